@@ -14,3 +14,11 @@ def refusal(call: Callable[..., object], *arguments: Any, error: type[Exception]
         call(*arguments)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def outcome(call: Callable[..., object], *arguments: Any) -> str:
+    """What the call gives, or is refused with: never another exception."""
+    try:
+        return str(call(*arguments))
+    except UserError as error:
+        return str(error)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages import get
-from languages.errors import LanguageError, UserError
+from languages.errors import LanguageError
 from languages.registry import FAMILIES, Family, names
-from tests.languages.refusing import refusal
+from tests.languages.refusing import outcome, refusal
 
 SPECIFICATIONS = [
     *names(),
@@ -158,19 +158,16 @@ def test_refusals(specification: str, message: str) -> None:
     assert refusal(get, specification, error=LanguageError) == message
 
 
-def outcome(specification: str) -> str:
-    """The task's name or the refusal: never another exception."""
-    try:
-        return get(specification).name
-    except UserError as error:
-        return str(error)
+def name_of(specification: str) -> str:
+    """The task's name or the refusal."""
+    return outcome(lambda: get(specification).name)
 
 
 @given(st.sampled_from([*SPECIFICATIONS, "dfa:x.json"]), st.data())
 def test_mistyped_names_are_refused_or_work(specification: str, data: st.DataObject) -> None:
     """One character changed."""
     at = data.draw(st.integers(0, len(specification) - 1))
-    said = outcome(specification[:at] + data.draw(st.sampled_from(string.printable[:95])) + specification[at + 1 :])
+    said = name_of(specification[:at] + data.draw(st.sampled_from(string.printable[:95])) + specification[at + 1 :])
     assert said
     assert "\n" not in said
 
@@ -189,7 +186,7 @@ PIECES = [
 def test_any_text_is_a_task_or_refused_in_one_line(specification: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LANGUAGES_BUDGET", "0.05")  # the limits are met more often, and sooner
-        said = outcome(specification)
+        said = name_of(specification)
     assert said
     assert "\n" not in said or "\n" in specification
     assert len(said) < 1000

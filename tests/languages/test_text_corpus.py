@@ -20,32 +20,15 @@ from languages.text import Corpus, assemble, corpus, files, split
 from languages.text.registry import PINNED
 from tests.languages.refusing import refusal
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """Thirty files, some in folders."""
-    folder = tmp_path / "notes"
-    for index in range(30):
-        path = folder / ("deep/er" if index % 3 else ".") / f"{index}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"<{index}>" * (index + 5))
-    return folder
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def contents(part: np.ndarray, folder: Path) -> set[str]:
     """The files of a folder that a part holds, none of them cut."""
-    text, found = part.tobytes(), set()
-    for path in (path for path in folder.rglob("*") if path.is_file()):
-        if path.read_bytes() in text:
-            found.add(path.relative_to(folder).as_posix())
-    assert sum((folder / name).stat().st_size for name in found) == len(text)
-    return found
+    text, files = part.tobytes(), [path for path in folder.rglob("*") if path.is_file()]
+    found = [path for path in files if path.read_bytes() in text]
+    assert sum(path.stat().st_size for path in found) == len(text)
+    return {path.relative_to(folder).as_posix() for path in found}
 
 
 # Parts
@@ -63,20 +46,18 @@ def test_every_file_of_a_folder_is_in_one_part(notes: Path):
     assert (text.files, text.vocabulary_size, text.bytes_per_symbol) == (30, 256, 1.0)
 
 
-def test_each_position_of_the_test_part_lies_in_its_file(notes: Path, tmp_path: Path):
+def test_each_position_of_the_test_part_lies_in_its_file(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = corpus(f"text:{notes}")
-    tested = sorted(name for path in notes.rglob("*.txt") if split.is_test(name := path.relative_to(notes).as_posix()))
-    sizes = [(notes / name).stat().st_size for name in tested]
-    expected = np.repeat(np.arange(len(tested)), sizes)
+    tested = sorted(contents(text.test, notes))
+    expected = np.repeat(np.arange(len(tested)), [(notes / name).stat().st_size for name in tested])
     # Once as it was assembled, once as it lies in the cache.
     for found in (text, corpus(f"text:{notes}")):
         assert found.test_documents(np.arange(len(text.test))).tolist() == expected.tolist()
     (tmp_path / "alone").write_bytes(b"x" * 100)
     assert set(corpus(f"text:{tmp_path / 'alone'}").test_documents(range(10)).tolist()) == {0}
-
-
-def test_of_too_many_documents_each_position_counts_by_itself(notes: Path, monkeypatch: pytest.MonkeyPatch):
+    # Of too many documents each position counts by itself.
     monkeypatch.setattr(assemble, "MOST_NOTED", 2)
+    os.utime(notes / "0.txt", ns=(0, 0))
     assert corpus(f"text:{notes}").test_documents([5, 5, 9]).tolist() == [0, 1, 2]
 
 
@@ -156,8 +137,9 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_digest_changes_with_anything(change: str, notes: Path):
+def test_the_digest_changes_with_anything_but_the_place(change: str, notes: Path, tmp_path: Path):
     before = corpus(f"text:{notes}").digest
+    notes = notes.rename(tmp_path / "other")
     assert corpus(f"text:{notes}").digest == before
     CHANGES[change](notes)
     after = corpus(f"text:{notes}").digest
@@ -165,30 +147,21 @@ def test_the_digest_changes_with_anything(change: str, notes: Path):
     assert after != before
 
 
-def test_a_folder_that_moves_keeps_its_digest(notes: Path, tmp_path: Path):
-    before = corpus(f"text:{notes}").digest
-    notes.rename(tmp_path / "other")
-    assert corpus(f"text:{tmp_path / 'other'}").digest == before
-
-
 def test_the_digest_of_a_file_alone_changes_with_a_byte_and_not_with_its_name(tmp_path: Path):
-    path = tmp_path / "x.txt"
     digests = []
-    for text in (b"abcdefghijkl", b"abcdefghijkm", b"abcdefghijk"):
-        path.write_bytes(text)
-        digests.append(corpus(f"text:{path}").digest)
+    for name, text in (("x", b"abcdefghijkl"), ("x", b"abcdefghijkm"), ("x", b"abcdefghijk"), ("y", b"abcdefghijk")):
+        (tmp_path / name).write_bytes(text)
+        digests.append(corpus(f"text:{tmp_path / name}").digest)
     assert len(set(digests)) == 3
-    path.rename(tmp_path / "y.txt")
-    assert corpus(f"text:{tmp_path / 'y.txt'}").digest == digests[2]
+    assert digests[2] == digests[3]
 
 
 def test_the_same_bytes_in_a_fresh_process(notes: Path):
     code = "from languages.text import corpus; import sys; text = corpus(sys.argv[1]); "
     code += "print(text.digest, hash(text.train.tobytes() + text.test.tobytes()))"
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
     outputs = set()
     for cache in ("one", "one", "two"):
-        environment["LANGUAGES_CACHE"] = str(notes.parent / cache)
+        environment = {**os.environ, "PYTHONHASHSEED": "1", "LANGUAGES_CACHE": str(notes.parent / cache)}
         command = [sys.executable, "-c", code, f"text:{notes}"]
         outputs.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert len(outputs) == 1
@@ -198,17 +171,16 @@ def test_the_same_bytes_in_a_fresh_process(notes: Path):
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_the_sources_that_constraints_pin(name: str):
+def test_the_sources_that_constraints_pin(name: str, monkeypatch: pytest.MonkeyPatch):
+    source, digest = PINNED[name]
+    installed = (Path(__file__).parents[2] / "constraints.txt").read_text().replace("==", " ").splitlines()
+    assert set(source.split(", ")) <= set(installed)
     text = corpus(name)
-    installed = {
-        line.replace("==", " ") for line in (Path(__file__).parents[2] / "constraints.txt").read_text().splitlines()
-    }
-    assert set(PINNED[name][0].split(", ")) <= installed
-    if text.source == PINNED[name][0]:
-        assert text.digest == PINNED[name][1]
-        assert "not the bytes" not in text.summary
-    else:
-        assert f"not the bytes of {PINNED[name][0]}" in text.summary
+    assert text.digest == digest or text.source != source
+    assert (f"not the bytes of {source}" in text.summary) == (text.source != source)
+    monkeypatch.setitem(PINNED, name, ("networkx 0.0", "0" * 64))
+    said = "not the bytes of networkx 0.0, so figures may differ from published ones"
+    assert corpus(name).summary.endswith(said)
 
 
 def test_text_code_is_networkx_without_its_tests():
@@ -220,11 +192,6 @@ def test_text_code_is_networkx_without_its_tests():
     assert len(text.train) + len(text.test) == sum(path.stat().st_size for path in paths)
     assert b"import pytest\n\nimport networkx as nx\n\n\nclass Test" not in text.train.tobytes()
     assert 0.05 < len(text.test) / len(text.train) < 0.2
-
-
-def test_other_bytes_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(PINNED, "text:code", ("networkx 0.0", "0" * 64))
-    assert corpus().summary.endswith("not the bytes of networkx 0.0, so figures may differ from published ones")
 
 
 def test_a_built_in_name_goes_before_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -252,20 +219,19 @@ def test_segments_are_what_they_say(letters: Corpus):
     assert letters.decode(letters.train[:3]) == "abc"
 
 
-@pytest.mark.parametrize(
-    ("part", "length", "starts", "message"),
-    [
-        ("train", 19, [0], "the training part has 18 symbols, 19 are needed; give a longer text or shorter segments"),
-        ("test", 3, [0], "the test part has 2 symbols, 3 are needed; give a longer text or shorter segments"),
-        ("test", 0, [0], "the test part has 2 symbols, 0 are needed; a segment has at least 1"),
-        ("train", 3, [16], "a segment of 3 symbols of the train part starts at 0 to 15"),
-        ("train", 3, [-1], "a segment of 3 symbols of the train part starts at 0 to 15"),
-        ("train", 3, 5, "a segment of 3 symbols of the train part starts at 0 to 15"),
-    ],
-)
+PLACES = "a segment of 3 symbols of the train part starts at 0 to 15"
+SHORT = "are needed; give a longer text or shorter segments"
+NOT_THERE = [
+    ("train", 19, [0], f"the training part has 18 symbols, 19 {SHORT}"),
+    ("test", 3, [0], f"the test part has 2 symbols, 3 {SHORT}"),
+    ("test", 0, [0], "the test part has 2 symbols, 0 are needed; a segment has at least 1"),
+    *(("train", 3, starts, PLACES) for starts in ([16], [-1], 5)),
+]
+
+
+@pytest.mark.parametrize(("part", "length", "starts", "message"), NOT_THERE)
 def test_segments_that_are_not_there(letters: Corpus, part: str, length: int, starts: list[int], message: str):
-    with pytest.raises(CorpusError, match=message):
-        letters.segments(part, length, starts)  # type: ignore[arg-type]
+    assert refusal(letters.segments, part, length, starts, error=CorpusError).endswith(message)
 
 
 def test_a_text_cannot_be_changed(letters: Corpus):
@@ -300,9 +266,8 @@ def test_an_assembled_text_stays_when_its_files_change(notes: Path, cache: Path)
     text = corpus(f"text:{notes}")
     before = text.train.tobytes()
     (notes / "0.txt").write_text("other")
-    other = corpus(f"text:{notes}")
+    assert corpus(f"text:{notes}").train.tobytes() != before
     text.check()
-    assert text.train.tobytes() == before != other.train.tobytes()
     for path in cache.iterdir():
         path.unlink()
     text.check()
