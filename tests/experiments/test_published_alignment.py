@@ -3,13 +3,12 @@
 import math
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from experiments.published import Published, Row, published
+from tests.experiments.test_published import excerpt
 
-EXCERPTS = Path(__file__).parent / "excerpts"
 # Tables whose rows are strategies of models, and all whose columns have printed heads.
 TABLES = [f"table-5.{number}" for number in (3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14)]
 HEADED = ["table-5.1", *TABLES, "table-5.7"]
@@ -26,11 +25,6 @@ STRATEGIES = {
 }
 SIZES = {"Large": "large/", "XL": "xl/", "XXL": "xxl/", "CodeT5+": ""}
 DOCUMENTS = ("10", "20", "30")
-
-
-def lines(name: str) -> list[str]:
-    """The excerpt, with the line that names its source."""
-    return (EXCERPTS / f"{name}.txt").read_text("utf-8").splitlines()
 
 
 def numbers(line: str) -> list[str]:
@@ -63,7 +57,7 @@ def series(row: Row) -> list[list[float]]:
 def test_rows_stand_in_the_order_of_the_text_under_their_models(name: str):
     """Rows of different models have the same label: which model it is, the row above says, or a heading."""
     size, expected = "", []
-    for line in lines(name)[4:]:
+    for line in excerpt(name)[3:]:
         label = line.partition("\t")[0]
         if found := re.fullmatch(r"(?:Flan-)?T5-(\w+?)(?:-LM)?|(CodeT5\+)", label):
             size = SIZES[found[1] or found[2]]
@@ -77,34 +71,24 @@ def test_rows_stand_in_the_order_of_the_text_under_their_models(name: str):
 
 @pytest.mark.parametrize("name", HEADED)
 def test_columns_stand_in_the_order_of_the_heads(name: str):
-    found = [cell for cell in lines(name)[HEADS[name]].split("\t") if re.search(r"\d|Avg\.", cell)]
-    stray = STRAY.get(name, [])
+    found = [cell for cell in excerpt(name)[HEADS[name] - 1].split("\t") if re.search(r"\d|Avg\.", cell)]
+    stray, columns = STRAY.get(name, []), published(name).columns
     heads = found[: len(found) - len(stray)] + ABOVE.get(name, [])
-    names = [re.sub(r"k$", "000", head.removesuffix(" Docs").replace("Avg.", "average")) for head in heads]
-    assert names == [column.rpartition("/")[2] for column in published(name).columns]
+    titles = [re.sub(r"k$", "000", head.removesuffix(" Docs").replace("Avg.", "average")) for head in heads]
+    assert titles == [column.rpartition("/")[2] for column in columns]
     assert found[len(found) - len(stray) :] == stray
-
-
-@pytest.mark.parametrize("name", HEADED)
-def test_groups_of_columns_stand_in_the_order_of_the_heads(name: str):
-    """Table 5.6 has exact match before edit similarity, whose name is there twice."""
-    heads = " ".join(lines(name)[1:3]).lower()
-    groups = dict.fromkeys(column.rpartition("/")[0].replace("_", " ") for column in published(name).columns)
-    places = [heads.index(group) for group in groups if group]
+    # Groups of columns too: Table 5.6 has exact match before edit similarity, whose name is there twice.
+    text = " ".join(excerpt(name)[:2]).lower()
+    places = [text.index(group.replace("_", " ")) for column in columns if (group := column.rpartition("/")[0])]
     assert places == sorted(places)
-
-
-@pytest.mark.parametrize("name", HEADED)
-def test_names_of_columns_are_the_printed_ones(name: str):
-    """`topic/15000` is "Topic, 15k"."""
-    for column, title in published(name).columns.items():
+    for column, title in columns.items():  # `topic/15000` is "Topic, 15k"
         for part in column.replace("_", " ").replace("average", "avg").split("/"):
             assert re.search(rf"\b({part}|{part.removesuffix('000')}k)\b", title.lower()), (column, title)
 
 
 @pytest.mark.parametrize("name", [*HEADED, "section-5.5.4", "figure-5.1", "figure-5.2"])
 def test_names_and_numbers_of_the_conditions_stand_in_the_text(name: str):
-    text = " ".join(lines(name)[1:])
+    text = " ".join(excerpt(name))
     for known in published(name).conditions.values():
         for key, value in known.items():
             printed = {15_000: "15k", 770_000_000: "770M", 0: "0-th"}.get(value, str(value))
@@ -186,16 +170,12 @@ def test_the_rule_of_lengths_says_how_long_the_retrieval_inputs_are():
 
 @pytest.mark.parametrize("name", TEMPERATURES)
 def test_temperatures_lie_on_the_grid_and_do_not_rise_with_the_length(name: str):
-    for row in published(name).rows:
+    """Those at its end are doubted."""
+    table = published(name)
+    for row in table.rows:
         for task in series(row):
             assert all(later <= sooner for sooner, later in pairwise(task)), row.row
             if row.row != "t5+log":
                 assert all(0.5 <= value < 1 and round(value * 20, 9).is_integer() for value in task), row.row
-
-
-@pytest.mark.parametrize("name", TEMPERATURES)
-def test_temperatures_at_the_end_of_the_grid_are_doubted(name: str):
-    table = published(name)
-    for row in table.rows:
         for column in row.values:
             assert ("end of the search" in table.doubt(row.row, column)) == (cell(table, row.row, column) == 0.5)

@@ -22,6 +22,8 @@ def test_every_automaton_has_a_row_also_one_that_failed(tmp_path: Path, monkeypa
     monkeypatch.setattr(random_dfas, "STEPS", 3)
     monkeypatch.setattr(random_dfas, "THREADS", 1)  # other tests have the other core
     monkeypatch.chdir(tmp_path)
+    assert random_dfas.main([]) == 2
+    assert "give a folder" in capsys.readouterr().err
     assert random_dfas.main(["out"]) == 0
     found = table(tmp_path)
     assert [(row["number"], row["states"], row["monoid"], row["proven"]) for row in found] == [
@@ -66,8 +68,3 @@ def test_the_page_counts_what_was_proven_by_the_number_of_elements():
     assert isinstance(curve, Picture)
     assert list(curve.lines[0].values) == [42.0] * 3
     assert [failure["reason"] for failure in found.failed] == ["diverged"]
-
-
-def test_without_a_folder_it_is_refused(capsys):
-    assert random_dfas.main([]) == 2
-    assert "give a folder" in capsys.readouterr().err
