@@ -7,6 +7,7 @@ import pytest
 
 from experiments import site
 from experiments.gallery import INDEX
+from experiments.page.record import Picture
 from tests.regulargpt.browser import chromium, needs_browser
 from tests.test_documentation import anchors
 
@@ -15,9 +16,16 @@ HREF = re.compile(r'(?:href|src)="([^"]*)"')
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory) -> Path:
-    """The pages that are made from Markdown."""
+    """The pages that are made from Markdown; what is drawn of them stands in other tests."""
+
+    def draw(picture: Picture, place: Path) -> None:
+        (place / picture.file).parent.mkdir(parents=True, exist_ok=True)
+        (place / picture.file).touch()
+
     made = tmp_path_factory.mktemp("site")
-    site.write_pages(made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site.files, "draw", draw)
+        site.write_pages(made)
     return made
 
 

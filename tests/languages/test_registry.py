@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from languages import get
 from languages.errors import LanguageError
 from languages.registry import FAMILIES, Family, names
-from tests.languages.refusing import outcome, refusal
+from tests.languages.refusing import is_like, outcome, refusal
 
 SPECIFICATIONS = [
     *names(),
@@ -109,15 +109,12 @@ REFUSED = [
     ("tomita-5:forbidden=later", "tomita-5: forbidden is 'later'; it is 'at-once', or for 3 'later'"),
     ("tomita-3:forbidden=later,members=runs", "tomita-3: members is 'runs'; it is 'uniform'"),
     ("symmetric-3:order=left", "symmetric-3: order is 'left'; it is 'left-to-right' or 'right-to-left'"),
-    ("tomita-3:members=rums", "tomita-3: members is 'rums'; it is 'uniform', 'runs' (3, 7) or 'walk' (4); "
-                              "did you mean 'runs'?"),
+    ("tomita-3:members=rums", "tomita-3: members is 'rums'; it is 'uniform', … or 'walk' (4); did you mean 'runs'?"),
     ("parity:p_on=0.1", "parity has no parameter 'p_on'; did you mean 'p_one'?"),
     ("parity:zzz=0.1", "parity has no parameter 'zzz'; its parameters are 'p_one'"),
     ("even-pairs:p_one=0.1", "even-pairs has no parameter 'p_one'; it has none"),
-    ("parity:p_one", "parity: write each parameter once, as p_one=VALUE; VALUE is the probability of a 1, "
-                     "from 0.0 to 1.0"),
-    ("parity:p_one=0.1,p_one=0.2", "parity: write each parameter once, as p_one=VALUE; VALUE is the probability of "
-                                   "a 1, from 0.0 to 1.0"),
+    ("parity:p_one", "parity: write each parameter once, as p_one=VALUE; … the probability of a 1, from 0.0 to 1.0"),
+    ("parity:p_one=0.1,p_one=0.2", "parity: write each parameter once, as … probability of a 1, from 0.0 to 1.0"),
     ("parity:p_one=half", "parity: p_one is 'half'; it is the probability of a 1, from 0.0 to 1.0"),
     ("parity:p_one=1.5", "parity: p_one is 1.5; it is a probability, 0.0 to 1.0"),
     ("parity:p_one=nan", "parity: p_one is nan; it is a probability, 0.0 to 1.0"),
@@ -130,16 +127,13 @@ REFUSED = [
     ("modular-arithmetic:plus=yes", "modular-arithmetic: plus is 'yes'; it is true or false: a constant + in front"),
     ("symmetric-999999999", "symmetric-999999999: the number is 2 to 7, LANGUAGES_BUDGET=482718652416000 allows more"),
     ("cyclic-1001", "cyclic-1001: the number is 1 to 1000, LANGUAGES_BUDGET=2 allows more"),
-    ("cycle-navigation:size=1001", "cycle-navigation: size is 1001; a cycle has 2 to 1000 positions, "
-                                   "LANGUAGES_BUDGET=2 allows more"),
-    ("modular-arithmetic:modulus=33", "modular arithmetic: modulus is 33; it is 2 to 32, "
-                                      "LANGUAGES_BUDGET=2 allows more"),
+    ("cycle-navigation:size=1001", "cycle-navigation: size is 1001; a cycle has … LANGUAGES_BUDGET=2 allows more"),
+    ("modular-arithmetic:modulus=33", "modular arithmetic: modulus is 33; it is 2 … LANGUAGES_BUDGET=2 allows more"),
     ("modular-arithmetic:modulus=" + "9" * 5000, f"modular-arithmetic: modulus is '{'9' * 79}; it is a whole number, "
                                                  "2 to 32"),
     ("\udcff", "'\\udcff' contains a byte that is no character; give the language in UTF-8"),
     ("symmetric-8", "symmetric-8: the number is 2 to 7, LANGUAGES_BUDGET=8 allows more"),
-    ("symmetric-7:letters=elements", "symmetric-7: 5040 elements as letters are too many; at most 720, "
-                                     "LANGUAGES_BUDGET=7 allows more"),
+    ("symmetric-7:letters=elements", "symmetric-7: 5040 elements as letters are too … LANGUAGES_BUDGET=7 allows more"),
     ("cyclic-5:answer=foo", "cyclic-5: answer is 'foo'; it is 'element' or 'identity'"),
     ("flip-flop:p_ignore=1.0", "flip-flop: p_ignore is 1.0; it is a probability from 0.0, less than 1.0"),
     ("prefix:p=0", "prefix: p is 0; it is the number of symbols asked for, 1 to 20"),
@@ -147,15 +141,14 @@ REFUSED = [
     ("prefix:k=1", "prefix: k is 1; it is the number of symbols there are, 2 to 10"),
     ("prefix:k=11", "prefix: k is 11; it is the number of symbols there are, 2 to 10"),
     ("prefix:k=two", "prefix: k is 'two'; it is the number of symbols there are, 2 to 10"),
-    ("prefix:p=5,k=4", "prefix: p = 5 and k = 4 make 1,365 states; at most 1,000 are allowed, "
-                       "LANGUAGES_BUDGET=2 allows more"),
+    ("prefix:p=5,k=4", "prefix: p = 5 and k = 4 make 1,365 states; at most … allowed, LANGUAGES_BUDGET=2 allows more"),
     ("prefix:q=2", "prefix has no parameter 'q'; its parameters are 'p', 'k'"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("specification", "message"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refusals(specification: str, message: str) -> None:
-    assert refusal(get, specification, error=LanguageError) == message
+    assert is_like(refusal(get, specification, error=LanguageError), message)
 
 
 def name_of(specification: str) -> str:

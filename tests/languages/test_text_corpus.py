@@ -18,7 +18,7 @@ from languages.budget import TooLarge
 from languages.errors import CorpusError
 from languages.text import Corpus, assemble, corpus, files, split
 from languages.text.registry import PINNED
-from tests.languages.refusing import refusal
+from tests.languages.refusing import is_like, refusal
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -321,8 +321,7 @@ REFUSED = [
     ("text:recurrent:size=3", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
     ("text:recurrent:seed=-1", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
     ("text:recurrent:seed=x", "text:recurrent: seed is 'x'; it is a whole number from 0"),
-    ("text:recurrent:size=9999999999",
-     "text:recurrent: 9,999,999,999 bytes; at most 1,073,741,824 are allowed, LANGUAGES_BUDGET=10 allows more"),
+    ("text:recurrent:size=9999999999", "text:recurrent: 9,999,999,999 bytes; at … LANGUAGES_BUDGET=10 allows more"),
 ]  # fmt: skip
 
 
@@ -332,7 +331,7 @@ def test_one_line_says_what_is_wrong(
 ):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    assert refusal(corpus, name) == message.format(tmp_path)
+    assert is_like(refusal(corpus, name), message.format(tmp_path))
     assert not cache.exists()
 
 
