@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -135,23 +136,38 @@ def test_languages_and_regulargpt_import_numpy_at_most(tmp_path: Path):
     assert done.stdout.splitlines() == [*LANGUAGES.values()]
 
 
-def imports(path: Path) -> list[str]:
-    """The packages that a file imports, anywhere in it, and the modules."""
-    nodes = [*ast.walk(ast.parse(path.read_text()))]
-    modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
-    return [*modules, *(module.partition(".")[0] for module in modules)]
+@cache
+def parsed(path: Path) -> list[ast.AST]:
+    """All nodes of a file."""
+    return [*ast.walk(ast.parse(path.read_text("utf-8")))]
 
 
-@pytest.mark.parametrize(
-    ("package", "never"),
-    [("languages", {"torch", "regulargpt", "experiments", "tests"}), ("regulargpt", {"experiments", "tests"})],
-)
-def test_imports_go_one_way_only(package: str, never: set[str]):
-    files = sorted((ROOT / package).rglob("*.py"))
-    assert len(files) > 10
-    for path in files:
-        assert not never & set(imports(path)), path
+@cache
+def modules() -> dict[str, Path]:
+    """The modules of the three packages."""
+    paths = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.glob("[elr]*/**/*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in paths.items()}
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports, in functions and for type checkers too, and what it imports of them."""
+    found: set[str] = set()
+    for node in parsed(path):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inside & modules().keys()) | ({node.module} if inside - modules().keys() else set())
+    return found
+
+
+NEVER = {"languages": {"torch", "regulargpt", "experiments", "tests"}, "regulargpt": {"experiments", "tests"}}
+
+
+def test_imports_go_one_way_only():
+    for name, path in modules().items():
+        packages = {module.partition(".")[0] for module in imports(path)}
+        assert not packages & NEVER.get(name.partition(".")[0], {"tests"}), path
 
 
 ALLOWED = {"Generator", "SFC64", "SeedSequence"}
@@ -159,15 +175,14 @@ DRAWING = {"torch.randn", "torch.rand", "torch.randint"}
 
 
 def test_no_file_uses_the_global_random_state():
-    for path in (
-        path for package in ("languages", "regulargpt", "experiments") for path in (ROOT / package).rglob("*.py")
-    ):
-        assert not {"random", "numpy.random"} & {*imports(path)}, path
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in modules().values():
+        assert not {"random", "numpy.random"} & imports(path), path
+        for node in parsed(path):
             place = f"{path}:{getattr(node, 'lineno', 0)}"
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
+            of = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+            if isinstance(node, ast.Attribute) and of in ("np.random", "numpy.random"):
                 assert node.attr in ALLOWED or (node.attr == "default_rng" and "certificate" in path.parts), place
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("torch", "torch.random"):
+            if isinstance(node, ast.Attribute) and of in ("torch", "torch.random"):
                 assert node.attr not in ("manual_seed", "seed"), place
             if isinstance(node, ast.Call) and ast.unparse(node.func) in DRAWING:
                 assert "generator" in {word.arg for word in node.keywords}, place
@@ -192,25 +207,9 @@ PAIRS = {
 }
 
 
-def files() -> dict[str, Path]:
-    """The modules of the three packages."""
-    paths = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.glob("[elr]*/**/*.py")}
-    return {name.removesuffix(".__init__"): path for name, path in paths.items()}
-
-
 def arrows() -> nx.DiGraph:
-    """Which file imports which, in functions and for type checkers too."""
-    known, graph = files(), nx.DiGraph()
-    for name, path in known.items():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                for alias in node.names:
-                    inside = f"{node.module}.{alias.name}"
-                    graph.add_edges_from(
-                        (name, other) for other in [inside if inside in known else node.module] if other in known
-                    )
-            if isinstance(node, ast.Import):
-                graph.add_edges_from((name, alias.name) for alias in node.names if alias.name in known)
+    """Which file imports which."""
+    graph = nx.DiGraph((name, other) for name, path in modules().items() for other in imports(path) & modules().keys())
     assert graph.number_of_edges() > 1000
     return graph
 
@@ -221,11 +220,7 @@ def test_files_import_each_other_in_three_known_circles_only():
 
 
 def room(name: str) -> str:
-    """The room of a module of regulargpt: the folder, or the file beside the folders.
-
-    >>> room("regulargpt.models.tree.base")
-    'regulargpt.models'
-    """
+    """The room of a module: the folder `regulargpt.models` of `regulargpt.models.tree.base`, or the file beside it."""
     return ".".join(name.split(".")[:2])
 
 
