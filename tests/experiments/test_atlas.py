@@ -226,16 +226,13 @@ def test_rules_count_every_language_once() -> None:
     assert 2 <= len(counts) <= 4
 
 
-def test_means_have_the_interval_of_other_draws() -> None:
+def test_means_have_the_interval_of_other_draws_and_every_language_a_band() -> None:
     """Of a normal sample the bootstrap's interval is near the mean plus and minus 1.96 standard errors."""
     values = np.random.default_rng(2).normal(50, 10, 200)
     found = groups.mean([{"accuracy": value} for value in values], groups.accuracy)
     error = 1.96 * values.std() / np.sqrt(200)
     assert found.value == pytest.approx(values.mean())
     assert (found.low, found.high) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.25)
-
-
-def test_every_language_has_a_band() -> None:
     some = [algebra(entry.dfa) for entry in entries()[::5]]
     for column, edges in (("monoid", pictures.MONOID_EDGES), ("j_depth", pictures.DEPTH_EDGES)):
         assert sum(map(len, groups.bands(some, column, edges).values())) == len(some)

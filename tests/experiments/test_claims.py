@@ -126,16 +126,13 @@ def test_the_figure_is_the_one_that_decides():
     assert verdict.figure == "near, PPL(2x) / PPL(1x) = 1.00496 [1.00496, 1.00496]"
 
 
-def test_a_claim_is_of_as_many_seeds_as_its_figures_have_at_least():
+def test_a_claim_is_of_as_many_seeds_as_its_figures_have_and_segments_of_one_file_count_together():
     many = {seed: model(1, 0.9) for seed in range(4)}
     results = Results(L, {"many": many, "few": {0: model(1, 0.8), 1: model(1, 0.8)}})
     assert claims.falls_below("many")(results).seeds == 4
     assert claims.beats("few", "many", at=(2,))(results).seeds == 2
     both = Claim("", "", (claims.falls_below("many"), claims.falls_below("few")))
     assert (both.verdict(results).answer, both.verdict(results).seeds) == ("holds", 2)
-
-
-def test_segments_of_one_file_count_together():
     numbers = np.repeat([0.01, 0.03, 0.05, 0.07], 8)
     losses = {L: np.zeros(32), 2 * L: numbers}
     alone, in_files = (

@@ -97,14 +97,11 @@ def test_options_of_the_supervision_and_of_phases_are_named_beside_their_default
     assert "table_fine_tuning.every" not in recipe
 
 
-def test_a_single_length_has_no_range_and_no_stride():
+def test_a_single_length_has_no_range_and_values_that_vary_are_all_named():
     said = published("table-6.2").conditions_of("same-length/rnn")
     configs = axes(evaluation__stride=20, evaluation__extra_lengths=(40,))
     assert differences(configs, said, length=40) == ()
     assert differences(configs, said, length=41) == ("scored on lengths 41, not 40",)
-
-
-def test_values_that_vary_within_a_cell_are_all_named():
     configs = [*axes(), *axes(training__steps=10, model__d_model=64)]
     assert differences(configs, SAID) == (
         "at most 100,000 and 10 training steps, not 100,000",

@@ -140,7 +140,7 @@ def test_claims_hold_where_results_are_as_published_and_not_the_other_way_round(
     assert Place("line", "p_max", 680).text == "p_max in line/680"
 
 
-def test_equal_results_decide_nothing_and_tasks_that_were_not_asked_neither():
+def test_equal_results_and_tasks_not_asked_decide_nothing_and_published_figures_are_printed():
     answers = answers_of(made(lambda task, size, strategy: (90, 0.8)))
     assert answers["P_max finds more than entropy."] == "not decidable here"
     assert answers["The temperature by P_max falls with the length."] == "does not"
@@ -151,9 +151,6 @@ def test_equal_results_decide_nothing_and_tasks_that_were_not_asked_neither():
     assert answers["P_max makes the model find more, all columns together."] == "not decidable here"
     reasons = {claim.sentence: claim.why for claim in found.claims}
     assert reasons["P_max makes the model find more: topic."] == "p_max in all of topic was not asked"
-
-
-def test_published_figures_of_the_claims_are_those_of_the_tables():
     printed = {claim.sentence: claim.published for claim in made(published_like).claims}
     # Means over the printed columns of Flan-T5-XL, and the printed averages of all columns.
     assert printed["P_max makes the model find more: line."] == f"{488 / 6 - 391 / 6:.3g}"

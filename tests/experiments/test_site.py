@@ -44,14 +44,11 @@ def test_each_link_leads_to_a_file_and_a_heading(out: Path):
                 assert not anchor or anchor in ids[file], (page, target)
 
 
-def test_headings_have_the_anchors_that_they_have_in_the_repository():
+def test_headings_have_the_anchors_of_the_repository_and_links_into_the_code_are_left_out(tmp_path: Path):
     for page in site.pages():
         parsed = site.tokens((site.ROOT / page).read_text("utf-8"))
         ids = {token.attrs["id"] for token in parsed if token.type == "heading_open"}
         assert ids == anchors(site.ROOT / page), page
-
-
-def test_a_link_into_the_code_is_left_out(tmp_path: Path):
     assert site.follow(tmp_path, Path("docs/text.md"), "../regulargpt/api.py") is None
     assert site.follow(tmp_path, Path("docs/text.md"), "index.md#words") == "../docs/index.html#words"
 

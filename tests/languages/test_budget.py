@@ -54,10 +54,12 @@ def test_refused_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(from_dot, DRAWN + "a" * 21 + '"] }', "x.dot") == label
 
 
-def test_attributes_that_say_nothing_are_not_kept() -> None:
+def test_what_is_long_is_named_in_part_or_not_kept() -> None:
     """Else each of many edges would carry a copy of all."""
     drawing = dot_parser.parse("digraph { edge [" + "".join(f"x{i}=1 " for i in range(1000)) + "label=a]; p -> q }")
     assert drawing.edges[0].attributes == {"label": "a"}
+    long = "p" * 10**6
+    assert len(refusal(Dfa, (long,), "a", {long: {"b" * 10**6: "p"}}, long, set(), error=AutomatonError)) < 1000
 
 
 def test_what_is_no_file_is_refused_unopened(tmp_path: Path) -> None:
@@ -99,13 +101,18 @@ def test_machines_of_too_many_transitions_are_refused() -> None:
     assert refusal(Dfa.from_partial, names[:1000], names[:1000], {}, "q0", set()) == message
 
 
-def test_a_long_chain_is_minimised_drawn_and_sampled() -> None:
+def test_large_machines_are_minimised_drawn_read_and_sampled(tmp_path: Path) -> None:
     long = chain(5_000)
     assert long.minimise().n_states == 5_000
     assert from_dot(to_dot(long)) == long
     task = get("regex:" + "a" * 5_000 + ";alphabet=ab")
     assert task.sample(rng(0, "test"), 100, 3).shape == (3, 100)
     assert task.next_symbols(np.zeros((1, 2), np.uint8)).tolist() == [[[True, False, False]] * 2]
+    names = numbered(5000)
+    machine = MooreMachine(names, "a", [[i] for i in range(5000)], "q0", tuple(range(5000)), names)
+    for ending in ("json", "dot"):
+        save(machine, tmp_path / f"machine.{ending}")
+        assert load(tmp_path / f"machine.{ending}") == machine
 
 
 @given(st.integers(1, 40), st.integers(0, 2**32), st.integers(1, 3))
@@ -204,16 +211,3 @@ def test_the_audited_cases_need_less_than_a_gibibyte(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout.split() == list(AUDITED.values()), done.stderr
-
-
-def test_moore_machines_with_many_states_and_outputs_are_read(tmp_path: Path) -> None:
-    names = numbered(5000)
-    machine = MooreMachine(names, "a", [[i] for i in range(5000)], "q0", tuple(range(5000)), names)
-    for ending in ("json", "dot"):
-        save(machine, tmp_path / f"machine.{ending}")
-        assert load(tmp_path / f"machine.{ending}") == machine
-
-
-def test_an_error_names_at_most_a_part_of_a_long_name() -> None:
-    long = "p" * 10**6
-    assert len(refusal(Dfa, (long,), "a", {long: {"b" * 10**6: "p"}}, long, set(), error=AutomatonError)) < 1000

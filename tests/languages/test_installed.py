@@ -94,7 +94,9 @@ def test_what_is_wrong_is_said_in_one_line(package: Path, specification: str, me
     assert refusal(get, specification, error=LanguageError) == message
 
 
-def test_the_listing_names_the_package_and_imports_nothing_of_it(package: Path) -> None:
+def test_the_listing_names_the_package_and_built_in_names_are_not_looked_up(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = {row.pattern: row for row in listing()}
     assert rows["last-bit"].summary == "of the package outside-package"
     assert rows["parity"].package == ""
@@ -102,8 +104,6 @@ def test_the_listing_names_the_package_and_imports_nothing_of_it(package: Path) 
     # The group is what the documentation says.
     assert EntryPoint("last-bit", "outside_language:last_bit", GROUP) in entry_points(group="regulargpt.languages")
 
-
-def test_a_built_in_name_is_not_looked_up(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise AssertionError("entry points were read")
 
@@ -122,7 +122,7 @@ def test_a_name_that_two_packages_bring_is_refused(package: Path) -> None:
 EVEN = ("even", "odd"), ("0", "1"), ((0, 1), (1, 0))
 
 
-def test_any_machine_is_a_task() -> None:
+def test_any_machine_is_a_task_of_words_that_it_has_an_answer_to() -> None:
     moved = task_of(Semiautomaton(*EVEN))
     assert (moved.name, moved.output_names) == ("custom", ("even", "odd"))
     assert moved.labels([[0, 1], [1, 1]]).tolist() == [1, 0]
@@ -130,9 +130,6 @@ def test_any_machine_is_a_task() -> None:
     assert task_of(Dfa(*EVEN, "even", {"even"}), "mine").is_classification
     with pytest.raises(LanguageError, match=r"^custom: int is no machine; give a Task, Dfa, MooreMachine or Semiautom"):
         task_of(7)  # type: ignore[arg-type]
-
-
-def test_a_machine_is_asked_about_words_that_it_has_an_answer_to() -> None:
     partial = task_of(MooreMachine(*EVEN, "even", (0, -1), ("yes",)))
     assert (partial.labels(partial.sample(rng(0, "partial"), 7, 50)) == 0).all()
     assert not isinstance(partial.domain, Task)

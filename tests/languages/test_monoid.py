@@ -18,7 +18,9 @@ WORDS = st.lists(st.integers(0, 100), max_size=12)
 
 
 @given(MACHINES)
-def test_libsemigroups_finds_the_same_monoid(machine: Semiautomaton) -> None:
+def test_libsemigroups_finds_the_same_monoid_aperiodic_exactly_if_all_groups_are_trivial(
+    machine: Semiautomaton,
+) -> None:
     n = machine.n_states
     generators = [Transf(column) for column in [list(range(n)), *machine.table.T.tolist()]]
     _silent = ReportGuard(False)
@@ -26,6 +28,9 @@ def test_libsemigroups_finds_the_same_monoid(machine: Semiautomaton) -> None:
     ours = TransitionMonoid.of(machine)
     assert (ours.size, len(ours.idempotents)) == (theirs.size(), theirs.number_of_idempotents())
     assert all(theirs.contains(Transf(function)) for function in ours.elements.tolist())
+    monoid = TransitionMonoid.of(machine)
+    assert monoid.is_aperiodic == (set(GreenRelations.of(monoid).group_sizes) == {1})
+    assert monoid.is_group == (len(monoid.idempotents) == 1)
 
 
 @given(MACHINES)
@@ -64,13 +69,6 @@ def test_words_are_the_least_of_their_elements(machine: Semiautomaton) -> None:
     assert all((len(w), w) >= keys[int(monoid.of_word(w))] for w in short)
 
 
-@given(MACHINES)
-def test_aperiodic_exactly_if_all_groups_are_trivial(machine: Semiautomaton) -> None:
-    monoid = TransitionMonoid.of(machine)
-    assert monoid.is_aperiodic == (set(GreenRelations.of(monoid).group_sizes) == {1})
-    assert monoid.is_group == (len(monoid.idempotents) == 1)
-
-
 @given(MACHINES, st.data())
 def test_the_reversed_language_has_the_opposite_monoid(machine: Semiautomaton, data: st.DataObject) -> None:
     accepting = data.draw(st.sets(st.sampled_from(machine.states)))
@@ -81,15 +79,13 @@ def test_the_reversed_language_has_the_opposite_monoid(machine: Semiautomaton, d
     assert np.array_equal(opposite[forth.table], back.table[opposite[:, None], opposite[None]].T)
 
 
-def test_of_word_takes_texts_batches_and_prefixes() -> None:
+def test_of_word_takes_texts_batches_and_prefixes_and_the_identity_is_an_element() -> None:
     monoid = TransitionMonoid.of(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
     assert monoid.of_word([[0, 1], [1, 1]]).tolist() == [1, 0]
     assert monoid.of_word("0111", every=True).tolist() == [0, 1, 0, 1]
     assert monoid.of_word("").item() == monoid.identity
     assert monoid.generators.tolist() == [0, 1]
-
-
-def test_the_identity_is_an_element_even_if_no_other_word_induces_it() -> None:
+    # The identity is one even if no other word induces it.
     reset = TransitionMonoid.of(Semiautomaton(("p", "q"), "ab", ((0, 1), (0, 1))))
     assert reset.words == ("", "a", "b")
     assert not reset.is_group

@@ -100,7 +100,7 @@ def test_weighted_words(weights: tuple[float, ...]) -> None:
             assert_equal_distributions(distribution(sampler, length), {w: m / total for w, m in mass.items()})
 
 
-def test_a_mixture_takes_its_parts_equally_often() -> None:
+def test_mixtures_take_their_parts_equally_often() -> None:
     parts = [exact_depth(1), exact_depth(2), exact_depth(3), exact_depth(4)]
     sampler = WordSampler(parts)
     expected: Distribution = {}
@@ -108,6 +108,13 @@ def test_a_mixture_takes_its_parts_equally_often() -> None:
         words = members(part, 6)
         expected |= dict.fromkeys(words, 1 / 3 / len(words))
     assert_equal_distributions(distribution(sampler, 6), expected)
+    # Near misses of a mixture, too.
+    parts = [exact_depth(1), exact_depth(2)]
+    expected: Counter[Word] = Counter()
+    for part in parts:
+        of_part = by_brute_force(part, dyck_dfa(2), 4, partial(substituted, edits=1, n_symbols=2))
+        expected.update({word: p / 2 for word, p in of_part.items()})
+    assert_equal_distributions(distribution(NearMissSampler(parts, dyck_dfa(2), substitutions(2, 1)), 4), expected)
 
 
 @pytest.mark.parametrize("name", CLASSIFICATIONS)
@@ -234,15 +241,6 @@ def test_near_misses_equal_brute_force(name: str, edits: int | str) -> None:
             assert_equal_distributions(distribution(sampler, length), expected)
 
 
-def test_near_misses_of_a_mixture() -> None:
-    parts = [exact_depth(1), exact_depth(2)]
-    expected: Counter[Word] = Counter()
-    for part in parts:
-        of_part = by_brute_force(part, dyck_dfa(2), 4, partial(substituted, edits=1, n_symbols=2))
-        expected.update({word: p / 2 for word, p in of_part.items()})
-    assert_equal_distributions(distribution(NearMissSampler(parts, dyck_dfa(2), substitutions(2, 1)), 4), expected)
-
-
 @pytest.mark.parametrize("name", CLASSIFICATIONS)
 def test_batches_are_balanced(name: str) -> None:
     task = get(name)
@@ -257,14 +255,11 @@ def test_batches_are_balanced(name: str) -> None:
         assert not sizes or sizes == {count // 2, (count + 1) // 2}
 
 
-def test_both_halves_are_shuffled() -> None:
+def test_halves_are_shuffled_and_near_misses_have_their_share() -> None:
     task = get("tomita-4")
     labels = np.stack([task.labels(task.sample(rng(0, "order", step), 20, 10)) for step in range(400)])
     assert np.abs(labels.mean(axis=0) - 0.5).max() < 0.11
-
-
-def test_share_of_near_misses() -> None:
-    """At length 40 plain non-members of D_2 are hardly ever one edit from a member."""
+    # At length 40 plain non-members of D_2 are hardly ever one edit from a member.
     task = get("dyck-2")
     words = task.sample(rng(0, "share"), 40, 4000, near_misses=0.25)
     rejected = words[task.labels(words) == 0]
@@ -293,14 +288,11 @@ def test_share_of_swaps() -> None:
     assert np.bincount(evens.labels(words)).tolist() == [20, 20]
 
 
-def test_a_seed_gives_the_same_near_misses_in_every_version() -> None:
+def test_near_misses_are_the_same_in_every_version_and_give_way_where_there_are_none() -> None:
     task = get("dyck-2")
     words = task.sample(rng(0, "golden"), 8, 6, near_misses=1.0, edits=2)
     golden = "00110011 01011101 00101111 00010011 01010101 01010011"
     assert " ".join(task.machine.decode(word) for word in words) == golden
-
-
-def test_near_misses_give_way_where_there_are_none() -> None:
     task = get("aa-star")
     assert task.labels(task.sample(rng(0, "none"), 5, 10, near_misses=1.0)).tolist() == [0] * 10
     assert task.labels(task.sample(rng(0, "none"), 6, 10, near_misses=1.0)).tolist() == [1] * 10
@@ -362,10 +354,7 @@ def test_random_streams() -> None:
     state = np.random.get_state()[1].tolist()
     get("tomita-3").sample(rng(0, "global"), 20, 100)
     assert np.random.get_state()[1].tolist() == state
-
-
-def test_chosen_generator_is_independent_of_neighbours() -> None:
-    """Consecutive steps give unrelated bits."""
+    # Consecutive steps give unrelated bits.
     bits = np.stack([uniform_words(rng(0, "steps", step), 2, 1000, 1)[0] for step in range(200)]).astype(np.float64)
     correlations = np.corrcoef(bits)[np.triu_indices(200, 1)]
     assert np.abs(correlations).max() < 6 / math.sqrt(1000)

@@ -91,7 +91,7 @@ def test_lengths(name: str, lengths: list[int]) -> None:
     assert [length for length in range(-3, 7) if task.has_length(length)] == lengths
 
 
-def test_what_is_missing_is_said() -> None:
+def test_lengths_and_what_is_missing() -> None:
     assert [get("parity").describe_length(7), get("dyck-2").describe_length(8)] == ["", ""]
     assert get("dyck-2").describe_length(7) == "length 7: dyck-2 has no members, so every word is a non-member"
     assert get("aa-star").describe_length(8) == "length 8: aa-star has no non-members, so every word is a member"
@@ -107,7 +107,7 @@ def test_p_one() -> None:
     assert get("parity:p_one=1.0").sample(rng(0, "p_one"), 9, 4).tolist() == [[1] * 9] * 4
 
 
-def test_arithmetic_words_are_uniform() -> None:
+def test_arithmetic_words_are_uniform_in_both_languages() -> None:
     """Digits and operators are independent and uniform."""
     words = get("modular-arithmetic").sample(rng(0, "uniform"), 41, 20_000)
     digits, operators = words[:, 0::2], words[:, 1::2] - 5
@@ -117,9 +117,6 @@ def test_arithmetic_words_are_uniform() -> None:
         assert np.abs(counts - 20_000 / kinds).max() < 6 * np.sqrt(20_000 / kinds)
     joint = np.bincount(digits[:, 3].astype(np.int64) * 3 + operators[:, 3], minlength=15)
     assert np.abs(joint - 20_000 / 15).max() < 6 * np.sqrt(20_000 / 15)
-
-
-def test_left_to_right_and_precedence_draw_the_same_words() -> None:
     first, second = (get(name).sample(rng(0, "w"), 9, 50) for name in names()[3:5])
     assert np.array_equal(first, second)
 

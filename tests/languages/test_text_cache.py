@@ -118,25 +118,21 @@ def test_what_killed_processes_left_is_removed_after_a_day(notes: Path, cache: P
     assert [path.exists() for path in (old, young, foreign)] == [False, True, True]
 
 
-def test_a_cache_that_cannot_be_written(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_where_the_cache_is(notes: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("LANGUAGES_CACHE", str(notes / "cache"))
+    assert corpus(f"text:{notes}").digest == corpus(f"text:{notes}").digest
+    # One that cannot be written.
     (tmp_path / "file").touch()
     monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "file"))
     with pytest.raises(CorpusError, match=r"cannot be written .*; set LANGUAGES_CACHE to a folder"):
         corpus(f"text:{notes}")
-
-
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch):
+    # Where it is by default.
     monkeypatch.delenv("LANGUAGES_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert caching.folder() == Path("/somewhere/regulargpt-testbed")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
     assert caching.folder() == Path("/home/me/.cache/regulargpt-testbed")
-
-
-def test_a_cache_inside_the_folder_is_no_text(notes: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("LANGUAGES_CACHE", str(notes / "cache"))
-    assert corpus(f"text:{notes}").digest == corpus(f"text:{notes}").digest
 
 
 MEMORY = """

@@ -210,13 +210,17 @@ def letters(tmp_path: Path) -> Corpus:
     return corpus(f"text:{tmp_path / 'letters'}")
 
 
-def test_segments_are_what_they_say(letters: Corpus):
+def test_segments_are_what_they_say_and_a_text_cannot_be_changed(letters: Corpus):
     found = letters.segments("train", 3, [0, 15, 4, 4])
     assert [letters.decode(row) for row in found] == ["abc", "pqr", "efg", "efg"]
     assert letters.segments("test", 2, np.array([0])).tobytes() == b"st"
     assert letters.segments("train", 3, []).shape == (0, 3)
     found[:] = 0  # a copy
     assert letters.decode(letters.train[:3]) == "abc"
+    with pytest.raises(ValueError, match="read-only"):
+        letters.train[0] = 0
+    with pytest.raises(AttributeError):
+        letters.name = "other"  # type: ignore[misc]
 
 
 PLACES = "a segment of 3 symbols of the train part starts at 0 to 15"
@@ -232,13 +236,6 @@ NOT_THERE = [
 @pytest.mark.parametrize(("part", "length", "starts", "message"), NOT_THERE)
 def test_segments_that_are_not_there(letters: Corpus, part: str, length: int, starts: list[int], message: str):
     assert refusal(letters.segments, part, length, starts, error=CorpusError).endswith(message)
-
-
-def test_a_text_cannot_be_changed(letters: Corpus):
-    with pytest.raises(ValueError, match="read-only"):
-        letters.train[0] = 0
-    with pytest.raises(AttributeError):
-        letters.name = "other"  # type: ignore[misc]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

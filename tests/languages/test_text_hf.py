@@ -79,13 +79,10 @@ def test_odd_rows_and_few():
     assert (few.train.tobytes(), few.test.tobytes()) == (joined(rows[:4]), joined(rows[4:]))
 
 
-def test_a_column_can_be_chosen():
+def test_a_column_can_be_chosen_and_a_changed_data_set_has_another_digest():
     name = save("two", {"text": ROWS, "title": [f"title {row}" for row in ROWS]})
     assert corpus(f"hf:{name}#title").train.tobytes().startswith(b"title row")
     assert corpus(f"hf:{save('one', {'body': ROWS, 'n': range(300)})}").train.tobytes().startswith(b"row")
-
-
-def test_a_data_set_that_changes_has_another_digest():
     first = corpus(f"hf:{save('a', {'text': ROWS})}")
     assert corpus(f"hf:{save('b', {'text': [*ROWS[:-1], 'row 299 è']})}").digest != first.digest
     assert corpus(f"hf:{save('c', {'text': ROWS})}").digest == first.digest
