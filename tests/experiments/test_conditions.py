@@ -23,17 +23,15 @@ def test_nothing_differs_from_what_is_published_nor_where_nothing_is_said():
     assert differences(axes(evaluation__stride=20, evaluation__samples=3, data__train_len=50, seed=0), {}) == ()
 
 
+NEAR = {"data__name": "dyck-2", "data__near_misses": 0.5}
+TUNED = {"phases__table_fine_tuning__every": 100}
+UNTIL = "training goes on until the certificate holds, if it does within those steps"
+CURRICULUM = {"training__curriculum": (8, 16), "training__stage_loss": 0.4}
 PHRASES = [
     ({"training__steps": 2000}, "at most 2,000 training steps, not 100,000"),
     ({"training__solved_loss": 0.1}, "training ends early when its loss is low, not after all steps"),
-    (
-        {"phases__table_fine_tuning__every": 100, "phases__table_fine_tuning__steps": 3000},
-        "training goes on until the certificate holds, if it does within those steps, then 3,000 steps on its table",
-    ),
-    (
-        {"phases__table_fine_tuning__every": 100, "training__solved_loss": 0.1, "phases__table_fine_tuning__steps": 0},
-        "training goes on until the certificate holds, if it does within those steps",
-    ),
+    (TUNED | {"phases__table_fine_tuning__steps": 3000}, f"{UNTIL}, then 3,000 steps on its table"),
+    (TUNED | {"training__solved_loss": 0.1, "phases__table_fine_tuning__steps": 0}, UNTIL),
     ({"training__lr": 0.001}, "learning rate 0.001 and not 0.0001, 0.0003 and 0.0005"),
     ({"training__lr": 0.0003}, "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005"),
     ({"seed": 1}, "1 seed, not 3"),
@@ -42,31 +40,22 @@ PHRASES = [
     ({"evaluation__test_from": 42}, "scored on lengths 42..500, not 41..500"),
     ({"evaluation__stride": 20}, "every 20th length tested, not every one"),
     ({"evaluation__samples": 64}, "64 test words a length, not 512"),
-    ({"data__name": "dyck-2", "data__near_misses": 0.5}, "50 % of the non-members in training are near misses"),
+    (NEAR, "50 % of the non-members in training are near misses"),
+    (NEAR | {"data__swaps": 0.25}, "50 % of the non-members in training are near misses",
+     "in 25 % of the near misses in training two symbols changed places"),
     ({"data__name": "dyck-2", "data__test__near_misses": 0.25}, "25 % of the non-members in the test are near misses"),
-    (
-        {"data__name": "dyck-2", "data__test__both_classes": True},
-        "lengths without members, or without non-members, are left out",
-    ),
+    ({"data__name": "dyck-2", "data__test__both_classes": True},
+     "lengths without members, or without non-members, are left out"),
     ({"data__name": "dyck-2", "data__members": 1.0}, "100 % members in training, not 50 %"),
     ({"objective__output_token": True}, "the answer is read at an empty token after the word"),
     ({"data__name": "dyck-4:depth=every"}, "members of every depth at every length"),
     ({"data__name": "dyck-4:members=blocks"}, "members drawn as the original code draws them"),
-    (
-        {"data__name": "modular-arithmetic:plus=true"},
-        "a constant + before each expression, as the original code has it",
-    ),
+    ({"data__name": "modular-arithmetic:plus=true"},
+     "a constant + before each expression, as the original code has it"),
     ({"model__d_model": 64}, "recipe gpt2: d_model 64, not 256"),
-    (
-        {"data__name": "dyck-2", "data__near_misses": 0.5, "data__swaps": 0.25},
-        "50 % of the non-members in training are near misses",
-        "in 25 % of the near misses in training two symbols changed places",
-    ),
-    (
-        {"model__norm": "post", "training__curriculum": (8, 16), "training__stage_loss": 0.4},
-        "recipe gpt2: norm post, not pre; curriculum 8, 16, not none; stage_loss 0.4, not 0.0",
-    ),
-]
+    (CURRICULUM | {"model__norm": "post"},
+     "recipe gpt2: norm post, not pre; curriculum 8, 16, not none; stage_loss 0.4, not 0.0"),
+]  # fmt: skip
 
 
 def test_phrases():

@@ -71,16 +71,11 @@ def test_hyper_parameters_line_by_line():
     printed: dict[str, str] = dict(line.split("\t") for line in excerpt("table-6.5")[:-1])
     found = {row.row: row.values["value"] for row in table.rows}
     assert {row.label: row.line for row in table.rows} == {label: f"{label}\t{text}" for label, text in printed.items()}
-    assert found["layers"] == ("log_C T",)
-    assert printed["# Layers"] == "$\\log_C T$"
+    assert (found["layers"], printed["# Layers"]) == (("log_C T",), "$\\log_C T$")
     assert found["training.optimiser"] == (printed["Optimizer"].split()[0].lower(),)
     assert found["training.lr"] == tuple(float(x) for x in re.findall(r"\de-\d", printed["Optimizer"]))
-    for row, label in {
-        "model.d_model": "Hidden Size",
-        "model.n_heads": "# Attention Heads",
-        "training.batch_size": "Batch Size",
-        "training.steps": "Train Steps",
-    }.items():
+    labels = {"model.d_model": "Hidden Size", "model.n_heads": "# Attention Heads"}
+    for row, label in {**labels, "training.batch_size": "Batch Size", "training.steps": "Train Steps"}.items():
         assert found[row] == (int(printed[label].replace(",", "")),)
     assert found["data.train_len"] == tuple(int(x) for x in printed["Train Seq. Len."].split(" or "))
     assert found["parameters"] == (float(printed["# Trainable Params."].split()[0]) * 1e6,)
@@ -147,18 +142,14 @@ def test_rows_are_languages_of_this_project():
 
 
 def test_conditions_are_those_of_the_captions():
-    caption = published("table-6.1").caption
-    found = re.findall(r"length (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", caption)
-    conditions = published("table-6.1").conditions
-    assert [list(values.values()) for values in conditions.values()] == [[int(x) for x in row] for row in found]
-    same, extrapolation = published("table-6.2").conditions.values()
-    found = re.search(
-        r"setting is (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", published("table-6.2").caption
-    )
+    one, two = published("table-6.1"), published("table-6.2")
+    found = re.findall(r"length (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", one.caption)
+    assert [list(values.values()) for values in one.conditions.values()] == [[int(x) for x in row] for row in found]
+    found = re.search(r"setting is (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", two.caption)
     assert found
     length, low, high, seeds = (int(x) for x in found.groups())
-    assert list(same.values()) == [length, length, length, seeds]
-    assert list(extrapolation.values()) == [length, low, high, seeds]
+    conditions = [list(values.values()) for values in two.conditions.values()]
+    assert conditions == [[length, length, length, seeds], [length, low, high, seeds]]
 
 
 @pytest.mark.parametrize("name", names())

@@ -133,22 +133,6 @@ def test_statistics_of_published_members() -> None:
         assert {*deepest(words).tolist()} == expected
 
 
-def test_first_block_and_depth_of_long_words() -> None:
-    random = rng(0, "one by one")
-    slow, fast = [one_dyck_word(random, 12, 200) for _ in range(800)], words_of(Blocks(12), 200, 8000)
-    assert_same_distribution(*(Counter(f"block {first_block(word)}" for word in words) for words in (fast, slow)))
-    depths = [deepest(np.array([list(map(int, word)) for word in words])) for words in (fast, slow)]
-    assert abs(depths[0].mean() - depths[1].mean()) < 5 * depths[1].std() / sqrt(800)
-    mean = np.mean([first_block(word) - 2 for word in fast])
-    assert abs(mean - 0.75 * 198) < 2  # rounded down to an even number
-
-
-def first_block(word: str) -> int:
-    """The number of symbols up to where the depth is 0 again."""
-    depth = np.cumsum([1 if symbol == "0" else -1 for symbol in word])
-    return int(np.flatnonzero(depth == 0)[0]) + 1
-
-
 def walk_probability(word: str) -> Fraction:
     """Of Tomita 4: a half for each symbol that may be 0 or 1."""
     free = sum(not word[:at].endswith("00") for at in range(len(word)))

@@ -12,6 +12,7 @@ from languages.automata import Dfa, MooreMachine, operations
 from languages.convert.automata_lib import to_automata_lib
 from languages.errors import AutomatonError
 from tests.languages.random_machines import dfas
+from tests.languages.refusing import refusal
 
 WORDS = ["".join(word) for length in range(5) for word in product("ab", repeat=length)]  # shortlex
 
@@ -90,9 +91,6 @@ def test_laws(left: Dfa, right: Dfa) -> None:
     assert least.minimise() == least
     assert least.equivalent(left)
     assert ~~left == left
-    assert (~(left & right)).equivalent(~left | ~right)
-    assert (~(left | right)).equivalent(~left & ~right)
-    assert (left - right).equivalent(left & ~right)
     assert (left ^ right).is_empty() == (left.counterexample(right) is None) == (least == right.minimise())
 
 
@@ -146,5 +144,4 @@ def test_limits_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     dfa = Dfa.from_regex("(a|b)*a(a|b)(a|b)", "ab")
     with pytest.raises(AutomatonError, match="the product of 8 and 8 states is too large; at most 3 pairs"):
         _ = dfa & dfa
-    with pytest.raises(AutomatonError, match="the reversed automaton has more than 3 states"):
-        dfa.reverse()
+    assert "the reversed automaton has more than 3 states" in refusal(dfa.reverse, error=AutomatonError)

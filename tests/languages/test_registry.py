@@ -1,6 +1,7 @@
 """Languages by name: every row works, and every mistake is answered in one line."""
 
 import inspect
+import re
 import string
 
 import pytest
@@ -84,8 +85,7 @@ def test_choices_are_all_accepted(family: Family) -> None:
                     assert get(f"{name}:{chosen}").name.partition(":")[0] == name
                 else:
                     refusal = f"^{name}: {parameter.key} is '{choice}'; it is '{parameter.default}'"
-                    with pytest.raises(LanguageError, match=refusal):
-                        get(f"{name}:{chosen}")
+                    assert re.search(refusal, refusal(get, f"{name}:{chosen}", error=LanguageError))
 
 
 REFUSED = [
