@@ -67,11 +67,7 @@ def test_rows_tell_what_the_functions_have(family: Family) -> None:
     assert "Source:" in docstring or family.prefix
 
 
-FEW = {
-    "members=runs": ("tomita-3", "tomita-7"),
-    "members=walk": ("tomita-4",),
-    "forbidden=later": ("tomita-3",),
-}
+FEW = {"members=runs": ("tomita-3", "tomita-7"), "members=walk": ("tomita-4",), "forbidden=later": ("tomita-3",)}
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern)

@@ -268,10 +268,7 @@ WORDS = {
         "k3 v2 n0 k3 k3": [-1],
     },
     "needles:questions=2": {"n0 k3 v2 v7 ?1 k3 ?2 k3": [2, 7], "n0 n0 k3 v2 ?1 k3 ?2 k3": [2, -1]},
-    "documents:questions=2": {
-        "# k1 n0 = v5 # k2 = v6 ? k2 ? k1": [6, 5],
-        "# k1 n0 n0 n0 # k2 = v6 ? k2 ? k1": [6, -1],
-    },
+    "documents:questions=2": {"# k1 n0 = v5 # k2 = v6 ? k2 ? k1": [6, 5], "# k1 n0 n0 n0 # k2 = v6 ? k2 ? k1": [6, -1]},
     "code-key": {"# k1 n0 = v5 # k2 n0 ? =": [5], "# k1 n0 = v5 # k2 n0 ? #": [-1], "# k1 n0 n0 n0 # k2 = ? =": [-1]},
     "topic": {"n0 # k7 n0 # k2 ? #": [7], "n0 n1 n1 n0 n1 # ? #": [-1], "n0 # k7 n0 # k2 ? =": [-1]},
 }
