@@ -18,6 +18,7 @@ from regulargpt.config.schema import value_of
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.rnn import Rnn
 from regulargpt.options import option
+from tests.languages.refusing import refusal
 from tests.regulargpt.browser import chromium, needs_browser
 
 ROOT = Path(__file__).parents[1]
@@ -134,7 +135,6 @@ FAULTY = """
 from regulargpt.encodings.base import Encoding
 from regulargpt.models.base import Model
 from regulargpt.models.rnn import Rnn
-from tests.languages.refusing import refusal
 
 class Lacks(Model):
     def __init__(self, n_symbols, n_outputs):

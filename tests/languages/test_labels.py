@@ -160,10 +160,6 @@ def test_two_languages_are_called_tomita_3() -> None:
         assert [bool(label) for label in later.labels(words)] == expected
 
 
-def test_cyclic_two_is_parity() -> None:
-    assert get("cyclic-2").machine.delta == get("parity").machine.delta
-
-
 ARITHMETIC = {"modular-arithmetic": arithmetic, "modular-arithmetic-left-to-right": arithmetic_left_to_right}
 
 

@@ -117,14 +117,6 @@ def test_mixtures_take_their_parts_equally_often() -> None:
     assert_equal_distributions(distribution(NearMissSampler(parts, dyck_dfa(2), substitutions(2, 1)), 4), expected)
 
 
-@pytest.mark.parametrize("name", CLASSIFICATIONS)
-def test_counts_equal_integer_counts(name: str) -> None:
-    for language, length in product((get(name).language, ~get(name).language), (1, 7, 40, 299)):
-        count = integer_counts(language, length)[language.initial_index]
-        found = WordSampler(language).count_log(length)
-        assert found == -np.inf if count == 0 else math.isclose(found, math.log(count), rel_tol=1e-12, abs_tol=1e-12)
-
-
 @pytest.mark.parametrize("name", ["dyck-2", "dyck-12", "tomita-3", "tomita-7", "aa-bb-cc-dd-ee"])
 def test_long_words_are_drawn_exactly(name: str) -> None:
     """Also thousands of symbols before the end, whether or not the counts have settled."""
@@ -196,7 +188,7 @@ def test_uniform_words(n_symbols: int) -> None:
 @given(dfas("a", 5) | dfas("ab", 5))
 def test_lengths_of_random_automata(dfa: Dfa) -> None:
     sampler = WordSampler(dfa)
-    for length in range(40):
+    for length in (*range(40), 299):
         count = integer_counts(dfa, length)[dfa.initial_index]
         assert sampler.has(length) == (count > 0)
         if count:

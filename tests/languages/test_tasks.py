@@ -19,35 +19,15 @@ from tests.languages.refusing import refusal
 
 # Minimal complete states, elements of the transition monoid, group-free?
 SIZES = {
-    "parity": (2, 2, False),
-    "even-pairs": (5, 5, True),
-    "cycle-navigation": (5, 5, False),
-    "tomita-1": (2, 2, True),
-    "tomita-2": (3, 6, True),
-    "tomita-3": (5, 26, False),
-    "tomita-4": (4, 12, True),
-    "tomita-5": (4, 4, False),
-    "tomita-6": (3, 3, False),
-    "tomita-7": (5, 9, True),
-    "dyck-1": (3, 6, True),
-    "dyck-2": (4, 15, True),
-    "dyck-3": (5, 31, True),
-    "dyck-4": (6, 56, True),
-    "dyck-12": (14, 820, True),
-    "aa-star": (2, 2, False),
-    "aaaa-star": (4, 4, False),
-    "abab-star": (5, 10, False),
-    "012-02": (2, 3, True),
-    "ab-d-bc": (3, 5, True),
-    "aa-bb-cc-dd-ee": (7, 17, True),
-    "cyclic-5": (5, 5, False),
-    "dihedral-4": (8, 8, False),
-    "symmetric-3": (6, 6, False),
-    "symmetric-5": (120, 120, False),
-    "alternating-5": (60, 60, False),
-    "flip-flop": (3, 3, True),
-    "prefix": (7, 7, True),
-}
+    "parity": (2, 2, False), "even-pairs": (5, 5, True), "cycle-navigation": (5, 5, False), "tomita-1": (2, 2, True),
+    "tomita-2": (3, 6, True), "tomita-3": (5, 26, False), "tomita-4": (4, 12, True), "tomita-5": (4, 4, False),
+    "tomita-6": (3, 3, False), "tomita-7": (5, 9, True), "dyck-1": (3, 6, True), "dyck-2": (4, 15, True),
+    "dyck-3": (5, 31, True), "dyck-4": (6, 56, True), "dyck-12": (14, 820, True), "aa-star": (2, 2, False),
+    "aaaa-star": (4, 4, False), "abab-star": (5, 10, False), "012-02": (2, 3, True), "ab-d-bc": (3, 5, True),
+    "aa-bb-cc-dd-ee": (7, 17, True), "cyclic-5": (5, 5, False), "dihedral-4": (8, 8, False),
+    "symmetric-3": (6, 6, False), "symmetric-5": (120, 120, False), "alternating-5": (60, 60, False),
+    "flip-flop": (3, 3, True), "prefix": (7, 7, True),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -74,21 +54,17 @@ def test_the_two_arithmetics_are_two_tasks() -> None:
         assert 0.78 < (usual.labels(words) != other.labels(words)).mean() < 0.81
 
 
-@pytest.mark.parametrize(
-    ("name", "lengths"),
-    [
-        ("parity", [1, 2, 3, 4, 5, 6]),
-        ("modular-arithmetic", [1, 3, 5]),
-        ("modular-arithmetic:plus=true", [2, 4, 6]),
-        ("dyck-3", [1, 2, 3, 4, 5, 6]),
-        ("abab-star", [1, 2, 3, 4, 5, 6]),
-        ("flip-flop", [1, 2, 3, 4, 5, 6]),
-    ],
-)
-def test_lengths(name: str, lengths: list[int]) -> None:
+LENGTHS = {
+    "modular-arithmetic": [1, 3, 5],
+    "modular-arithmetic:plus=true": [2, 4, 6],
+    **{key: [1, 2, 3, 4, 5, 6] for key in ("parity", "dyck-3", "abab-star", "flip-flop")},
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_lengths(name: str) -> None:
     task = get(name)
-    assert task.lengths(-3, 6) == lengths
-    assert [length for length in range(-3, 7) if task.has_length(length)] == lengths
+    assert task.lengths(-3, 6) == [n for n in range(-3, 7) if task.has_length(n)] == LENGTHS[name]
 
 
 def test_lengths_and_what_is_missing() -> None:
