@@ -1,8 +1,8 @@
 """Languages by name: every row works, and every mistake is answered in one line."""
 
 import inspect
-import re
 import string
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -73,15 +73,14 @@ FEW = {"members=runs": ("tomita-3", "tomita-7"), "members=walk": ("tomita-4",), 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern)
 def test_choices_are_all_accepted(family: Family) -> None:
     """By every language of the family, but for Tomita's members and second third language, which not all have."""
-    for parameter in family.parameters:
+    for parameter, name in product(family.parameters, family.names):
         for choice in parameter.choices:
             chosen = f"{parameter.key}={choice}"
-            for name in family.names:
-                if name in FEW.get(chosen, family.names):
-                    assert get(f"{name}:{chosen}").name.partition(":")[0] == name
-                else:
-                    refusal = f"^{name}: {parameter.key} is '{choice}'; it is '{parameter.default}'"
-                    assert re.search(refusal, refusal(get, f"{name}:{chosen}", error=LanguageError))
+            if name in FEW.get(chosen, family.names):
+                assert get(f"{name}:{chosen}").name.partition(":")[0] == name
+            else:
+                said = refusal(get, f"{name}:{chosen}", error=LanguageError)
+                assert said.startswith(f"{name}: {parameter.key} is '{choice}'; it is '{parameter.default}'")
 
 
 REFUSED = [

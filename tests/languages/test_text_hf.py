@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -125,8 +124,8 @@ REFUSED = [
 ]
 
 
-def test_one_line_says_what_is_wrong(tmp_path: Path):
-    save("rows", {"text": ROWS, "number": range(300)})
+def test_one_line_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows = Path(save("rows", {"text": ROWS, "number": range(300)}))
     save("two", {"a": ["x"] * 9, "b": ["y"] * 9})
     save("numbers", {"n": [1, 2, 3]})
     save_splits("parts", left=["x"], right=["y"])
@@ -134,19 +133,11 @@ def test_one_line_says_what_is_wrong(tmp_path: Path):
     save_splits("missing", train=["x"], test=[None])  # type: ignore[list-item]
     for name, message in REFUSED:
         assert refusal(corpus, f"hf:{name}", error=CorpusError) == message.replace("{}", str(tmp_path))
-
-
-def test_a_damaged_data_set_is_named():
-    path = Path(save("rows", {"text": ROWS}))
-    next(path.glob("*.arrow")).write_bytes(b"ARROW")
-    assert re.search(r"hf:.*/rows: cannot be read \(Arrow", refusal(corpus, "hf:rows", error=CorpusError))
-
-
-@pytest.mark.parametrize(("name", "tokenizer", "package"), [("hf:x", "", "datasets"), ("text:code", "t", "tokenizers")])
-def test_a_missing_extra_is_named(name: str, tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    what = "a tokenizer" if tokenizer else name
-    assert refusal(corpus, name, tokenizer) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
+    next(rows.glob("*.arrow")).write_bytes(b"ARROW")
+    assert "/rows: cannot be read (Arrow" in refusal(corpus, "hf:rows", error=CorpusError)
+    for package, what, *asked in (("datasets", "hf:x", "hf:x", ""), ("tokenizers", "a tokenizer", "text:code", "t")):
+        monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+        assert refusal(corpus, *asked) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
 
 
 # Tokenizers
@@ -206,15 +197,13 @@ def test_another_tokenizer_is_another_text(notes: Path, tokenizer: Path, cache: 
     assert second.train.tobytes() == first.train.tobytes()
     assert second.digest != first.digest
     assert len(list(cache.iterdir())) == 1
-
-
-def test_many_tokens_take_four_bytes(notes: Path, tmp_path: Path):
+    # Many tokens take four bytes.
     made = Tokenizer(models.WordLevel({"row": 0, "?": 70_000}, unk_token="?"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
-    made.save(str(tmp_path / "words.json"))
-    text = corpus(f"text:{notes}", "words.json")
-    assert (text.vocabulary_size, text.train.dtype) == (70_001, np.uint32)
-    assert set(text.train.tolist()) == {0, 70_000}
+    made.save("words.json")
+    many = corpus(f"text:{notes}", "words.json")
+    assert (many.vocabulary_size, many.train.dtype) == (70_001, np.uint32)
+    assert set(many.train.tolist()) == {0, 70_000}
 
 
 @given(st.lists(st.text(max_size=30).map(str.encode), max_size=8), st.integers(4, 40), st.binary(max_size=30))
