@@ -181,7 +181,5 @@ def test_shares_of_members() -> None:
         counts = [int(task.labels(words).sum()) for words in batches]
         assert abs(np.mean(counts) - 10 * share) < 0.15
         assert set(counts) <= {int(10 * share), min(10, int(10 * share) + 1)}
-    odd = get("dyck-2").sample(rng(0, "share"), 7, 10, members=1.0)
-    assert not get("dyck-2").labels(odd).any()
-    even = get("aa-star").sample(rng(0, "share"), 4, 10, members=0.0)
-    assert get("aa-star").labels(even).all()
+    assert not get("dyck-2").labels(get("dyck-2").sample(rng(0, "share"), 7, 10, members=1.0)).any()
+    assert get("aa-star").labels(get("aa-star").sample(rng(0, "share"), 4, 10, members=0.0)).all()
