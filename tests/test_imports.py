@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from regulargpt.config.recipes import resolve
-from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+from tests.experiments.folders import finished
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("torch", "networkx", "sklearn", "matplotlib", "scipy", "automata", "safetensors", "tqdm")
@@ -108,20 +108,9 @@ def test_help_listings_and_refusals_import_nothing_heavy(verb: str):
     assert heavy(ROOT, *(arguments for arguments, _ in given)) == [f"{case}: {code}" for case, code in given]
 
 
-def finished_run(path: Path, data: str, recipe: str) -> None:
-    """A run on a text or a retrieval task whose weights are nothing: enough to be refused."""
-    run = RunFolder.create(path, resolve(recipe, "transformer", data).render(), {})
-    run.append_metrics([{"step": 1, "loss": 0.5}])
-    (path / WEIGHTS).write_bytes(b"weights")
-    (path / MODEL_CONFIG).write_text("{}")
-    run.write_measures({}, {})
-    run.write_summary({})
-    run.finish()
-
-
 @pytest.mark.parametrize(("data", "recipe"), [("text:missing.txt", "text"), ("retrieval:line", "retrieval")])
 def test_that_a_run_has_no_automaton_is_said_without_torch(tmp_path: Path, data: str, recipe: str):
-    finished_run(tmp_path / "run", data, recipe)
+    finished(tmp_path / "run", resolve(recipe, "transformer", data), 50.0)
     cases = ["verify run", "extract run", "shortcuts --config run/config.toml"]
     assert heavy(tmp_path, *cases) == [f"{case}: 2" for case in cases]
 
