@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from itertools import combinations, groupby, pairwise
+from itertools import groupby, pairwise
 
 
 def same_neighbours(word: str) -> str:
@@ -80,58 +80,3 @@ ORACLES: dict[str, Callable[[str], str]] = {
     "flip-flop": last_written,
     "prefix": first_symbols,
 }
-
-
-# ("letters", "ab"), ("empty",), ("then" or "|" or "&" or "^", left, right), ("repeat", part, low, high)
-Expression = tuple
-BINDING = ("|", "&", "^", "then", "repeat")  # from loosely to tightly
-
-
-def rendered(expression: Expression) -> str:
-    """A regular expression as text, with brackets only where the precedence needs them."""
-    kind, *parts = expression
-    if kind == "letters":
-        return parts[0] if len(parts[0]) == 1 else f"[{parts[0]}]"
-    if kind == "empty":
-        return "()"
-    if kind == "repeat":
-        part, low, high = parts
-        bounds = f"{low}," if high is None else f"{low}" if low == high else f"{low},{high}"
-        return within(part, "repeat", 1) + "{" + bounds + "}"
-    left, right = (within(part, kind, 0) for part in parts)
-    return f"{left}{'' if kind == 'then' else kind}{right}"
-
-
-def within(part: Expression, kind: str, tighter: int) -> str:
-    loose = part[0] in BINDING and BINDING.index(part[0]) < BINDING.index(kind) + tighter
-    return f"({rendered(part)})" if loose else rendered(part)
-
-
-def words_of(expression: Expression, longest: int) -> set[str]:
-    """The words of an expression, up to a length, as sets of words are joined and shuffled."""
-    kind, *parts = expression
-    if kind == "letters":
-        return set(parts[0])
-    if kind == "empty":
-        return {""}
-    if kind == "repeat":
-        part, low, high = words_of(parts[0], longest), *parts[1:]
-        power, found = {""}, set()
-        for times in range(max(low, longest) + 1 if high is None else high + 1):
-            found |= power if times >= low else set()
-            power = {u + v for u in power for v in part if len(u + v) <= longest}
-        return found
-    left, right = (words_of(part, longest) for part in parts)
-    if kind in "|&":
-        return left | right if kind == "|" else left & right
-    pairs = [(u, v) for u in left for v in right if len(u + v) <= longest]
-    return {u + v for u, v in pairs} if kind == "then" else {w for u, v in pairs for w in interleaved(u, v)}
-
-
-def interleaved(u: str, v: str) -> set[str]:
-    """All words made of u's and v's symbols, each in their order."""
-    found = set()
-    for places in combinations(range(len(u + v)), len(u)):
-        first, second = iter(u), iter(v)
-        found.add("".join(next(first) if i in places else next(second) for i in range(len(u + v))))
-    return found

@@ -2,7 +2,8 @@
 
 import doctest
 import re
-from itertools import product
+from collections.abc import Iterator
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from languages.budget import TooLarge
 from languages.errors import LanguageError, UserError
 from languages.regex.parser import parse
 from languages.regex.tree import Concatenation, Intersection, Letters, Repetition, Shuffle, Union
-from tests.languages.oracles import Expression, rendered, words_of
 from tests.languages.random_machines import members as members_of
 from tests.languages.refusing import is_like, refusal
 
@@ -39,24 +39,52 @@ def test_all_words_up_to_length_8_are_members_exactly_where_re_matches(quantifie
         assert members(Dfa.from_regex(pattern, "ab"), 8) == {word for word in WORDS if re.fullmatch(pattern, word)}
 
 
-def expressions() -> st.SearchStrategy[Expression]:
-    """All operations, intersection and shuffle among them."""
-    bounds = st.tuples(st.integers(0, 2), st.integers(0, 2) | st.none()).filter(lambda b: b[1] is None or b[0] <= b[1])
-    leaves = st.sampled_from([("letters", "a"), ("letters", "b"), ("letters", "ab"), ("empty",)])
+Pair = tuple[str, set[str]]  # an expression, and its words of up to six symbols as sets are joined and shuffled
 
-    def larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-        joined = st.tuples(st.sampled_from(["then", "|", "&", "^"]), smaller, smaller)
-        return joined | st.builds(lambda part, b: ("repeat", part, *b), smaller, bounds)
 
-    return st.recursive(leaves, larger, max_leaves=7)
+def interleaved(u: str, v: str) -> Iterator[str]:
+    """All words made of u's and v's symbols, each in their order."""
+    for places in combinations(range(len(u + v)), len(u)):
+        first, second = iter(u), iter(v)
+        yield "".join(next(first) if i in places else next(second) for i in range(len(u + v)))
+
+
+def joined(operator: str, left: Pair, right: Pair) -> Pair:
+    pairs = [(u, v) for u in left[1] for v in right[1] if len(u + v) <= 6]
+    words = {
+        "|": left[1] | right[1],
+        "&": left[1] & right[1],
+        "^": {word for u, v in pairs for word in interleaved(u, v)},
+        "": {u + v for u, v in pairs},
+    }
+    return f"({left[0]}){operator}({right[0]})", words[operator]
+
+
+def repeated(part: Pair, low: int, more: int | None) -> Pair:
+    power, found = {""}, set()
+    for times in range(7 if more is None else low + more + 1):
+        found |= power if times >= low else set()
+        power = {u + v for u in power for v in part[1] if len(u + v) <= 6}
+    return f"({part[0]}){{{low},{'' if more is None else low + more}}}", found
+
+
+def expressions() -> st.SearchStrategy[Pair]:
+    """All operations, intersection and shuffle among them; how tightly they bind is seen in the trees below."""
+    leaves: list[Pair] = [("a", {"a"}), ("b", {"b"}), ("[ab]", {"a", "b"}), ("()", {""})]
+
+    def larger(smaller: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
+        bounds = st.integers(0, 2), st.integers(0, 2) | st.none()
+        return st.builds(joined, st.sampled_from("|&^") | st.just(""), smaller, smaller) | st.builds(
+            repeated, smaller, *bounds
+        )
+
+    return st.recursive(st.sampled_from(leaves), larger, max_leaves=7)
 
 
 @settings(max_examples=200)
 @given(expressions())
-def test_intersection_and_shuffle_are_those_of_sets_of_words(expression: Expression) -> None:
-    """Written with no more brackets than the precedence of the operators needs."""
-    dfa = Dfa.from_regex(rendered(expression), "ab")
-    assert members(dfa, 6) == words_of(expression, 6)
+def test_intersection_and_shuffle_are_those_of_sets_of_words(pair: Pair) -> None:
+    assert members(Dfa.from_regex(pair[0], "ab"), 6) == pair[1]
 
 
 TREES = [
