@@ -21,11 +21,11 @@ from experiments.atlas.rule import rule
 from experiments.page.files import PAGE
 from languages.automata import Dfa
 from languages.convert.json_text import to_json
+from languages.errors import UserError
 from regulargpt.certificate import verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage.folder import AUTOMATON, RunFolder
-from tests.languages.refusing import refusal
 
 TINY = {"training.steps": 2, "model.d_model": 8, "evaluation.samples": 4, "evaluation.stride": 80}
 
@@ -161,9 +161,11 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     columns.write(tmp_path / "a.csv", rows)
     assert columns.read(tmp_path / "a.csv") == rows
     (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace("99.5", "x"))
-    assert "accuracy is 'x', not a number" in refusal(columns.read, tmp_path / "b.csv")
+    with pytest.raises(UserError, match="accuracy is 'x', not a number"):
+        columns.read(tmp_path / "b.csv")
     (tmp_path / "c.csv").write_text("language\n")
-    assert "has not the columns of an atlas" in refusal(columns.read, tmp_path / "c.csv")
+    with pytest.raises(UserError, match="has not the columns of an atlas"):
+        columns.read(tmp_path / "c.csv")
 
 
 def test_the_figures_of_the_page_come_from_the_table(tmp_path: Path) -> None:
