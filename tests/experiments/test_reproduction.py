@@ -57,8 +57,11 @@ def test_pages_are_written_beside_the_runs_and_again_alike(folder: SweepFolder):
     shutil.rmtree(folder.path / "runs")
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
     assert contents(place) == written
-    (place / "page.json").write_text("{}")
-    assert re.search(r"page\.json is no record of a page: 'sections'; make it anew", refusal(files.read, place))
+    former = '{"sections":[{"title":"","blocks":[{"rows":[[{"lines":[["100","ours"]]}]]}]}]}'
+    squeezed = '{"layout":"texts","facts":{},"parts":{"curves":[{"file":"a.svg","lines":"a"}]}}'
+    for text in ("{}", former, squeezed):
+        (place / "page.json").write_text(text)
+        assert re.search(r"page\.json is no record of a page: .*; make it anew", refusal(files.read, place))
 
 
 def test_sessions_are_remembered(folder: SweepFolder):
