@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -19,11 +20,13 @@ from typing import Any
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
+NO_BROWSER = "no Chromium on this machine; Debian: apt install chromium"
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 SECONDS = 60.0
 FLAGS = [
     *("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
+    *("--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows"),
 ]
 
 
@@ -35,10 +38,22 @@ class Browser:
         self.rest, self.number, self.session = b"", 0, ""
         self.problems: list[str] = []
         self.requests: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.page, self.width = "", 0
+        self.target = ""
+        self.fresh()
+
+    def fresh(self) -> None:
+        """A new tab instead of the old one: no page, no history, a wide and light window."""
+        self.session, old = "", self.target
+        self.target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        if old:
+            self.call("Target.closeTarget", targetId=old)
+        self.session = self.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.look(1280)
+        self.problems.clear()
+        self.requests.clear()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What the browser answers."""
@@ -80,15 +95,73 @@ class Browser:
         """Open a file and wait until its scripts have run."""
         self.call("Page.navigate", url="about:blank")
         self.requests.clear()
-        self.call("Page.navigate", url=path.as_uri() + address)
+        self.page = path.as_uri()
+        self.call("Page.navigate", url=self.page + address)
         while not self.evaluate("document.readyState == 'complete' && location.protocol == 'file:'"):
             pass
+
+    def assert_silent(self) -> None:
+        """Nothing went wrong, and the page asked for nothing but itself."""
+        assert self.problems == []
+        asked = {re.split("[?#]", request)[0] for request in self.requests if not request.startswith("data:")}
+        assert asked <= {self.page}
+
+    def assert_fits(self) -> None:
+        """Nothing of the page is wider than the window."""
+        assert self.evaluate("document.documentElement.scrollWidth") == self.width
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def all(self, selector: str, value: str = "e.textContent") -> list[Any]:
+        """The text of all elements that a selector chooses, or another value of them."""
+        return self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => {value})")
+
+    def one(self, selector: str, value: str = "e.textContent") -> Any:
+        """The text of the first of them, or another value of it."""
+        return self.evaluate(f"((e) => {value})(document.querySelector({json.dumps(selector)}))")
+
+    def data(self, selector: str) -> list[dict[str, str]]:
+        """What their `data-` attributes say."""
+        return self.all(selector, "({ ...e.dataset })")
+
+    def count(self, selector: str) -> int:
+        """How many there are."""
+        return len(self.all(selector, "0"))
+
+    def focus(self, selector: str) -> None:
+        """Give the first of them the focus."""
+        self.one(selector, "void e.focus()")
+
+    def click(self, selector: str, which: int = 0) -> None:
+        """Press one of them."""
+        self.evaluate(f"document.querySelectorAll({json.dumps(selector)})[{which}].click()")
+
+    def choose(self, selector: str, value: Any, event: str = "input") -> None:
+        """Set a field or a slider to a value, as a person does."""
+        self.one(
+            selector,
+            f"{{ e.value = {json.dumps(value)}; e.dispatchEvent(new Event('{event}', {{ bubbles: true }})); }}",
+        )
+
+    def type(self, word: str) -> None:
+        """Put a word into the field of the page."""
+        self.choose("#word", word)
+
+    def wait(self, condition: str) -> None:
+        """Until something holds."""
+        for _ in range(round(SECONDS / 0.02)):
+            if self.evaluate(condition):
+                return
+            self.pause(20)
+        raise AssertionError(condition)
+
+    def pause(self, milliseconds: int = 50) -> None:
+        """Until what was asked of the page has been drawn."""
+        self.evaluate(f"new Promise((done) => setTimeout(() => requestAnimationFrame(done), {milliseconds}))")
 
     def key(self, name: str, code: int = 0) -> None:
         """Press a key: `Tab`, `ArrowDown`, `Enter`."""
@@ -101,12 +174,14 @@ class Browser:
         """Type into what has the focus."""
         self.call("Input.insertText", text=text)
 
-    def look(self, width: int, height: int = 900, dark: bool = False) -> None:
-        """The size of the window, and the colour scheme of the system."""
+    def look(self, width: int, height: int = 900, dark: bool = False, still: bool = False) -> None:
+        """The size of the window, the colour scheme of the system, and whether things may move; not on paper."""
+        self.width = width
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
+        wanted = {"color-scheme": "dark" if dark else "light", "reduced-motion": "reduce" if still else "no-preference"}
+        features = [{"name": f"prefers-{name}", "value": value} for name, value in wanted.items()]
+        self.call("Emulation.setEmulatedMedia", media="", features=features)
 
     def screenshot(self, path: Path, whole: bool = True) -> None:
         """The page as PNG."""

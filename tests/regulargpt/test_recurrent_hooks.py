@@ -160,14 +160,11 @@ def test_gates_that_keep_everything_keep_the_state(cls: type[Recurrent], gates: 
 
 
 def test_the_names_are_those_of_the_guide():
-    own = ["hook_embed", "hook_output"]
-    assert sorted(hook_names(Rnn(2, 2, d_model=4))) == sorted([*own, "hook_state", "layers.0.hook_h"])
-    of_gru = [f"layers.0.hook_{name}" for name in "rznh"]
-    assert sorted(hook_names(Gru(2, 2, d_model=4))) == sorted([*own, "hook_state", *of_gru])
-    of_lstm = [f"layers.{layer}.hook_{name}" for layer in range(2) for name in "ifgoch"]
-    assert sorted(hook_names(Lstm(2, 2, d_model=4, n_layers=2))) == sorted([*own, "hook_state", *of_lstm])
-    of_blocks = [f"blocks.{block}.{name}" for block in range(2) for name in ("lru.hook_state", "hook_resid_post")]
-    assert sorted(hook_names(LinearRnn(2, 2, d_model=4))) == sorted([*own, *of_blocks])
+    for cls, gates in ((Rnn, "h"), (Gru, "rznh"), (Lstm, "ifgoch")):
+        inside = [f"layers.{layer}.hook_{name}" for layer in range(2) for name in gates]
+        assert sorted(hook_names(built(cls))) == sorted(["hook_embed", "hook_output", "hook_state", *inside])
+    blocks = [f"blocks.{block}.{name}" for block in range(2) for name in ("lru.hook_state", "hook_resid_post")]
+    assert sorted(hook_names(built(LinearRnn))) == sorted(["hook_embed", "hook_output", *blocks])
 
 
 @pytest.mark.parametrize(("cls", "width"), [(Rnn, 12), (Lstm, 24), (Gru, 12)])
