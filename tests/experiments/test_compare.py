@@ -72,27 +72,31 @@ def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
     return folder, comparison(TABLE, "cpu", folder)
 
 
-def test_maximum_mean_and_difference(mixed):
+CELLS = {
+    "regulargpt-C3": ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"],
+    # Nothing is rounded up to 100, and what prints the same does not differ.
+    "regulargpt-C2": ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"],
+    "rnn": ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"],
+    "transformer": ["52.3 / 50.1", "52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"],
+    "words-hard-C3": ["90.00 / 80.00"],
+}
+
+
+def test_a_cell_has_what_was_published_ours_their_difference_and_what_is_not_there(mixed):
+    assert {column: lines(cell(mixed[1], "parity", column)) for column in CELLS} == CELLS
     found = cell(mixed[1], "parity", "regulargpt-C3")
-    assert found.published == (100.0, 88.7)
-    assert found.ours == (90.0, 80.0)
+    assert (found.published, found.ours) == ((100.0, 88.7), (90.0, 80.0))
     assert found.differences == pytest.approx((-10.0, -8.7))
     assert (found.done, found.seconds, found.steps) == (3, 7.5, (1400, 1400))
-    assert lines(found) == ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"]
-
-
-def test_nothing_is_rounded_up_to_100_and_what_prints_the_same_does_not_differ(mixed):
-    found = cell(mixed[1], "parity", "regulargpt-C2")
-    assert lines(found) == ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"]
-
-
-def test_failed_and_missing_runs_are_said(mixed):
-    rnn, transformer = cell(mixed[1], "parity", "rnn"), cell(mixed[1], "parity", "transformer")
-    assert (rnn.ours, transformer.ours) == ((100.0, 99.0), (52.0, 51.0))
-    assert lines(rnn) == ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"]
-    assert lines(transformer)[1:] == ["52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"]
     assert list(mixed[1].failures.values()) == ["the loss is no longer a number"]
     assert mixed[1].missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
+    # The other protocol and the single length have their own tests.
+    hard = cell(mixed[1], "parity", "words-hard-C3")
+    assert {(test.tested, test.length) for test in hard.rows} == {("hard-2", 10_000)}
+    assert hard.published == (None, None)
+    # Rows that were not asked for are left out.
+    assert [cells[0].row for cells in mixed[1].cells] == ["parity"]
+    assert mixed[1].left_out == tuple(row for row in TABLE.rows if row != "parity")
 
 
 def test_where_the_published_mean_lies(mixed):
@@ -105,13 +109,6 @@ def test_where_the_published_mean_lies(mixed):
     _, table = standings([values(one) for one in mixed[1].all], mixed[1].statistics)
     assert isinstance(table, Table)
     assert table.rows[0] == ("RNN", "0", "1", "0", "0")
-
-
-def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
-    found = cell(mixed[1], "parity", "words-hard-C3")
-    assert {(test.tested, test.length) for test in found.rows} == {("hard-2", 10_000)}
-    assert found.published == (None, None)
-    assert lines(found) == ["90.00 / 80.00"]
 
 
 def test_what_was_not_published_has_no_notes(mixed):
@@ -141,11 +138,6 @@ def test_notes_are_those_of_the_cell(mixed):
         "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005",
         "training ends early when its loss is low, not after all steps",
     }
-
-
-def test_rows_that_were_not_asked_for_are_left_out(mixed):
-    assert [cells[0].row for cells in mixed[1].cells] == ["parity"]
-    assert mixed[1].left_out == tuple(row for row in TABLE.rows if row != "parity")
 
 
 def test_a_damaged_run_is_a_failed_one(tmp_path: Path):

@@ -163,10 +163,12 @@ class Browser:
         """Until what was asked of the page has been drawn."""
         self.evaluate(f"new Promise((done) => setTimeout(() => requestAnimationFrame(done), {milliseconds}))")
 
-    def key(self, name: str, code: int = 0) -> None:
-        """Press a key: `Tab`, `ArrowDown`, `Enter`."""
+    def key(self, name: str, at: str = "") -> None:
+        """Press a key: `Tab`, `ArrowDown`, `Enter`; where an element is named, with the focus on it."""
+        if at:
+            self.focus(at)
         text = {"Enter": "\r", " ": " "}.get(name)
-        known = {"key": name, "code": name, "windowsVirtualKeyCode": code or KEYS[name]}
+        known = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS[name]}
         self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **known)
 

@@ -326,8 +326,7 @@ def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, alignments
         return shown
 
     as_trained = check(0, view, found["trained"])
-    browser.focus("#temperature")
-    browser.key("ArrowLeft")
+    browser.key("ArrowLeft", "#temperature")
     check(0, view, found["trained"] - 1)
     browser.key("Home")
     sharpest = check(0, view, 0)
@@ -339,8 +338,7 @@ def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, alignments
         check(0, view, i)
     # A button goes to a temperature that was found, and says so.
     names = browser.all(".jumps button")
-    browser.focus(f".jumps button:nth-of-type({1 + next(i for i, name in enumerate(names) if 'P_max' in name)})")
-    browser.key("Enter")
+    browser.key("Enter", f".jumps button:nth-of-type({1 + next(i for i, name in enumerate(names) if 'P_max' in name)})")
     stop = next(i for i, stop in enumerate(found["stops"]) if "P_max" in stop["names"])
     assert "P_max" in check(0, view, stop)["text"]
     assert browser.count(".jumps [aria-pressed=true]") >= 1

@@ -9,19 +9,17 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import languages
 from experiments.lesson import INDEX, sentences, with_words
-from languages.errors import UserError
 from regulargpt.classroom.data import gather
-from regulargpt.classroom.lesson import making, page
+from regulargpt.classroom.lesson import page
 from regulargpt.classroom.lesson.material import Material, material, named
 from regulargpt.classroom.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
 from regulargpt.classroom.live.snapshots import Snapshots
 from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.certified import believed, certify, folder
-from tests.regulargpt.conftest import PARITY, Runs
+from tests.regulargpt.conftest import PARITY
 from tests.regulargpt.markup import EVIL, language_of
 
 # The traits of one of each are in every lesson.
@@ -134,14 +132,6 @@ def test_a_lesson_has_nothing_of_a_network_that_only_a_report_shows():
     assert found["live"]["map"] is None
     assert found["live"]["snapshots"] is None
     assert found["live"]["prototypes"] is not None
-
-
-def test_what_is_no_subject_of_a_lesson_is_refused(runs: Runs):
-    with pytest.raises(UserError, match="is not proven; a lesson ends with a proof, so run `regulargpt verify"):
-        material(making.words_of(runs.plain("parity")))
-    said = "has learned even-pairs and the lesson is about parity; choose a run on parity"
-    with pytest.raises(UserError, match=said):
-        material(making.words_of(gather(PARITY)), making.words_of(runs.plain("even-pairs")))
 
 
 def test_a_language_that_a_user_named_cannot_become_a_tag(tmp_path: Path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from regulargpt.classroom.live import network as networks
 from regulargpt.classroom.live.twins import twin
 from regulargpt.classroom.live.wrong_words import LENGTHS, MOST_SYMBOLS, MOST_WORDS, search
 from regulargpt.classroom.page import render, write
-from regulargpt.config.schema import RunConfig
 from regulargpt.encodings import ENCODINGS
 from regulargpt.finite.specification import specified_machine
 from regulargpt.models import MODELS
@@ -263,58 +261,3 @@ def test_only_words_with_an_answer_are_tried():
     assert task.domain is not None
     assert all(task.domain.accepts(words).all() for words in asked)
     assert max(length for length, _ in found.tried) == 40
-
-
-OUTSIDE = {
-    "model.py": """
-import torch
-from torch import nn
-from regulargpt.models.base import Model
-from regulargpt.models.layers import linear
-
-class LastSymbol(Model):
-    def __init__(self, n_symbols, n_outputs, *, generator=None):
-        super().__init__()
-        self.readout = linear(n_symbols, n_outputs, generator or torch.Generator().manual_seed(0))
-
-    def forward(self, words, readout="last"):
-        x = nn.functional.one_hot(words.long(), self.readout.in_features).to(self.readout.weight.dtype)
-        return self.readout(x[:, -1] if readout == "last" else x)
-""",
-    "model.js": """
-import { linear } from "regulargpt/models/layers.js";
-import { oneHot } from "./parts.js";
-
-export class LastSymbol {
-  constructor({ weights, n_symbols }) {
-    this.logits = (word) => linear(weights.of("readout"))(oneHot(word[word.length - 1], n_symbols));
-  }
-
-  cost() {
-    return 1;
-  }
-}
-""",
-    "parts.js": """
-export const oneHot = (symbol, n) => Float64Array.from({ length: n }, (_, i) => Number(i === symbol));
-""",
-    "__init__.py": "",
-}
-
-
-def test_a_model_outside_is_computed_by_the_script_beside_it(browser: Browser, tmp_path: Path, monkeypatch):
-    (tmp_path / "outside_lab").mkdir()
-    for name, text in OUTSIDE.items():
-        (tmp_path / "outside_lab" / name).write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    chosen = {"data.name": "parity", "model.name": "outside_lab.model:LastSymbol", "evaluation.test_len": 41}
-    made = RunConfig().replaced({**chosen, "training.steps": 1, "evaluation.extra_lengths": (), "device": "cpu"})
-    running.run(made, tmp_path / "run")
-    run = shown(tmp_path / "run")
-    write([run], tmp_path / "page.html")
-    browser.open(tmp_path / "page.html")
-    for word in ("0", "1", "0110", "10101"):
-        say(browser, word)
-        assert browser.one("[data-live]", "e.dataset.live") == answers(run, np.array([list(map(int, word))]))[0]
-    for name in [name for name in sys.modules if name.startswith("outside_lab")]:
-        del sys.modules[name]

@@ -74,8 +74,7 @@ def test_an_address_names_a_folded_node_and_one_of_several_runs(browser: Browser
     chosen = "[+e.dataset.level, +e.dataset.index]"
     assert browser.all("[data-run='2'] .node.chosen", chosen) == browser.all(".node.chosen", chosen) == [[1, 44]]
     assert -1 < top(browser, "[data-run='2'] .tree") < 200
-    browser.focus("[data-run='2'] .node.chosen")
-    browser.key("ArrowUp")
+    browser.key("ArrowUp", "[data-run='2'] .node.chosen")
     assert re.fullmatch("#run=2&view=tree&word=(01)+&node=2.22", browser.evaluate("location.hash"))
     # It is still chosen when the window has another width.
     browser.look(700)

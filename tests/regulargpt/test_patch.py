@@ -201,8 +201,7 @@ def test_an_edge_that_is_cut_is_not_seen(browser: Browser, runs: Runs, model, C)
 
 
 def test_no_sentence_of_a_proven_network_is_left_over_a_changed_tree(browser: Browser, runs: Runs):
-    browser.open(runs.page(runs.committed()))
-    browser.type("0110100110010110")
+    browser.open(runs.page(runs.committed()), "#word=0110100110010110")
     before = browser.one(HEAD)
     assert before.endswith("They agree. Quantised network: ✓ even. 15 of 15 nodes right.")
     assert browser.one(PARTING).startswith("They part nowhere")
@@ -228,23 +227,19 @@ def test_changes_are_made_by_the_keyboard_and_end_with_the_word(browser: Browser
     for word in ("0120121", "012" * 100):
         browser.type(word)
         assert browser.one("[data-patch=state]", "e.disabled")
-        browser.focus(".tree .node")
-        browser.key("ArrowDown")
+        browser.key("ArrowDown", ".tree .node")
         place = browser.evaluate("[document.activeElement.dataset.level, document.activeElement.dataset.index]")
-        browser.focus("[data-patch=state]")
-        browser.key("ArrowDown")
+        browser.key("ArrowDown", "[data-patch=state]")
         browser.pause()
         assert "is moved to prototype 1 " in browser.one(SAID)
         assert browser.evaluate("document.activeElement.dataset.patch") == "state"
         assert browser.all(".node.moved", "[e.dataset.level, e.dataset.index]") == [place]
         assert browser.count(".node.chosen") == 1
-        browser.focus("[data-patch=edges] button")
-        browser.key("Enter")
+        browser.key("Enter", "[data-patch=edges] button")
         said = browser.one(SAID)
         assert "is moved to prototype 1 " in said
         assert "one edge is cut." in said
-        browser.focus("[data-patch=undo]")
-        browser.key("Enter")
+        browser.key("Enter", "[data-patch=undo]")
         assert "cut" not in browser.one(SAID)
         browser.assert_fits()
     browser.type("01")

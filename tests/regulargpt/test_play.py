@@ -11,14 +11,12 @@ STEP = "Number(document.querySelector('#step').value)"
 @pytest.mark.parametrize(("model", "width"), [("lstm", 390), ("transformer", 1280)])
 def test_the_symbols_play_one_after_the_other(browser: Browser, runs: Runs, model: str, width: int):
     browser.look(width)
-    browser.open(runs.page(runs.plain("parity", model=model)))
-    browser.type("011010")
+    browser.open(runs.page(runs.plain("parity", model=model)), "#word=011010")
     browser.one("#speed", "{ e.value = '4'; }")
     # What is read is counted, not timed: the steps that the slider took until it stopped.
     browser.evaluate("seen = []")
     browser.one("#step", "void e.addEventListener('input', (e) => seen.push(+e.target.value))")
-    browser.focus("#play")
-    browser.key("Enter")
+    browser.key("Enter", "#play")
     assert browser.one("#play", "[e.textContent, e.getAttribute('aria-label')]") == ["Pause", "Pause the symbols"]
     browser.wait("seen.at(-1) === 6")
     assert browser.evaluate("seen") == [0, 1, 2, 3, 4, 5, 6]
@@ -42,8 +40,7 @@ def test_the_symbols_play_one_after_the_other(browser: Browser, runs: Runs, mode
 @pytest.mark.parametrize(("certified", "width"), [(False, 390), (True, 1280)])
 def test_the_tree_is_built_level_by_level(browser: Browser, runs: Runs, certified: bool, width: int):
     browser.look(width, dark=certified)
-    browser.open(runs.page(runs.certified("parity") if certified else runs.plain("parity")))
-    browser.type("0110100")
+    browser.open(runs.page(runs.certified("parity") if certified else runs.plain("parity")), "#word=0110100")
     browser.one("#speed", "{ e.value = '4'; }")
     said, slider = "[data-build=output]", "[data-build=range]"
     assert browser.one(said) == "Level 3 of 3: 1 of 2 states"
@@ -56,43 +53,22 @@ def test_the_tree_is_built_level_by_level(browser: Browser, runs: Runs, certifie
         assert sorted(set(faded)) == list(range(level + 1, 4))
         assert all(at <= level for at in browser.all(".tree .node:not(.ahead)", "+e.dataset.level"))
     assert browser.count(".map .ahead") == browser.evaluate("runs[0].map.dots.length")
-    browser.focus("[data-build=up]")
-    browser.key("Enter")
+    browser.key("Enter", "[data-build=up]")
     assert browser.one(said) == "Level 1 of 3: 4 of 7 symbols"
-    browser.focus("[data-build=play]")
-    browser.key("Enter")
+    browser.key("Enter", "[data-build=play]")
     browser.wait("document.querySelector('[data-build=range]').value === '3'")
     browser.wait("document.querySelector('[data-build=play]').textContent === 'Play'")
     assert browser.count(".tree .ahead") == browser.count(".map .ahead") == 0
     # Unfolding another path keeps the level.
     browser.type("0110" * 60)
-    browser.focus(slider)
-    browser.key("ArrowLeft")
+    browser.key("ArrowLeft", slider)
     browser.one(".tree .node[data-level='5']", "void e.dispatchEvent(new MouseEvent('click'))")
     assert browser.count(".tree .node.ahead") == 1
     browser.assert_fits()
 
 
-def test_a_wrong_letter_is_marked_and_the_rest_is_read(browser: Browser, runs: Runs):
-    browser.look(390)
-    browser.open(runs.page(runs.plain("parity")))
-    browser.type("0110")
-    right = browser.one(".answer")
-    for typed, marks, left in (("01x10", ["x"], "It is"), ("z01x1z0", ["z", "x", "z"], "They are")):
-        browser.type(typed)
-        assert browser.one(".typed-word") == typed
-        assert browser.all(".typed-word mark") == marks
-        assert browser.one(".answer").endswith(f"{left} left out. {right}")
-        assert browser.count(".tree .node") == 3
-    # Of a long word, the part about the first mark.
-    browser.type("01" * 200 + "x" + "01" * 200)
-    assert browser.one(".typed-word") == "…" + "01" * 10 + "x" + ("01" * 20)[:39] + "…"
-    browser.assert_fits()
-
-
 def test_circles_and_text_number_alike(browser: Browser, runs: Runs):
-    browser.open(runs.page(runs.certified("cycle-navigation")))
-    browser.type("01201")
+    browser.open(runs.page(runs.certified("cycle-navigation")), "#word=01201")
     places = browser.all(".scatter .prototype", "+e.dataset.prototype")
     assert places == list(map(int, browser.all(".scatter .prototype .number")))
     counts = dict(zip(places, browser.all(".scatter .prototype .count"), strict=True))

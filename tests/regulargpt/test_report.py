@@ -270,8 +270,7 @@ def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
     assert f"{sum(total.values()):,} nodes: {drawn}" in browser.one("[data-part=detail]")
     assert sum(int(re.sub("[^0-9]", "", text)) for text in browser.all("text.folded")) == folded
     # A node beside the path is unfolded, and then what is under it; the keys walk to what is not drawn.
-    browser.focus(".tree .node[data-level='9'][data-index='2']")
-    browser.key("Enter")
+    browser.key("Enter", ".tree .node[data-level='9'][data-index='2']")
     assert at(browser)[1:3] == ["9", "2"]
     assert [8, 4] not in shown
     assert [8, 4] in browser.all(".tree .node", place)
@@ -289,8 +288,9 @@ def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
 
 
 def test_whatever_is_typed_is_answered(browser: Browser, page: Path):
+    browser.look(390)
     browser.open(page)
-    for text in ("012x", "日本", "<b>", "%", "0 1\t1", "", " ", "0" * 200_001):
+    for text in ("012x", "z01x1z0", "日本", "<b>", "%", "0 1\t1", "", " ", "0" * 200_001):
         found, problem = typed(browser, text), browser.one("#problem")
         unknown = [c for c in dict.fromkeys(text) if c not in "01 \t"]
         if len(text) > 200_000:
@@ -298,8 +298,18 @@ def test_whatever_is_typed_is_answered(browser: Browser, page: Path):
             continue
         assert problem == (f"Not in the alphabet: {' '.join(unknown)}" if unknown else "")
         # What is wrong is marked, and the rest is read.
-        assert len(found["path"]) == 1 + sum(c in "01" for c in text)
-        assert browser.all(".answer mark") == [c for c in text if c in unknown]
+        rest, marks = "".join(c for c in text if c in "01"), [c for c in text if c in unknown]
+        assert len(found["path"]) == 1 + len(rest)
+        assert browser.all(".answer mark") == marks
+        if marks and rest:
+            assert browser.one(".typed-word") == text
+            answer = browser.one(".answer")
+            browser.type(rest)
+            assert answer.endswith(f"{'It is' if len(marks) == 1 else 'They are'} left out. {browser.one('.answer')}")
+    # Of a long word, the part about the first mark.
+    browser.type("01" * 200 + "x" + "01" * 200)
+    assert browser.one(".typed-word") == "…" + "01" * 10 + "x" + ("01" * 20)[:39] + "…"
+    browser.assert_fits()
 
 
 def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Browser, runs: Runs):
@@ -337,8 +347,7 @@ def test_large_tables_are_drawn_as_pixels(browser: Browser, page_of):
     browser.open(page_of("large")[0])
     assert browser.count(".cayley td[data-row]") == 3600
     browser.open(page_of("pixels")[0])
-    browser.focus("canvas")
-    browser.key("ArrowDown")
+    browser.key("ArrowDown", "canvas")
     assert "(prototype 2) then [ε] (prototype 1) gives" in browser.one("[data-part=product]")
 
 

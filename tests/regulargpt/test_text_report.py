@@ -173,8 +173,6 @@ def test_the_passage_reads_as_the_text_and_tells_its_bits(browser: Browser, alib
     assert shown == [["⏎\n" if one.text == "\n" else one.text, f"{one.bits:.2f} bits"] for one in predicted]
     assert browser.count(".continuation") == 3
     assert browser.count("#word") == 0
-    browser.click("#theme")
-    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 def test_a_run_on_a_text_stands_beside_one_on_a_language(browser: Browser, runs: Runs, alibi: TextRun, tmp_path: Path):

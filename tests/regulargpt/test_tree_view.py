@@ -53,8 +53,7 @@ def test_an_edge_is_as_wide_as_the_attention_that_torch_pays(browser: Browser, r
 
 
 def test_a_tree_without_attention_says_so_and_has_no_edge_to_cut(browser: Browser, runs: Runs):
-    browser.open(runs.page(runs.plain("parity", 2, "ldru")))
-    browser.type("0110")
+    browser.open(runs.page(runs.plain("parity", 2, "ldru")), "#word=0110")
     assert browser.count(".tree .twig[data-share]") == 0
     assert browser.one("[data-part=edges]").startswith("This network has no attention")
     browser.focus(".tree .node")
@@ -74,8 +73,7 @@ def test_the_numbers_of_a_state_are_shown_on_demand(browser: Browser, runs: Runs
     browser.open(runs.page(run))
     browser.type(word)
     assert browser.count(".strip") == 0
-    browser.focus("[data-part=vector] summary")
-    browser.key("Enter")
+    browser.key("Enter", "[data-part=vector] summary")
     browser.pause()
     assert "Choose a state" in browser.one("[data-part=vector]")
     browser.focus(".tree .node")
@@ -95,8 +93,7 @@ def test_the_numbers_of_a_state_are_shown_on_demand(browser: Browser, runs: Runs
 
 
 def test_the_numbers_of_a_prefix_are_those_of_its_state(browser: Browser, runs: Runs):
-    browser.open(runs.page(runs.plain("parity", model="lstm")))
-    browser.type("0110")
+    browser.open(runs.page(runs.plain("parity", model="lstm")), "#word=0110")
     browser.one("[data-part=vector]", "{ e.open = true; }")
     browser.evaluate("readTo(2)")
     browser.pause()
