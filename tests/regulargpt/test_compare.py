@@ -4,18 +4,13 @@ from itertools import chain
 
 import numpy as np
 import pytest
-import torch
 
 from languages.randomness import rng
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.page import render
-from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.levels import tree_levels
-from regulargpt.runs.load import load_reader
-from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.conftest import Runs
-from tests.regulargpt.test_live_page import answers
+from tests.regulargpt.test_live_page import answers, nodes
 
 SAID, RIGHT = "[data-compare=said]", "[data-compare=right]"
 COMPARE = '<h2 id="compare-title">'
@@ -30,18 +25,6 @@ def compared(runs: Runs) -> list[PageRun]:
 
 def cells(browser: Browser) -> list[list[str]]:
     return browser.all(".side-by-side tbody tr", "[...e.cells].map((c) => c.textContent)")
-
-
-@torch.no_grad()
-def nodes(run: PageRun, word: list[int]) -> list[list[set[int]]]:
-    """The elements that each node's nearest prototype stands for, level by level."""
-    model, prototypes = load_reader(RunFolder.open(run.path)).double(), run.live.prototypes
-    assert isinstance(model, Tree)
-    assert prototypes is not None
-    points = torch.from_numpy(np.asarray(prototypes.points, dtype=np.float32)).double()
-    _, *levels = tree_levels(model, torch.tensor([word]), share=False)
-    near = [torch.cdist(level.states[level.node[0]], points).argmin(1).tolist() for level in levels]
-    return [[set(prototypes.elements[found]) for found in level] for level in near]
 
 
 def differing(a: PageRun, b: PageRun, word: list[int]) -> dict[tuple[int, int], bool]:

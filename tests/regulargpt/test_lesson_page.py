@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from tests.regulargpt.conftest import PARITY, TRANSFORMER
 from tests.regulargpt.test_lesson import evil
 
 TASK = languages.get("parity")
+PLACE = "['cx', 'cy', 'r'].map((name) => Number(e.getAttribute(name)))"
 WORDS = ["0", "1", "01", "110", "0110", "111", "10101", "0000", "1101011", "00110011001"]
 
 
@@ -85,8 +87,7 @@ def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):
         write(shown, "language", word)
         shown.key("Enter")
         assert shown.one("#language .said") == f"{word}: {label(word)}."
-        pile = f"#language .pile[data-answer={label(word)}] ul"
-        assert word in shown.all(f"{pile} li")
+        assert word in shown.all(f"#language .pile[data-answer={label(word)}] ul li")
     write(shown, "language", "012")
     assert shown.one("#language .problem") == "Not a symbol of this language: 2. Its symbols: 0 1"
     write(shown, "language", "")
@@ -129,29 +130,20 @@ def test_automaton_the_token_goes_where_the_machine_goes(shown: Browser):
         lit = shown.all("#automaton .state.lit title")
         assert lit == [f"{state}: {state}"]
         assert shown.count("#automaton .edge.lit") == 1
-        assert on_the_rim(shown)
+        # The token lies on the circle of the state that is lit.
+        (x, y, r), (a, b, _) = shown.one("#automaton .state.lit circle", PLACE), shown.one(".token", PLACE)
+        assert math.hypot(a - x, b - y) == pytest.approx(r, abs=2)
     assert is_done(shown, "automaton")
     press(shown, "automaton", "Begin again")
     assert shown.one("#automaton .said") == "Nothing is read yet. State: even. Answer: even."
 
 
-def on_the_rim(browser: Browser) -> bool:
-    """Whether the token lies on the circle of the state that is lit."""
-    return browser.evaluate("""(() => {
-      const at = (e, names) => names.map((name) => Number(e.getAttribute(name)));
-      const [x, y, r] = at(document.querySelector("#automaton .state.lit circle"), ["cx", "cy", "r"]);
-      const [a, b] = at(document.querySelector(".token"), ["cx", "cy"]);
-      return Math.abs(Math.hypot(a - x, b - y) - r) < 2;
-    })()""")
-
-
 def test_automaton_the_token_walks_along_the_arrow_where_things_may_move(browser: Browser, written: Path):
     browser.open(written)
-    place = "['cx', 'cy'].map((name) => Number(e.getAttribute(name)))"
-    before = browser.one(".token", place)
+    before = browser.one(".token", PLACE)
     browser.click("#automaton [data-read='1']")
     browser.pause(600)
-    assert abs(browser.one(".token", place)[0] - before[0]) > 40
+    assert abs(browser.one(".token", PLACE)[0] - before[0]) > 40
 
 
 def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
@@ -177,15 +169,13 @@ def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
 
 def test_tree_every_order_of_merging_gives_the_monoid_element_of_the_word(shown: Browser):
     monoid = TransitionMonoid.of(TASK.machine)
-    order, shapes = random.Random(0), []
-    chips = "#tree .chip small"
+    order, shapes, chips = random.Random(0), [], "#tree .chip small"
     word = "".join(shown.all(chips))
     element = monoid.words[monoid.of_word(word).item()] or "ε"
     for turn in range(4):
         for left in range(len(word) - 1, 0, -1):
             assert shown.count("#tree .gap") == left
-            gap = order.randrange(left)
-            shown.evaluate(f"document.querySelectorAll('#tree .gap')[{gap}].focus()")
+            shown.evaluate(f"document.querySelectorAll('#tree .gap')[{order.randrange(left)}].focus()")
             shown.key("Enter")
             assert "".join(shown.all(chips)) == word
         said = shown.one("#tree .said")
@@ -216,13 +206,10 @@ def test_network_both_networks_say_here_what_they_say_in_torch(shown: Browser):
     wrong = 0
     for word in [*WORDS, "01" * 7, "1" * 12]:
         write(shown, "network", word)
-        expected = [label(word), answers(PARITY, word), answers(TRANSFORMER, word)]
-        marks = ["✓ " if said == expected[0] else "✗ " for said in expected[1:]]
-        assert shown.all("#network td[data-answer]", "e.dataset.answer") == [
-            expected[0],
-            marks[0] + expected[1],
-            marks[1] + expected[2],
-        ]
+        said = [answers(PARITY, word), answers(TRANSFORMER, word)]
+        marks = ["✓ " if answer == label(word) else "✗ " for answer in said]
+        expected = [label(word), marks[0] + said[0], marks[1] + said[1]]
+        assert shown.all("#network td[data-answer]", "e.dataset.answer") == expected
         wrong += marks[1] == "✗ "
         assert shown.count("#network .strip rect") == 64
     assert wrong
@@ -249,16 +236,14 @@ def test_network_a_hundred_words_and_a_wrong_one(shown: Browser):
         assert shown.one("#long-length", "e.value") == length
 
 
-def elements_of_nodes(word: str, C: int = 2) -> Counter[str]:
-    """The monoid elements of all nodes of a word's tree, whose windows are counted from the right end."""
-    found: Counter[str] = Counter()
-    spans = [(i, i + 1) for i in range(len(word))]
+def elements_of_nodes(word: str) -> Counter[str]:
+    """The monoid elements of all nodes of a word's tree, whose pairs are counted from the right end."""
+    found, parts = Counter[str](), list(word)
     while True:
-        cut = len(spans) % C
-        groups = [spans[:cut]] * bool(cut) + [spans[i : i + C] for i in range(cut, len(spans), C)]
-        spans = [(group[0][0], group[-1][1]) for group in groups]
-        found.update("[1]" if word[low:high].count("1") % 2 else "[ε]" for low, high in spans)
-        if len(spans) == 1:
+        cut = len(parts) % 2
+        parts = parts[:cut] + [left + right for left, right in zip(parts[cut::2], parts[cut + 1 :: 2], strict=True)]
+        found.update("[1]" if part.count("1") % 2 else "[ε]" for part in parts)
+        if len(parts) == 1:
             return found
 
 
@@ -270,34 +255,22 @@ def test_clusters_each_node_falls_on_the_prototype_of_its_monoid_element(shown: 
         press(shown, "clusters", "Add this word")
         expected += elements_of_nodes(word)
         assert dict(shown.all("#clusters .prototype", counts)) == {name: expected[name] for name in ("[ε]", "[1]")}
-        listed = shown.all("#clusters li")
-        assert listed == [f"{name} {expected[name]}" for name in ("[ε]", "[1]")]
+        assert shown.all("#clusters li") == [f"{name} {expected[name]}" for name in ("[ε]", "[1]")]
     rings = shown.count("#clusters .ring")
     assert rings == sum(expected.values())
     said = shown.one("#clusters .said")
     assert said.startswith(f"{rings} nodes at 2 of 2 prototypes.")
     # The certificate has proven that no node is farther than its radii, and how far prototypes are apart.
-    off, apart = (
-        float(part.split()[0]) for part in (said.replace("less than ", "").split(" is ")[1], said.split("least ")[1])
-    )
+    off, apart = (float(said.replace("less than ", "").split(words)[1].split()[0]) for words in (" is ", "least "))
     record = json.loads((PARITY / "certificate.json").read_text())
     assert off <= max(record["unquantised"]["radii"])
     points = np.array(record["prototypes"])
     assert apart == pytest.approx(np.linalg.norm(points[0] - points[1]), abs=0.01)
-    assert on_their_prototypes(shown)
+    dots, drawn = (np.array(shown.all(f"#clusters {kind}", PLACE)) for kind in (".prototype circle", ".ring"))
+    assert (np.linalg.norm(drawn[:, None, :2] - dots[:, :2], axis=-1).min(1) < 3).all()
     press(shown, "clusters", "Add 20 random words")
     assert shown.count("#clusters .ring") > rings
     assert is_done(shown, "clusters")
-
-
-def on_their_prototypes(browser: Browser) -> bool:
-    """Whether each ring is drawn about a dot."""
-    return browser.evaluate("""(() => {
-      const at = (e) => ["cx", "cy"].map((name) => Number(e.getAttribute(name)));
-      const dots = [...document.querySelectorAll("#clusters .prototype circle")].map(at);
-      const near = ([x, y]) => dots.some(([a, b]) => Math.hypot(a - x, b - y) < 3);
-      return [...document.querySelectorAll("#clusters .ring")].map(at).every(near);
-    })()""")
 
 
 def test_proof_the_counter_comes_to_its_end(shown: Browser, lesson: Material):

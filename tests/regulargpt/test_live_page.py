@@ -88,26 +88,29 @@ def test_the_page_says_what_the_network_says_and_offers_words_on_which_it_is_wro
         assert "They disagree" in browser.one(".answer")
 
 
-def first_apart(run: PageRun, word: list[int]) -> tuple[int, int, int, int] | None:
-    """The first node whose state is nearest to another element's mean: level, from, to, element."""
-    model, prototypes = load_reader(RunFolder.open(run.path)), run.live.prototypes
+@torch.no_grad()
+def nodes(run: PageRun, word: list[int]) -> list[list[set[int]]]:
+    """The elements that the prototype nearest to each node's state stands for, level by level."""
+    model, prototypes = load_reader(RunFolder.open(run.path)).double(), run.live.prototypes
     assert isinstance(model, Tree)
     assert prototypes is not None
+    points = torch.from_numpy(np.asarray(prototypes.points, dtype=np.float32)).double()
+    _, *levels = tree_levels(model, torch.tensor([word]), share=False)
+    near = [torch.cdist(level.states[level.node[0]], points).argmin(1).tolist() for level in levels]
+    return [[set(prototypes.elements[found]) for found in level] for level in near]
+
+
+def first_apart(run: PageRun, word: list[int], C: int, from_left: bool) -> tuple[int, int, int, int] | None:
+    """The first node whose state is nearest to another element's mean: level, from, to, element."""
     assert run.machine is not None
-    monoid = TransitionMonoid.of(run.machine)
-    points = torch.from_numpy(np.asarray(prototypes.points)).double()
-    with torch.no_grad():
-        levels = list(tree_levels(model.double(), torch.tensor([word]), share=False))
-    spans = [(i, i + 1) for i in range(len(word))]
-    for number, level in enumerate(levels[1:], 1):
-        C, side = model.chunk_size, model.aligned
-        cut = len(spans) % C if side == "right" else 0
+    monoid, spans = TransitionMonoid.of(run.machine), [(i, i + 1) for i in range(len(word))]
+    for number, level in enumerate(nodes(run, word), 1):
+        cut = 0 if from_left else len(spans) % C
         groups = [spans[:cut]] * bool(cut) + [spans[i : i + C] for i in range(cut, len(spans), C)]
         spans = [(group[0][0], group[-1][1]) for group in groups]
-        nearest = torch.cdist(level.states[level.node[0]], points).argmin(1).tolist()
-        for (low, high), found in zip(spans, nearest, strict=True):
+        for (low, high), near in zip(spans, level, strict=True):
             element = int(monoid.of_word(np.array(word[low:high])))
-            if element not in prototypes.elements[found]:
+            if element not in near:
                 return number, low, high, element
     return None
 
@@ -122,7 +125,7 @@ def test_where_they_part_is_the_first_node_nearer_to_another_element(browser: Br
         word = random.integers(0, 2, length).tolist()
         say(browser, "".join(map(str, word)))
         parting, parts = browser.one(".parting"), browser.data(".node.parts")
-        apart = first_apart(run, word)
+        apart = first_apart(run, word, C, model == "ldru")
         found.append(apart)
         if apart is None:
             assert parts == []

@@ -9,7 +9,7 @@ from regulargpt.models.base import Model
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.trace import trace_tree
+from regulargpt.models.regulargpt.trace import Trace, trace_tree
 from tests.regulargpt.test_regulargpt import affine, built, gelu, layer_of, normal, numbers, some_words
 
 SHAPES = [(2, 1, 1), (2, 1, 5), (2, 1, 8), (3, 1, 10), (2, 2, 7), (3, 2, 4), (4, 3, 18)]  # (C, K, length)
@@ -36,21 +36,6 @@ def nodes_of(model: RegularGPT, word: list[int], norm: str, changed: dict | None
     return levels
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_states_are_those_computed_node_by_node(shape: tuple[int, int, int], options: dict):
-    model, words = built(shape[0], shape[1], **options), some_words(shape[2])
-    trace = trace_tree(model, words)
-    for number, word in enumerate(words.tolist()):
-        expected = nodes_of(model, word, options.get("norm", "pre"))
-        assert [len(level) for level in expected] == [states.shape[1] for states in trace.states]
-        for states, level in zip(trace.states, expected, strict=True):
-            assert np.allclose(numbers(states[number]), np.stack(level), rtol=0, atol=1e-12)
-        answer = affine(model.readout, expected[-1][-1])
-        assert np.allclose(numbers(trace.logits[number]), answer, rtol=0, atol=1e-12)
-    assert torch.allclose(trace.logits, model(words, computation="plain-tree"), rtol=0, atol=1e-13)
-
-
 @pytest.mark.parametrize(("chunk_size", "length"), [(2, 5), (2, 8), (3, 11), (5, 7)])
 def test_states_and_patterns_are_those_of_the_dense_computation(chunk_size: int, length: int):
     model, words = built(chunk_size), some_words(length)
@@ -71,26 +56,31 @@ def test_states_and_patterns_are_those_of_the_dense_computation(chunk_size: int,
             assert torch.allclose(patterns, expected.transpose(1, 2), rtol=0, atol=1e-12)
 
 
+def assert_states(model: RegularGPT, trace: Trace, number: int, expected: list[list[np.ndarray]]) -> None:
+    """Of one of the words."""
+    for states, level in zip(trace.states, expected, strict=True):
+        assert np.allclose(numbers(states[number]), np.stack(level), rtol=0, atol=1e-12)
+    assert np.allclose(numbers(trace.logits[number]), affine(model.readout, expected[-1][-1]), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_patch_is_the_tree_computed_with_that_node_and_says_what_changed(shape: tuple, options: dict):
-    model, words = built(shape[0], shape[1], **options), some_words(shape[2])
-    trace, before = trace_tree(model, words), nodes_of(model, words[1].tolist(), options.get("norm", "pre"))
+def test_the_states_are_those_computed_node_by_node_with_and_without_a_patch(shape: tuple, options: dict):
+    model, words, norm = built(shape[0], shape[1], **options), some_words(shape[2]), options.get("norm", "pre")
+    trace = trace_tree(model, words)
+    before = [nodes_of(model, word, norm) for word in words.tolist()]
+    for number, expected in enumerate(before):
+        assert_states(model, trace, number, expected)
+    assert torch.allclose(trace.logits, model(words, computation="plain-tree"), rtol=0, atol=1e-13)
+    state, others = torch.linspace(-1, 2, 8, dtype=torch.float64), [0, *range(2, len(words))]
     for level in range(len(trace.states)):
         for node in {0, trace.states[level].shape[1] // 2, trace.states[level].shape[1] - 1}:
-            state = torch.linspace(-1, 2, 8, dtype=torch.float64)
             patched = trace.patch(level, node, state, word=1)
-            changed = {(level, node): numbers(state)}
-            expected = nodes_of(model, words[1].tolist(), options.get("norm", "pre"), changed)
-            for states, nodes in zip(patched.trace.states, expected, strict=True):
-                assert np.allclose(numbers(states[1]), np.stack(nodes), rtol=0, atol=1e-12)
-            assert np.allclose(numbers(patched.logits[1]), affine(model.readout, expected[-1][-1]), rtol=0, atol=1e-12)
-            pairs = [zip(old, new, strict=True) for old, new in zip(before, expected, strict=True)]
-            moved = [
-                (at, n) for at, pair in enumerate(pairs) for n, (old, new) in enumerate(pair) if (old != new).any()
-            ]
+            expected = nodes_of(model, words[1].tolist(), norm, {(level, node): numbers(state)})
+            assert_states(model, patched.trace, 1, expected)
+            levels = enumerate(zip(before[1], expected, strict=True))
+            moved = [(at, n) for at, (old, new) in levels for n in range(len(old)) if (old[n] != new[n]).any()]
             assert list(patched.changed) == moved
-            others = [0, *range(2, len(words))]
             assert torch.equal(patched.logits[others], trace.logits[others])
 
 
