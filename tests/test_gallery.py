@@ -21,20 +21,12 @@ from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.markup import assert_one_file
+from tests.regulargpt.markup import assert_one_file, data_of
 
 ROOT = GALLERY.parents[1]
 PAGES = [*commands()]
 RIVAL = GALLERY / "runs" / "parity-transformer"
 GUIDE = ROOT / "docs" / "lesson.md"
-DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
-
-
-def parts(text: str) -> tuple[str, Any]:
-    """A page without its data, and its data."""
-    found = DATA.search(text)
-    assert found
-    return text.replace(found[1], ""), json.loads(found[1])
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +74,7 @@ def test_a_page_opens_and_its_proof_comes_to_its_end(browser: Browser, made: Mad
     assert browser.one("#proof progress", "e.max") == browser.count("#proof .squares td.right")
     browser.assert_fits()
     # How sure is said only of networks that were trained.
-    text, data = parts(made(name).read_text("utf-8"))
+    text, data = made(name).read_text("utf-8"), data_of(made(name))
     is_constructed = not name.startswith(("parity", "even-pairs"))
     assert data["live"]["is_constructed"] == is_constructed == ("nobody trained it" in text)
     assert is_constructed != ("a computer adjusted them" in text)
@@ -133,7 +125,7 @@ def test_the_index_opens_and_a_lesson_opens_from_it(browser: Browser, made: Made
 @pytest.mark.parametrize("name", PAGES)
 def test_the_cases_can_be_counted(made: Made, name: str):
     """The sums of step 7 are right, and its cases are those of all words of up to a dozen symbols."""
-    text, data = parts(made(name).read_text("utf-8"))
+    text, data = made(name).read_text("utf-8"), data_of(made(name))
     (low, leaves), (high, nodes) = re.findall(r"alone or with others: ([\d ×+−]+) = (\d+) ", text)
     for terms, total in ((low, leaves), (high, nodes)):
         assert sum(eval_terms(terms)) == int(total)
@@ -193,7 +185,8 @@ def test_the_rival_is_what_its_command_trains(tmp_path: Path, monkeypatch):
 
 def test_what_is_said_of_the_rival_is_so(made: Made):
     """All words up to the length at which it is first wrong are read by the network itself."""
-    text, data = parts(made("parity-beside-transformer").read_text("utf-8"))
+    path = made("parity-beside-transformer")
+    text, data = path.read_text("utf-8"), data_of(path)
     steps, length = json.loads((RIVAL / "summary.json").read_text("utf-8"))["steps"], 40
     assert f"adjusted {steps:,} times for words of at most {length} symbols." in text
     proven = RunConfig.parse((ROOT / "docs" / "certified" / "parity" / "config.toml").read_text("utf-8"))

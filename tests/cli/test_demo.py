@@ -13,15 +13,10 @@ from regulargpt.classroom.lesson import making
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.certified import folder
+from tests.regulargpt.markup import data_of
 from tests.test_imports import ROOT
 
 CERTIFIED = ROOT / "docs" / "certified"
-
-
-def data_of(page: Path) -> dict:
-    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
-    assert found
-    return json.loads(found[1])
 
 
 def test_it_works_at_once_without_torch(tmp_path: Path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import json
@@ -80,7 +79,9 @@ class Browser:
         return json.loads(message)
 
     def notice(self, event: dict[str, Any]) -> None:
-        """Keep what should not happen."""
+        """Keep what should not happen, in the tab that is open."""
+        if event.get("sessionId") != self.session:
+            return
         method, found = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.problems.append(json.dumps(found["exceptionDetails"]))
@@ -130,7 +131,7 @@ class Browser:
 
     def count(self, selector: str) -> int:
         """How many there are."""
-        return len(self.all(selector, "0"))
+        return self.evaluate(f"document.querySelectorAll({json.dumps(selector)}).length")
 
     def focus(self, selector: str) -> None:
         """Give the first of them the focus."""
@@ -142,10 +143,8 @@ class Browser:
 
     def choose(self, selector: str, value: Any, event: str = "input") -> None:
         """Set a field or a slider to a value, as a person does."""
-        self.one(
-            selector,
-            f"{{ e.value = {json.dumps(value)}; e.dispatchEvent(new Event('{event}', {{ bubbles: true }})); }}",
-        )
+        told = f"e.dispatchEvent(new Event('{event}', {{ bubbles: true }}))"
+        self.one(selector, f"{{ e.value = {json.dumps(value)}; {told}; }}")
 
     def type(self, word: str) -> None:
         """Put a word into the field of the page."""
@@ -185,11 +184,6 @@ class Browser:
         features = [{"name": f"prefers-{name}", "value": value} for name, value in wanted.items()]
         self.call("Emulation.setEmulatedMedia", media="", features=features)
 
-    def screenshot(self, path: Path, whole: bool = True) -> None:
-        """The page as PNG."""
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
 
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
 KEYS |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
@@ -215,15 +209,8 @@ def chromium() -> Iterator[Browser]:
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}"]
-        process = subprocess.Popen(
-            command,
-            preexec_fn=connect,
-            pass_fds=(3, 4),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        process = subprocess.Popen(command, preexec_fn=connect, pass_fds=(3, 4), start_new_session=True, **nothing)
         os.close(theirs_in)
         os.close(theirs_out)
         try:

@@ -180,23 +180,18 @@ def written(lesson: Material, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def page_of(runs: Runs, request) -> Callable[[str], tuple[Path, str]]:
     """A page of each kind, and an address that shows much of it."""
-    spoilt = partial(runs.certified, "tomita-3", spoilt=True)
-    kinds: dict[str, Callable[[], tuple[Path, str]]] = {
-        "table": lambda: (runs.page(runs.certified("cycle-navigation")), "#word=0110&step=2&node=2.0"),
-        "large": lambda: (runs.page(runs.certified("alternating-5")), ""),
-        "pixels": lambda: (runs.page(runs.certified("symmetric-5")), "#word=cece"),
-        "spoilt": lambda: (runs.page(spoilt()), "#word=0110100&view=tree&node=2.1"),
-        "embedded": lambda: (runs.page(spoilt()), "?embed=tree#word=0110100"),
-        "several": lambda: (
-            runs.page(runs.plain("parity", model="rnn"), runs.plain("parity", 3), spoilt()),
-            "#word=" + "0110" * 30,
-        ),
-        "texts": lambda: (request.getfixturevalue("on_texts"), ""),
-        "alignment": lambda: (
-            request.getfixturevalue("alignments") / "retrieval" / "align" / "align.html",
-            "#temperature=0.2",
-        ),
-        "strange": lambda: (request.getfixturevalue("alignments") / "strange" / "align" / "align.html", ""),
-        "lesson": lambda: (request.getfixturevalue("written"), ""),
+    fixture, spoilt = request.getfixturevalue, partial(runs.certified, "tomita-3", spoilt=True)
+    several = partial(runs.plain, "parity", model="rnn"), partial(runs.plain, "parity", 3), spoilt
+    kinds: dict[str, tuple[Callable[[], Path], str]] = {
+        "table": (lambda: runs.page(runs.certified("cycle-navigation")), "#word=0110&step=2&node=2.0"),
+        "large": (lambda: runs.page(runs.certified("alternating-5")), ""),
+        "pixels": (lambda: runs.page(runs.certified("symmetric-5")), "#word=cece"),
+        "spoilt": (lambda: runs.page(spoilt()), "#word=0110100&view=tree&node=2.1"),
+        "embedded": (lambda: runs.page(spoilt()), "?embed=tree#word=0110100"),
+        "several": (lambda: runs.page(*(run() for run in several)), "#word=" + "0110" * 30),
+        "texts": (lambda: fixture("on_texts"), ""),
+        "alignment": (lambda: fixture("alignments") / "retrieval" / "align" / "align.html", "#temperature=0.2"),
+        "strange": (lambda: fixture("alignments") / "strange" / "align" / "align.html", ""),
+        "lesson": (lambda: fixture("written"), ""),
     }
-    return lambda kind: kinds[kind]()
+    return lambda kind: (kinds[kind][0](), kinds[kind][1])

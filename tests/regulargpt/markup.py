@@ -29,3 +29,9 @@ def assert_one_file(page: str) -> None:
     assert set(re.findall(r"https?://[^\"'\s)]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, never asked for
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", page)
     assert not re.findall(r"@import|url\(|fetch\(|XMLHttp", page)
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What the script of a page looks up."""
+    found = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    return json.loads(found[0])

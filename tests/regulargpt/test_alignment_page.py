@@ -6,7 +6,6 @@ import base64
 import copy
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import options_of, transformer, words
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.markup import SYMBOLS, assert_one_file
+from tests.regulargpt.markup import SYMBOLS, assert_one_file, data_of
 from tests.regulargpt.pixels import CONTRAST
 from tests.regulargpt.small import config
 
@@ -47,9 +46,7 @@ def page(place: Path, name: str = "retrieval") -> Path:
 
 
 def told(place: Path, name: str = "retrieval") -> dict[str, Any]:
-    """What the script of a page looks up."""
-    (found,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page(place, name).read_text())
-    return json.loads(found)
+    return data_of(page(place, name))
 
 
 def attention(part: dict[str, Any], views: int) -> np.ndarray:
