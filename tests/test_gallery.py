@@ -116,8 +116,7 @@ def test_brackets_are_shown_as_brackets(browser: Browser, made: Made):
 
 
 def test_the_index_opens_and_a_lesson_opens_from_it(browser: Browser, made: Made):
-    browser.look(390)
-    browser.open(made(INDEX))
+    browser.open(made(INDEX), width=390)
     browser.assert_fits()
     assert browser.one("#lessons a", "e.href") == made("parity").as_uri()
 

@@ -23,9 +23,9 @@ from regulargpt import data
 from regulargpt.config.schema import RunConfig
 from regulargpt.options import Options
 from regulargpt.results.rows import rows
-from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from tests.experiments.folders import filled, finished
+from regulargpt.storage.folder import RunFolder
+from tests.experiments.folders import filled
 from tests.regulargpt.results.made import believe
 
 TABLE = experiment("table-6.1")
@@ -58,7 +58,7 @@ def notes_of(found: Comparison, cell: Compared) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
+def mixed(tmp_path_factory) -> Comparison:
     """Parity at the scale cpu: three seeds, of which the RNN's last failed and the Transformer's first is missing."""
 
     def result(config: RunConfig) -> float | str | None:
@@ -69,7 +69,7 @@ def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
         return 99.9995 if config.model.chunk_size == 2 else (90.0, 80.0, 70.0)[config.seed]
 
     folder = filled(tmp_path_factory.mktemp("cells") / "r", TABLE, "cpu", ["parity"], result)
-    return folder, comparison(TABLE, "cpu", folder)
+    return comparison(TABLE, "cpu", folder)
 
 
 CELLS = {
@@ -83,42 +83,42 @@ CELLS = {
 
 
 def test_a_cell_has_what_was_published_ours_their_difference_and_what_is_not_there(mixed):
-    assert {column: lines(cell(mixed[1], "parity", column)) for column in CELLS} == CELLS
-    found = cell(mixed[1], "parity", "regulargpt-C3")
+    assert {column: lines(cell(mixed, "parity", column)) for column in CELLS} == CELLS
+    found = cell(mixed, "parity", "regulargpt-C3")
     assert (found.published, found.ours) == ((100.0, 88.7), (90.0, 80.0))
     assert found.differences == pytest.approx((-10.0, -8.7))
     assert (found.done, found.seconds, found.steps) == (3, 7.5, (1400, 1400))
-    assert list(mixed[1].failures.values()) == ["the loss is no longer a number"]
-    assert mixed[1].missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
+    assert list(mixed.failures.values()) == ["the loss is no longer a number"]
+    assert mixed.missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
     # The other protocol and the single length have their own tests.
-    hard = cell(mixed[1], "parity", "words-hard-C3")
+    hard = cell(mixed, "parity", "words-hard-C3")
     assert {(test.tested, test.length) for test in hard.rows} == {("hard-2", 10_000)}
     assert hard.published == (None, None)
     # Rows that were not asked for are left out.
-    assert [cells[0].row for cells in mixed[1].cells] == ["parity"]
-    assert mixed[1].left_out == tuple(row for row in TABLE.rows if row != "parity")
+    assert [cells[0].row for cells in mixed.cells] == ["parity"]
+    assert mixed.left_out == tuple(row for row in TABLE.rows if row != "parity")
 
 
 def test_where_the_published_mean_lies(mixed):
-    verdicts = {c.column.name: standing(values(c), float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
+    verdicts = {c.column.name: standing(values(c), float(c.published[1] or 0)) for c in mixed.all if c.notes}
     assert set(verdicts.values()) == {"within"}
-    transformer = cell(mixed[1], "parity", "transformer")
+    transformer = cell(mixed, "parity", "transformer")
     bounds = [49.94, 49.96, 52.04, 52.06]
     assert [standing(values(transformer), bound) for bound in bounds] == ["above", "within", "within", "below"]
     assert standing(values(replace(transformer, group=None)), 50.0) == "not there"
-    _, table = standings([values(one) for one in mixed[1].all], mixed[1].statistics)
+    _, table = standings([values(one) for one in mixed.all], mixed.statistics)
     assert isinstance(table, Table)
     assert table.rows[0] == ("RNN", "0", "1", "0", "0")
 
 
 def test_what_was_not_published_has_no_notes(mixed):
-    assert {c.column.name for c in mixed[1].all if c.notes} == set(COLUMNS[:6])
-    assert len(mixed[1].notes) == max(n for c in mixed[1].all for n in c.notes)
+    assert {c.column.name for c in mixed.all if c.notes} == set(COLUMNS[:6])
+    assert len(mixed.notes) == max(n for c in mixed.all for n in c.notes)
 
 
 @pytest.mark.parametrize(("first", "everywhere"), [((2, 3), (2, 3)), ((3,), (3,)), ((), ())])
 def test_a_note_holds_everywhere_if_every_published_cell_has_it(mixed, first: tuple[int, ...], everywhere):
-    found = mixed[1]
+    found = mixed
     published = [cell for cell in found.all if cell.published != (None, None)]
     assert len(published) > 1
 
@@ -131,7 +131,7 @@ def test_a_note_holds_everywhere_if_every_published_cell_has_it(mixed, first: tu
 
 
 def test_notes_are_those_of_the_cell(mixed):
-    assert notes_of(mixed[1], cell(mixed[1], "parity", "transformer")) == {
+    assert notes_of(mixed, cell(mixed, "parity", "transformer")) == {
         "every 20th length tested, not every one",
         "64 test words a length, not 512",
         "at most 2,000 training steps, not 100,000",
@@ -173,13 +173,10 @@ def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
 
 def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
     table = experiment("table-6.2")
-    folder = SweepFolder.create(tmp_path / "r")
-    configs = {name_of(config): config for config in table.all_configs("smoke")}
-    folder.add(configs)
-    for name, config in configs.items():
-        run = finished(folder.run_path(name), config, 99.0)
-        if config.model.name == "transformer":
-            assert run.load_summary()["measures"]["accuracy"]["values"]["40"] == 99.0
+    folder = filled(tmp_path / "r", table)
+    (name, *_) = (name_of(config) for config in table.all_configs("smoke") if config.model.name == "transformer")
+    summary = RunFolder.open(folder.run_path(name)).load_summary()
+    assert summary["measures"]["accuracy"]["values"]["40"] == 99.0
     found = comparison(table, "smoke", folder)
     same, beyond = cell(found, "same-length/transformer", "0.9"), cell(found, "extrapolation/transformer", "0.9")
     assert same.names == beyond.names

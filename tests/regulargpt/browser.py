@@ -92,8 +92,10 @@ class Browser:
         if method == "Network.requestWillBeSent":
             self.requests.append(found["request"]["url"])
 
-    def open(self, path: Path, address: str = "") -> None:
-        """Open a file and wait until its scripts have run."""
+    def open(self, path: Path, address: str = "", width: int = 0, **how: Any) -> None:
+        """Open a file, at a width, and wait until its scripts have run."""
+        if width:
+            self.look(width, **how)
         self.call("Page.navigate", url="about:blank")
         self.requests.clear()
         self.page = path.as_uri()

@@ -17,6 +17,7 @@ from regulargpt.classroom.page import write
 from regulargpt.config.recipes import resolve
 from regulargpt.measurements.alignment.report import align_report
 from regulargpt.runs import run as running
+from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.certified import believed, certify, folder, spoil
 from tests.regulargpt.markup import EVIL_BYTES, STRANGE, language_of
@@ -67,6 +68,11 @@ class Runs:
             self.pages[key] = self.place / f"page{len(self.pages)}.html"
             write(list(runs), self.pages[key])
         return self.pages[key]
+
+
+def network_of(run: PageRun) -> Any:
+    """The network of a run, in float64."""
+    return load_reader(RunFolder.open(run.path)).double()
 
 
 @pytest.fixture(scope="session")

@@ -348,8 +348,7 @@ def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, alignments
 @pytest.mark.parametrize("name", PAGES)
 def test_every_shade_can_be_read(browser: Browser, alignments: Path, name: str):
     for width, dark in ((390, True), (1280, False)):
-        browser.look(width, dark=dark)
-        browser.open(page(alignments, name))
+        browser.open(page(alignments, name), width=width, dark=dark)
         # At the sharpest and the flattest temperature.
         for stop in (0, 99):
             browser.choose("#temperature", stop)

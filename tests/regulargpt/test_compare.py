@@ -43,8 +43,7 @@ def prefix_answers(run: PageRun, word: list[int]) -> list[str]:
 def test_the_first_node_and_the_first_prefix_that_differ_are_named(
     browser: Browser, runs: Runs, compared: list[PageRun]
 ):
-    browser.look(390, dark=True)
-    browser.open(runs.page(*compared))
+    browser.open(runs.page(*compared), width=390, dark=True)
     certified, other, _, lstm, _ = compared
     random, seen = rng(0, "compared"), set()
     for length in (1, 2, 3, 5, 8, 13, 21):

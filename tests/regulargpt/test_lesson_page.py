@@ -34,8 +34,7 @@ WORDS = ["0", "1", "01", "110", "0110", "111", "10101", "0000", "1101011", "0011
 @pytest.fixture
 def shown(browser: Browser, written: Path) -> Iterator[Browser]:
     """The page, on which nothing moves by itself."""
-    browser.look(390, still=True)
-    browser.open(written)
+    browser.open(written, width=390, still=True)
     assert browser.evaluate("typeof finished") == "function"
     yield browser
     browser.assert_fits()
@@ -341,8 +340,7 @@ def test_every_button_is_reached_by_the_keyboard_in_order(shown: Browser):
 
 def test_names_that_are_markup_and_a_network_that_is_wrong(browser: Browser, tmp_path: Path):
     page.write(evil(tmp_path), tmp_path / "evil.html")
-    browser.look(390, still=True)
-    browser.open(tmp_path / "evil.html")
+    browser.open(tmp_path / "evil.html", width=390, still=True)
     browser.click("#automaton [data-read]")
     assert browser.one("#automaton .said") == "Read: <b>. State: <!--. Answer: <i>yes."
     press(browser, "proof", "All cases")

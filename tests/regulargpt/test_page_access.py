@@ -13,8 +13,7 @@ KINDS = ("table", "spoilt", "several", "pixels", "texts", "alignment", "strange"
 def test_no_rule_is_broken(browser: Browser, page_of, kind: str):
     page, address = page_of(kind)
     for width, dark in ((390, kind in KINDS[::2]), (1280, kind not in KINDS[::2])):
-        browser.look(width, dark=dark)
-        browser.open(page, address)
+        browser.open(page, address, width=width, dark=dark)
         browser.assert_fits()
         assert len(ids := browser.all("[id]", "e.id")) == len(set(ids))
         browser.all("details", "{ e.open = true; }")

@@ -45,8 +45,7 @@ UNFOLD = """document.querySelectorAll(".scroll").forEach((e) => {
 def test_every_figure_is_saved_as_it_is_seen(
     browser: Browser, page_of, tmp_path: Path, kind: str, count: int, width: int
 ):
-    browser.look(width, dark=width == 390)
-    browser.open(*page_of(kind))
+    browser.open(*page_of(kind), width=width, dark=width == 390)
     browser.evaluate(UNFOLD)
     browser.pause()
     assert browser.evaluate("figures.all.length") == count
@@ -94,8 +93,7 @@ SHAPES = {"rect", "circle", "ellipse", "line", "polyline", "polygon", "path", "i
 
 
 def test_a_table_that_is_scrolled_is_saved_whole(browser: Browser, page_of, tmp_path: Path):
-    browser.look(700)
-    browser.open(*page_of("large"))
+    browser.open(*page_of("large"), width=700)
     index = FIGURES.index("cayley")
     browser.one(".cayley .picture", "void e.scrollTo(200, 300)")
     browser.pause()

@@ -68,8 +68,7 @@ def test_an_address_opens_what_was_shown(browser: Browser, one: Path):
 
 
 def test_an_address_names_a_folded_node_and_one_of_several_runs(browser: Browser, several: Path):
-    browser.look(390)
-    browser.open(several, "#run=2&view=tree&word=" + "01" * 60 + "&node=1.44")
+    browser.open(several, "#run=2&view=tree&word=" + "01" * 60 + "&node=1.44", width=390)
     browser.pause()
     chosen = "[+e.dataset.level, +e.dataset.index]"
     assert browser.all("[data-run='2'] .node.chosen", chosen) == browser.all(".node.chosen", chosen) == [[1, 44]]
@@ -131,8 +130,7 @@ def allow_copying(browser: Browser) -> None:
 
 
 def test_a_figure_has_a_menu_for_the_keyboard_and_the_pointer(browser: Browser, one: Path):
-    browser.look(390)
-    browser.open(one, "#word=0110")
+    browser.open(one, "#word=0110", width=390)
     sections = ("The automaton", "The network's tree", "The prototypes", "The Cayley table of the network")
     names = browser.all(".take > button", "e.getAttribute('aria-label')")
     assert names == [f"Take along: {title}" for title in (*sections, "The map of states", "Accuracy by length")]

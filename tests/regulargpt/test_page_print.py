@@ -26,8 +26,7 @@ CONTROLS = """[...document.querySelectorAll("button, select, input:not(#word), .
     ("kind", "width"), [("table", 390), ("large", 1280), ("pixels", 390), ("texts", 1280), ("alignment", 390)]
 )
 def test_no_figure_is_cut_and_all_is_light(browser: Browser, page_of, kind: str, width: int):
-    browser.look(width, dark=True)
-    browser.open(*page_of(kind))
+    browser.open(*page_of(kind), width=width, dark=True)
     browser.evaluate("window.printings = 0; addEventListener('beforeprint', () => { window.printings += 1; })")
     figures = "main svg, main canvas, main .boxes"
     seen = browser.count(figures)

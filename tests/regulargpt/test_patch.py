@@ -9,14 +9,11 @@ import pytest
 import torch
 
 from languages.randomness import rng
-from regulargpt.classroom.data import PageRun
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import Level, levels_above, tree_levels
-from regulargpt.runs.load import load_reader
-from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.conftest import Runs
+from tests.regulargpt.conftest import Runs, network_of
 
 VECTORS = "runs[0].nodes.map((level) => level.map(({ vector }) => Array.from(vector)))"
 SAID, HEAD, PARTING = "[data-patch=said]", ".answer", ".parting"
@@ -29,12 +26,6 @@ def unfold(browser: Browser, level: int, index: int) -> None:
 def move(browser: Browser, prototype: int) -> None:
     """The node that is chosen."""
     browser.choose("[data-patch=state]", prototype, "change")
-
-
-def network(run: PageRun) -> Tree:
-    model = load_reader(RunFolder.open(run.path)).double()
-    assert isinstance(model, Tree)
-    return model
 
 
 def cut_at(level: int, node: int, offsets: list[int]) -> Any:
@@ -125,7 +116,7 @@ def assert_head_follows(browser: Browser, run: Any, logits: torch.Tensor) -> Non
 def test_a_state_that_is_moved_changes_what_torch_changes(browser: Browser, runs: Runs, model, C, certified):
     run = (runs.certified if certified else runs.plain)("cycle-navigation", C, model)
     browser.open(runs.page(run))
-    random, tree, prototypes = rng(0, "moved"), network(run), run.live.prototypes
+    random, tree, prototypes = rng(0, "moved"), network_of(run), run.live.prototypes
     assert prototypes is not None
     points = torch.from_numpy(np.asarray(prototypes.points, dtype=np.float32)).double()
     sentences = set()
@@ -169,7 +160,7 @@ def test_a_state_that_is_moved_changes_what_torch_changes(browser: Browser, runs
 def test_an_edge_that_is_cut_is_not_seen(browser: Browser, runs: Runs, model, C):
     run = runs.plain("parity", C, model)
     browser.open(runs.page(run))
-    random, tree, edges = rng(0, "cut"), network(run), "[data-patch=edges] button"
+    random, tree, edges = rng(0, "cut"), network_of(run), "[data-patch=edges] button"
     for length in (2, 9, 16):
         word = random.integers(0, 2, length).tolist()
         browser.type("".join(map(str, word)))
@@ -222,8 +213,7 @@ def test_no_sentence_of_a_proven_network_is_left_over_a_changed_tree(browser: Br
 
 
 def test_changes_are_made_by_the_keyboard_and_end_with_the_word(browser: Browser, runs: Runs):
-    browser.look(390, dark=True)
-    browser.open(runs.page(runs.plain("cycle-navigation")))
+    browser.open(runs.page(runs.plain("cycle-navigation")), width=390, dark=True)
     for word in ("0120121", "012" * 100):
         browser.type(word)
         assert browser.one("[data-patch=state]", "e.disabled")

@@ -10,8 +10,7 @@ STEP = "Number(document.querySelector('#step').value)"
 
 @pytest.mark.parametrize(("model", "width"), [("lstm", 390), ("transformer", 1280)])
 def test_the_symbols_play_one_after_the_other(browser: Browser, runs: Runs, model: str, width: int):
-    browser.look(width)
-    browser.open(runs.page(runs.plain("parity", model=model)), "#word=011010")
+    browser.open(runs.page(runs.plain("parity", model=model)), "#word=011010", width=width)
     browser.one("#speed", "{ e.value = '4'; }")
     # What is read is counted, not timed: the steps that the slider took until it stopped.
     browser.evaluate("seen = []")
@@ -39,8 +38,8 @@ def test_the_symbols_play_one_after_the_other(browser: Browser, runs: Runs, mode
 
 @pytest.mark.parametrize(("certified", "width"), [(False, 390), (True, 1280)])
 def test_the_tree_is_built_level_by_level(browser: Browser, runs: Runs, certified: bool, width: int):
-    browser.look(width, dark=certified)
-    browser.open(runs.page(runs.certified("parity") if certified else runs.plain("parity")), "#word=0110100")
+    run = runs.certified("parity") if certified else runs.plain("parity")
+    browser.open(runs.page(run), "#word=0110100", width=width, dark=certified)
     browser.one("#speed", "{ e.value = '4'; }")
     said, slider = "[data-build=output]", "[data-build=range]"
     assert browser.one(said) == "Level 3 of 3: 1 of 2 states"

@@ -17,12 +17,11 @@ import torch
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.classroom import facts
 from regulargpt.classroom.automaton import drawing, table
-from regulargpt.classroom.data import PageRun, as_shown, gather
+from regulargpt.classroom.data import Certificate, PageRun, as_shown, gather
 from regulargpt.classroom.document import embedded
 from regulargpt.classroom.layout import positions
 from regulargpt.classroom.lesson.material import material
@@ -36,7 +35,7 @@ from regulargpt.runs.load import load_model
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.certified import ACCEPTED, believed, certify, folder
+from tests.regulargpt.certified import believed, certify, folder
 from tests.regulargpt.conftest import Runs
 from tests.regulargpt.markup import EVIL, assert_one_file, language_of
 from tests.regulargpt.pixels import LUMINANCE
@@ -67,11 +66,9 @@ def words(language: str, n_symbols: int) -> list[list[int]]:
     return short + [random.integers(0, n_symbols, n).tolist() for n in lengths]
 
 
-def expected(
-    word: list[int], machine: MooreMachine, certificate: dict[str, Any], from_left: bool
-) -> list[tuple[Any, ...]]:
+def expected(word: list[int], machine: MooreMachine, shown: Certificate, from_left: bool) -> list[tuple[Any, ...]]:
     """Every node: level, index, from, to, element, prototype, verdict; root first."""
-    functions = ACCEPTED[to_json(machine).encode()].functions
+    certificate, functions = shown.record, shown.accepted.functions
     C, monoid, level, rows = certificate["chunk_size"], TransitionMonoid.of(machine), 0, []
     states: list[int | None] = [1 + symbol for symbol in word]
     spans = [(i, i + 1) for i in range(len(word))]
@@ -113,8 +110,8 @@ def node(data: dict[str, str]) -> tuple[Any, ...]:
     return (*numbers, int(data["state"]) if data["state"] else None, data["verdict"])
 
 
-def with_all_nodes(browser: Browser, page: Path) -> None:
-    browser.open(page)
+def with_all_nodes(browser: Browser, page: Path, width: int = 1280) -> None:
+    browser.open(page, width=width)
     browser.one(".tree details:has([data-part=nodes])", "{ e.open = true; }")
     browser.evaluate("new Promise(requestAnimationFrame)")
 
@@ -124,15 +121,14 @@ def test_every_node_of_every_typed_word_is_what_python_computes(
     browser: Browser, runs: Runs, tmp_path: Path, language: str, C: int, model: str, spoilt: bool
 ):
     run = runs.certified(language_of(EVIL, tmp_path) if language == "evil" else language, C, model, spoilt)
-    machine = from_json((run.path / "automaton.json").read_text())
-    assert isinstance(machine, MooreMachine)
-    certificate, network = json.loads((run.path / "certificate.json").read_text()), load_model(RunFolder.open(run.path))
-    browser.look(2400)  # all of a tree over 16 symbols is drawn
-    with_all_nodes(browser, runs.page(run))
+    machine, shown, network = run.machine, run.certificate, load_model(RunFolder.open(run.path))
+    assert machine
+    assert shown
+    with_all_nodes(browser, runs.page(run), width=2400)  # all of a tree over 16 symbols is drawn
     verdicts, read = set(), as_shown(machine, language)
     for word in words(language, machine.n_symbols):
         found = typed(browser, read.decode(np.array(word)))
-        tree = expected(word, machine, certificate, model == "ldru")
+        tree = expected(word, machine, shown, model == "ldru")
         assert [node(row) for row in found["nodes"]] == tree
         assert {node(row) for row in found["drawn"]} <= set(tree)
         if len(word) <= 16:
@@ -142,11 +138,11 @@ def test_every_node_of_every_typed_word_is_what_python_computes(
         assert [int(row["state"]) for row in found["path"]] == states[-len(found["path"]) :]
         assert [int(row["state"]) for row in found["lit"]] == [states[-1]]
         prototypes = [row[5] for row in tree]
-        counts = [prototypes.count(1 + i) for i in range(len(certificate["prototypes"]))]
+        counts = [prototypes.count(1 + i) for i in range(len(shown.record["prototypes"]))]
         assert [int(row["count"]) for row in found["counts"]] == counts
         root, names = tree[0][5], machine.output_names
         answer = machine.named_outputs[machine.states[states[-1]]]
-        quantised = "" if root is None else names[certificate["answers"][root - 1]]
+        quantised = "" if root is None else names[shown.record["answers"][root - 1]]
         said = names[int(network(torch.tensor([word])).argmax())]
         assert found["answers"] == [{"answer": answer or ""}, {"live": said}, {"network": quantised}]
         verdicts |= {row[-1] for row in tree}
@@ -288,8 +284,7 @@ def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
 
 
 def test_whatever_is_typed_is_answered(browser: Browser, page: Path):
-    browser.look(390)
-    browser.open(page)
+    browser.open(page, width=390)
     for text in ("012x", "z01x1z0", "日本", "<b>", "%", "0 1\t1", "", " ", "0" * 200_001):
         found, problem = typed(browser, text), browser.one("#problem")
         unknown = [c for c in dict.fromkeys(text) if c not in "01 \t"]
@@ -314,8 +309,7 @@ def test_whatever_is_typed_is_answered(browser: Browser, page: Path):
 
 def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Browser, runs: Runs):
     shown = [runs.certified("parity"), runs.plain("parity", model="rnn"), runs.plain("parity", 3)]
-    browser.look(1600)
-    browser.open(runs.page(*shown, runs.certified("cycle-navigation")), "#word=0110")
+    browser.open(runs.page(*shown, runs.certified("cycle-navigation")), "#word=0110", width=1600)
     answers = browser.all(".run > .answer")
     for answer, truth, certified in zip(answers, ["even", "even", "even", "2"], [1, 0, 0, 1], strict=True):
         quantised = f" Quantised network: ✓ {truth}. 3 of 3 nodes right." if certified else ""
@@ -335,8 +329,7 @@ def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Br
 
 def test_light_and_dark_follow_the_system_and_the_button(browser: Browser, page: Path):
     for dark in (False, True):
-        browser.look(1280, dark=dark)
-        browser.open(page)
+        browser.open(page, width=1280, dark=dark)
         assert (browser.evaluate(f"({LUMINANCE})(document.body)") < 0.5) == dark
         browser.click("#theme")
         assert (browser.evaluate(f"({LUMINANCE})(document.body)") < 0.5) != dark

@@ -18,13 +18,12 @@ from regulargpt.classroom.page import render, write
 from regulargpt.classroom.scatter import scatter
 from regulargpt.measurements.plane import plane, principal_axes
 from regulargpt.models.hooks import run_with_cache
-from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.certified import folder
-from tests.regulargpt.conftest import FAMILIES, Runs
+from tests.regulargpt.conftest import FAMILIES, Runs, network_of
 
 TYPE = """(text) => {
   const input = document.querySelector("#word");
@@ -106,8 +105,7 @@ def test_a_plane_has_two_axes_at_right_angles_and_keeps_what_varies(rows):
 def test_every_node_is_a_point_where_torch_has_its_state(browser: Browser, runs: Runs, model, C, certified):
     run = (runs.certified if certified else runs.plain)("parity", C, model)
     browser.open(runs.page(run))
-    network = load_reader(RunFolder.open(run.path)).double()
-    assert isinstance(network, Tree)
+    network = network_of(run)
     for word in WORDS:
         found = points(browser, word)
         _, *levels = tree_levels(network, torch.tensor([[int(symbol) for symbol in word]]), share=False)
@@ -189,8 +187,7 @@ def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Brows
 
 
 def test_a_point_lights_its_node_and_a_node_its_point(browser: Browser, runs: Runs):
-    browser.look(390, dark=True)
-    browser.open(runs.page(runs.plain("cycle-navigation")))
+    browser.open(runs.page(runs.plain("cycle-navigation")), width=390, dark=True)
     place, last = "`${e.dataset.level},${e.dataset.index}`", "[...document.querySelectorAll('.tree .node')].at(-1)"
     for word in ("01201", "0121" * 100):
         browser.type(word)

@@ -153,8 +153,7 @@ def test_the_page_is_one_file_without_addresses_and_can_be_made_again(text_of, o
 
 @pytest.mark.parametrize(("name", "tables", "width"), [("page.html", 4, 800), ("alone.html", 1, 1200)])
 def test_every_ratio_is_on_the_screen(browser: Browser, on_texts: Path, name: str, tables: int, width: int):
-    browser.look(width)
-    browser.open(on_texts.parent / name)
+    browser.open(on_texts.parent / name, width=width)
     # Of each table the right edge of its column of ratios, and of what is seen of it without scrolling.
     edges = browser.evaluate("""[...document.querySelectorAll(".lengths table, .compare table")].map((table) => {
       const right = (made) => made.getBoundingClientRect().right;
@@ -185,8 +184,7 @@ def test_a_run_on_a_text_stands_beside_one_on_a_language(browser: Browser, runs:
 
 @pytest.mark.parametrize(("name", "width"), [("compare", 390), ("lengths", 390), ("field", 1280), ("bias", 390)])
 def test_one_figure_alone_and_where_an_address_leads(browser: Browser, on_texts: Path, name: str, width: int):
-    browser.look(width)
-    browser.open(on_texts, f"?embed={name}#run={2 * (name != 'compare')}")
+    browser.open(on_texts, f"?embed={name}#run={2 * (name != 'compare')}", width=width)
     seen = "[...document.querySelectorAll('h1:not(.heard), h2, p, table, pre, svg')].filter((e) => e.checkVisibility())"
     run = "" if name == "compare" else "2"
     found = browser.evaluate(f"{seen}.map((e) => [e.localName, e.closest('[data-run]')?.dataset.run ?? ''])")

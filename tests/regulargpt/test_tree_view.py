@@ -3,24 +3,14 @@
 import pytest
 import torch
 
-from regulargpt.classroom.data import PageRun
-from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.trace import trace_tree
-from regulargpt.runs.load import load_reader
-from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.conftest import Runs
+from tests.regulargpt.conftest import Runs, network_of
 
 PAID = """runs[0].nodes.map((level) => level.map((node) => {
   const { children, pads } = node.attention();
   return [node.children, children, pads];
 }))"""
-
-
-def network(run: PageRun) -> RegularGPT:
-    model = load_reader(RunFolder.open(run.path)).double()
-    assert isinstance(model, RegularGPT)
-    return model
 
 
 @pytest.mark.parametrize(
@@ -32,7 +22,7 @@ def test_an_edge_is_as_wide_as_the_attention_that_torch_pays(browser: Browser, r
     browser.open(runs.page(run))
     for word in ("1", "01", "0110100", "110100100111010"):
         browser.type(word)
-        trace = trace_tree(network(run), torch.tensor([[int(symbol) for symbol in word]]))
+        trace = trace_tree(network_of(run), torch.tensor([[int(symbol) for symbol in word]]))
         found = browser.evaluate(PAID)
         for level, (patterns, children) in enumerate(zip(trace.patterns[1:], trace.children[1:], strict=True)):
             shares = patterns[0].mean(1)  # (node, C)
@@ -77,7 +67,7 @@ def test_the_numbers_of_a_state_are_shown_on_demand(browser: Browser, runs: Runs
     browser.pause()
     assert "Choose a state" in browser.one("[data-part=vector]")
     browser.focus(".tree .node")
-    trace = trace_tree(network(run), torch.tensor([[int(symbol) for symbol in word]]))
+    trace = trace_tree(network_of(run), torch.tensor([[int(symbol) for symbol in word]]))
     for key, (level, index) in {"": (3, 0), "ArrowDown": (2, 0), "ArrowRight": (2, 1)}.items():
         if key:
             browser.key(key)
