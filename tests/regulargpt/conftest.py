@@ -26,6 +26,13 @@ from tests.regulargpt.texts import text_config
 from tests.test_imports import ROOT
 
 
+def shown(path: Path) -> PageRun:
+    """A finished run on a language, as a page shows it."""
+    found = gather(path)
+    assert isinstance(found, PageRun)
+    return found
+
+
 @dataclass
 class Runs:
     """Runs whose weights are as they were drawn, and their pages."""
@@ -50,16 +57,14 @@ class Runs:
                 certificate = certify(run, language, C)
                 if spoilt:
                     spoil(run, certificate, seed=C)
-            found = gather(run.path) if spoilt is None else believed(run.path)
-            assert isinstance(found, PageRun)
-            self.made[key] = found
+            self.made[key] = shown(run.path) if spoilt is None else believed(run.path)
         return self.made[key]
 
     def committed(self) -> PageRun:
         """That of the package, which was trained until it was proven; it has two prototypes."""
-        found = self.made.get(PARITY) or gather(PARITY)
-        assert isinstance(found, PageRun)
-        return self.made.setdefault(PARITY, found)
+        if PARITY not in self.made:
+            self.made[PARITY] = shown(PARITY)
+        return self.made[PARITY]
 
     def page(self, *runs: PageRun) -> Path:
         """The page of some runs."""
@@ -107,9 +112,7 @@ def family_of(tmp_path_factory) -> Callable[[str], PageRun]:
     def trained(name: str) -> PageRun:
         family, changes = FAMILIES[name]
         running.run(config(family, training__steps=4, **changes), path / name)
-        found = gather(path / name)
-        assert isinstance(found, PageRun)
-        return found
+        return shown(path / name)
 
     return trained
 

@@ -25,15 +25,9 @@ from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.conftest import FAMILIES, TRANSFORMER, Runs, network_of
+from tests.regulargpt.conftest import FAMILIES, TRANSFORMER, Runs, network_of, shown
 from tests.regulargpt.small import config
 from tests.regulargpt.test_live import computed
-
-
-def shown(path: Path) -> PageRun:
-    found = gather(path)
-    assert isinstance(found, PageRun)
-    return found
 
 
 def say(browser: Browser, word: str) -> str:

@@ -36,7 +36,7 @@ from regulargpt.storage import manifest
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.certified import believed, certify, folder
-from tests.regulargpt.conftest import Runs
+from tests.regulargpt.conftest import Runs, shown
 from tests.regulargpt.markup import EVIL, assert_one_file, language_of
 from tests.regulargpt.pixels import LUMINANCE
 
@@ -121,14 +121,14 @@ def test_every_node_of_every_typed_word_is_what_python_computes(
     browser: Browser, runs: Runs, tmp_path: Path, language: str, C: int, model: str, spoilt: bool
 ):
     run = runs.certified(language_of(EVIL, tmp_path) if language == "evil" else language, C, model, spoilt)
-    machine, shown, network = run.machine, run.certificate, load_model(RunFolder.open(run.path))
+    machine, proof, network = run.machine, run.certificate, load_model(RunFolder.open(run.path))
     assert machine
-    assert shown
+    assert proof
     with_all_nodes(browser, runs.page(run), width=2400)  # all of a tree over 16 symbols is drawn
     verdicts, read = set(), as_shown(machine, language)
     for word in words(language, machine.n_symbols):
         found = typed(browser, read.decode(np.array(word)))
-        tree = expected(word, machine, shown, model == "ldru")
+        tree = expected(word, machine, proof, model == "ldru")
         assert [node(row) for row in found["nodes"]] == tree
         assert {node(row) for row in found["drawn"]} <= set(tree)
         if len(word) <= 16:
@@ -138,11 +138,11 @@ def test_every_node_of_every_typed_word_is_what_python_computes(
         assert [int(row["state"]) for row in found["path"]] == states[-len(found["path"]) :]
         assert [int(row["state"]) for row in found["lit"]] == [states[-1]]
         prototypes = [row[5] for row in tree]
-        counts = [prototypes.count(1 + i) for i in range(len(shown.record["prototypes"]))]
+        counts = [prototypes.count(1 + i) for i in range(len(proof.record["prototypes"]))]
         assert [int(row["count"]) for row in found["counts"]] == counts
         root, names = tree[0][5], machine.output_names
         answer = machine.named_outputs[machine.states[states[-1]]]
-        quantised = "" if root is None else names[shown.record["answers"][root - 1]]
+        quantised = "" if root is None else names[proof.record["answers"][root - 1]]
         said = names[int(network(torch.tensor([word])).argmax())]
         assert found["answers"] == [{"answer": answer or ""}, {"live": said}, {"network": quantised}]
         verdicts |= {row[-1] for row in tree}
@@ -157,22 +157,21 @@ def test_of_a_network_that_is_proven_as_it_is_the_page_says_so_and_names_the_pro
     running.run(configuration("parity", 3).replaced(test), tmp_path / "run")
     run, machine = RunFolder.open(tmp_path / "run"), languages.get("parity").machine
     assert certificate_report(run)["unquantised"]["proven"]
-    shown = gather(run.path)
-    text = render([shown])
+    found = shown(run.path)
+    text = render([found])
     assert "Proven for every length, in real arithmetic, for the network as it is." in text
     assert "The same holds of the network as it is, without replacing any state, in real arithmetic" in text
     assert "answers in 2 of the 2 states that words lead to, at 2 of 2 kinds of root" in text
-    assert isinstance(shown, PageRun)
-    assert shown.certificate
-    prototypes, model = torch.tensor(shown.certificate.record["prototypes"]).double(), as_float64(load_model(run))
-    with_all_nodes(browser, runs.page(shown))
+    assert found.certificate
+    prototypes, model = torch.tensor(found.certificate.record["prototypes"]).double(), as_float64(load_model(run))
+    with_all_nodes(browser, runs.page(found))
     for word in words("parity", 2)[-7:]:
         with torch.no_grad():
             levels = list(tree_levels(model, torch.tensor([word]), share=False))[1:]
         states = [1 + torch.cdist(level.states[level.node[0]], prototypes).argmin(1) for level in levels]
-        found = typed(browser, machine.decode(np.array(word)))["nodes"]
-        assert [int(row["state"]) for row in found] == torch.cat(states[::-1]).tolist()
-        assert {row["verdict"] for row in found} == {"right"}
+        drawn = typed(browser, machine.decode(np.array(word)))["nodes"]
+        assert [int(row["state"]) for row in drawn] == torch.cat(states[::-1]).tolist()
+        assert {row["verdict"] for row in drawn} == {"right"}
 
 
 @pytest.fixture(scope="module")
@@ -308,8 +307,8 @@ def test_whatever_is_typed_is_answered(browser: Browser, page: Path):
 
 
 def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Browser, runs: Runs):
-    shown = [runs.certified("parity"), runs.plain("parity", model="rnn"), runs.plain("parity", 3)]
-    browser.open(runs.page(*shown, runs.certified("cycle-navigation")), "#word=0110", width=1600)
+    three = [runs.certified("parity"), runs.plain("parity", model="rnn"), runs.plain("parity", 3)]
+    browser.open(runs.page(*three, runs.certified("cycle-navigation")), "#word=0110", width=1600)
     answers = browser.all(".run > .answer")
     for answer, truth, certified in zip(answers, ["even", "even", "even", "2"], [1, 0, 0, 1], strict=True):
         quantised = f" Quantised network: ✓ {truth}. 3 of 3 nodes right." if certified else ""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from languages.randomness import rng
-from regulargpt.classroom.data import PageRun, gather
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.page import render, write
 from regulargpt.classroom.scatter import scatter
 from regulargpt.measurements.plane import plane, principal_axes
@@ -23,7 +23,7 @@ from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.certified import folder
-from tests.regulargpt.conftest import FAMILIES, Runs, network_of
+from tests.regulargpt.conftest import FAMILIES, Runs, network_of, shown
 
 TYPE = """(text) => {
   const input = document.querySelector("#word");
@@ -31,12 +31,6 @@ TYPE = """(text) => {
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
 WORDS = ("0", "1", "0110", "01101001", "110100100111010")
-
-
-def shown(path: Path) -> PageRun:
-    found = gather(path)
-    assert isinstance(found, PageRun)
-    return found
 
 
 def opened(browser: Browser, run: PageRun) -> None:
