@@ -162,16 +162,8 @@ def test_testing_is_in_evaluation_mode_and_keeps_no_gradients():
 def test_lengths_without_words_are_left_out_and_each_point_is_told():
     words, told = read_data("modular-arithmetic"), []
     model = build("gru:d_model=4", words.task.n_symbols, words.task.n_outputs)
-    points = measures_by_length(
-        model,
-        words,
-        Last(words),
-        range(1, 8),
-        config=EvaluationOptions(samples=10),
-        seed=0,
-        device=CPU,
-        on_point=told.append,
-    )
+    fixed = {"config": EvaluationOptions(samples=10), "seed": 0, "device": CPU, "on_point": told.append}
+    points = measures_by_length(model, words, Last(words), range(1, 8), **fixed)
     assert [p.length for p in points] == [1, 3, 5, 7]
     assert told == points
 
@@ -220,16 +212,9 @@ def points_of(
 
 
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():
-    points = points_of({41: 100.0, 42: 98.0, 500: 90.0, 10_000: 50.0})
-    assert score(points, range(41, 501)) == Score(
-        measure="accuracy",
-        score=pytest.approx(96.0),
-        worst=90.0,
-        first_below_99=42,
-        first_below_90=10_000,
-        chance=50.0,
-        majority=75.0,
-    )
+    found = score(points_of({41: 100.0, 42: 98.0, 500: 90.0, 10_000: 50.0}), range(41, 501))
+    parts = {"score": pytest.approx(96.0), "worst": 90.0, "chance": 50.0, "majority": 75.0}
+    assert found == Score(measure="accuracy", **parts, first_below_99=42, first_below_90=10_000)
 
 
 def test_of_a_measure_that_is_no_share_nothing_is_guessed():
