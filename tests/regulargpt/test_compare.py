@@ -91,6 +91,7 @@ def test_certified_and_uncertified_stand_side_by_side(browser: Browser, runs: Ru
     for run in (0, 1):
         browser.focus(f"[data-run='{run}'] .tree .node")
         browser.choose(f"[data-run='{run}'] [data-patch=state]", 1, "change")
+        browser.choose("[data-compare=left]", 0, "change")
         assert browser.one(SAID) == f"{before} Your changes are not in this comparison."
         browser.click(f"[data-run='{run}'] [data-patch=undo]")
         assert browser.one(SAID) == before
