@@ -41,8 +41,12 @@ def timeless(text: str) -> str:
     return re.sub(r"\d+\.\d s\b|\d+ steps|at step \d+", "...", text)
 
 
-def test_it_has_at_most_800_words():
+def test_its_length_and_its_environments():
     assert 700 <= len(README.split()) <= 800
+    # Both commands make their own environment, and install with the lock file.
+    for mark in ("run", "tests"):
+        assert marked(mark).startswith("python3 -m venv .venv")
+        assert "-c constraints.txt" in marked(mark)
 
 
 def test_the_output_shown_is_what_a_run_prints():
@@ -81,12 +85,6 @@ def test_the_python_example_runs(tmp_path: Path):
     assert [score, answers] == re.findall(r"\)  # (.*)", code)
     assert list(ast.literal_eval(longer)) == ["100", "1000"]
     assert shape == "torch.Size([2, 4, 2])"
-
-
-def test_both_commands_make_their_own_environment_and_install_with_the_lock_file():
-    for mark in ("run", "tests"):
-        assert marked(mark).startswith("python3 -m venv .venv")
-        assert "-c constraints.txt" in marked(mark)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from experiments.atlas import columns, correlation, groups, page, pictures
 from experiments.atlas.__main__ import SWEEP, main
 from experiments.atlas.algebra import algebra
 from experiments.atlas.drawn import LARGEST, drawn_dfa
-from experiments.atlas.entries import Entry, entries, write_files
+from experiments.atlas.entries import entries, write_files
 from experiments.atlas.networks import NETWORKS, TABLE
 from experiments.atlas.plan import chosen, core_hours, plan
 from experiments.atlas.rows import row as row_of
@@ -23,7 +23,7 @@ from languages.automata import Dfa
 from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate import verdict
-from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 
@@ -34,10 +34,6 @@ def atlas(*arguments: str) -> int:
     return main(["out", *arguments], TINY)
 
 
-def state_of(rows: list[columns.Row]) -> list[tuple[str, str, str]]:
-    return [(row["language"], row["network"], row["state"]) for row in rows]
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -45,17 +41,17 @@ def here(tmp_path: Path, monkeypatch) -> Path:
 
 
 @pytest.mark.slow
-def test_from_runs_to_the_page(here: Path, capsys) -> None:
-    assert atlas("--first", "1", "--only-model", "rnn,gated") == 0
-    assert capsys.readouterr().out.count("done ") == 2
-    assert atlas("--first", "2", "--only-model", "rnn") == 0
-    assert capsys.readouterr().out.count("done ") == 1
+def test_from_runs_to_the_page_and_on(here: Path, capsys) -> None:
+    def done(*arguments: str, code: int = 0) -> tuple[int, list[columns.Row]]:
+        assert atlas(*arguments) == code
+        return capsys.readouterr().out.count("done "), columns.read(here / columns.FILE)
+
+    number, rows = done("--first", "1", "--only-model", "rnn,gated")
+    assert number == len(rows) == 2
+    assert done("--first", "2", "--only-model", "rnn")[0] == 1  # of the first it has the run
     rows = columns.read(here / columns.FILE)
-    assert state_of(rows) == [
-        ("two-states-00", "gated", "done"),
-        ("two-states-00", "rnn", "done"),
-        ("two-states-01", "rnn", "done"),
-    ]
+    names = [("two-states-00", "gated"), ("two-states-00", "rnn"), ("two-states-01", "rnn")]
+    assert [(row["language"], row["network"], row["state"]) for row in rows] == [(*name, "done") for name in names]
     expected = algebra(entries()[0].dfa)
     assert {name: rows[0][name] for name in expected} == expected
     assert [row["proven"] for row in rows] == [0, None, None]
@@ -66,54 +62,31 @@ def test_from_runs_to_the_page(here: Path, capsys) -> None:
     files = re.findall(r"\]\((.*?)\)", text)
     assert files == [f"curves/{name}.svg" for name in ("accuracy-by-monoid", "proven-by-monoid", "accuracy-by-depth")]
     assert all((here / file).read_text().startswith("<?xml") for file in files)
-
-
-@pytest.mark.slow
-def test_finished_rows_of_runs_elsewhere_are_kept_and_not_run_again(here: Path, capsys) -> None:
-    assert atlas("--first", "2", "--only-model", "rnn") == 0
-    first, second = columns.lines(here / columns.FILE)
-    shutil.rmtree(here / SWEEP)
-    columns.write(here / columns.FILE, [first, {**second, "state": "failed"}])
-    capsys.readouterr()
-    assert atlas("--first", "2", "--only-model", "rnn,lstm") == 0
-    assert capsys.readouterr().out.count("done ") == 3
-    rows = columns.lines(here / columns.FILE)
-    assert [(row["language"], row["network"]) for row in rows] == [
-        (language, network) for language in ("two-states-00", "two-states-01") for network in ("rnn", "lstm")
-    ]
-    assert rows[0] == first
-    assert {row["state"] for row in rows} == {"done"}
-
-
-@pytest.mark.slow
-def test_it_goes_on_and_a_failure_is_a_row(here: Path, capsys) -> None:
-    assert atlas("--first", "1", "--only-model", "rnn") == 0
+    # Again nothing is run, and nothing changes.
     before = {file: (here / file).read_bytes() for file in (columns.FILE, PAGE)}
-    assert capsys.readouterr().out.count("done ") == 1
-    assert atlas("--first", "1", "--only-model", "rnn") == 0
-    assert "done " not in capsys.readouterr().out
+    assert done("--first", "2", "--only-model", "rnn")[0] == 0
     assert {file: (here / file).read_bytes() for file in before} == before
+    # Finished rows of runs that are elsewhere are kept, and not run again; one that failed is.
+    kept, first, second = columns.lines(here / columns.FILE)
+    shutil.rmtree(here / SWEEP)
+    columns.write(here / columns.FILE, [kept, first, {**second, "state": "failed"}])
+    assert done("--first", "2", "--only-model", "rnn")[0] == 1
+    assert columns.lines(here / columns.FILE)[:2] == [kept, first]
+    # A failure is a row.
     folder = SweepFolder(here / SWEEP)
     folder.record_failure(folder.names[0], "the loss is nan at step 2", "diverged")
-    assert atlas("--first", "1", "--only-model", "rnn") == 1
-    (row,) = columns.read(here / columns.FILE)
-    assert (row["state"], row["reason"], row["accuracy"]) == ("failed", "the loss is nan at step 2", None)
-    assert "| RNN | 0 | 1 |" in (here / PAGE).read_text()
-    assert atlas("--first", "1", "--only-model", "rnn", "--retry") == 0
+    _, rows = done("--first", "2", "--only-model", "rnn", code=1)
+    found = [(row["state"], row["reason"], row["accuracy"]) for row in rows if row["state"] != "done"]
+    assert found == [("failed", "the loss is nan at step 2", None)]
+    assert "| RNN | 1 | 1 |" in (here / PAGE).read_text()
+    done("--first", "2", "--only-model", "rnn", "--retry")
 
 
-def test_a_stopped_run_is_no_row_yet(here: Path) -> None:
-    planned = next(plan_of(here, "rnn"))
-    assert row_of(planned, SweepFolder(here / SWEEP)) is None
-
-
-def test_a_language_that_cannot_be_tested_is_a_row(here: Path) -> None:
+def test_a_stopped_run_is_no_row_yet_and_a_language_that_cannot_be_tested_is_one(here: Path) -> None:
+    assert row_of(next(plan_of(here, "rnn")), SweepFolder(here / SWEEP)) is None
     planned = next(plan_of(here, "rnn", {"evaluation.test_len": 3}))
-    found = row_of(planned, SweepFolder(here / SWEEP))
-    assert found == {
-        "state": "refused",
-        "reason": "evaluation.test_len = 3; test words are longer than data.train_len = 40",
-    }
+    reason = "evaluation.test_len = 3; test words are longer than data.train_len = 40"
+    assert row_of(planned, SweepFolder(here / SWEEP)) == {"state": "refused", "reason": reason}
 
 
 def plan_of(out: Path, names: str, changes: dict | None = None):
@@ -121,23 +94,16 @@ def plan_of(out: Path, names: str, changes: dict | None = None):
     return plan(entries()[:1], chosen(names), out, changes)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_is_refused_writes_nothing(here: Path, capsys) -> None:
+    for arguments, message in (
         (["--only-model", "rn"], "unknown network 'rn'; did you mean 'rnn'?"),
         (["--page-only"], "atlas.csv"),
-    ],
-)
-def test_what_is_refused_writes_nothing(here: Path, capsys, arguments: list[str], message: str) -> None:
-    assert atlas(*arguments) == 2
-    assert message in capsys.readouterr().err
-    assert not here.exists()
-
-
-@pytest.mark.parametrize("arguments", [["--first", "0"], ["--jobs", "x"]])
-def test_numbers_are_whole_and_positive(here: Path, arguments: list[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        atlas(*arguments)
+    ):
+        assert atlas(*arguments) == 2
+        assert message in capsys.readouterr().err
+    for arguments in (["--first", "0"], ["--jobs", "x"]):
+        with pytest.raises(SystemExit, match="2"):
+            atlas(*arguments)
     assert not here.exists()
 
 
@@ -145,26 +111,19 @@ def test_the_networks_are_those_that_were_asked_for(tmp_path: Path) -> None:
     entry = entries()[0]
     write_files([entry], tmp_path)
     configs = {name: network.config(entry.path(tmp_path)) for name, network in NETWORKS.items()}
-    found = {name: (config.model.name, config.recipe) for name, config in configs.items()}
-    assert found == {
-        "gated": ("regulargpt", "answers"),
-        "regulargpt": ("regulargpt", "answers"),
-        "regulargpt-known": ("regulargpt", "answers"),
-        "ldru": ("ldru", "answers"),
-        "rnn": ("rnn", "words"),
-        "lstm": ("lstm", "words"),
-        "transformer-none": ("transformer", "words"),
-        "transformer-alibi": ("transformer", "words"),
-    }
-    differs = value_of(configs["regulargpt-known"], f"{TABLE}.automaton")
-    assert configs["regulargpt"].replaced({f"{TABLE}.automaton": differs}) == configs["regulargpt-known"]
-    assert differs == "known"
-    assert [configs[f"transformer-{name}"].model.encoding.name for name in ("none", "alibi")] == ["none", "alibi"]
-    for config in configs.values():
+    models = {"gated": "regulargpt", "regulargpt-known": "regulargpt"}
+    for name, config in configs.items():
+        assert config.model.name == models.get(name, name.partition("-")[0])
+        assert config.recipe == ("answers" if config.model.name in ("regulargpt", "ldru") else "words")
         assert (config.seed, config.data.train_len, config.data.test.members) == (0, 40, 0.5)
         assert config.data.near_misses == config.data.test.near_misses == 0.5
         assert {length % 2 for length in config.scored} == {0, 1}
         assert 41 == config.scored[0] < config.scored[-1] <= 200
+    assert [*configs] == ["gated", "regulargpt", "regulargpt-known", "ldru", "rnn", "lstm", "transformer-none",
+                          "transformer-alibi"]  # fmt: skip
+    known = configs["regulargpt"].replaced({f"{TABLE}.automaton": "known"})
+    assert known == configs["regulargpt-known"] != configs["regulargpt"]
+    assert [configs[f"transformer-{name}"].model.encoding.name for name in ("none", "alibi")] == ["none", "alibi"]
     assert core_hours(len(entries()), NETWORKS.values()) < 11
 
 
@@ -190,18 +149,11 @@ def test_a_proof_about_another_language_is_none(tmp_path: Path, monkeypatch: pyt
 
 def made_up(network: str, accuracies: dict[int, float], **values: object) -> list[columns.Row]:
     """A row each number of a drawn automaton."""
-    found = []
-    for number, accuracy in accuracies.items():
-        dfa = drawn_dfa(number)
-        found.append(
-            {
-                **dict.fromkeys(columns.COLUMNS),
-                **{"language": f"drawn-{number:03}", "network": network, **algebra(dfa)},
-                **{"accuracy": accuracy, "state": "done", "reason": "", "seconds": 1.0, "steps": 10},
-                **values,
-            }
-        )
-    return found
+    known = {**dict.fromkeys(columns.COLUMNS), "network": network, "state": "done", "reason": "", "seconds": 1.0}
+    return [
+        {**known, "language": f"drawn-{n:03}", **algebra(drawn_dfa(n)), "accuracy": accuracy, "steps": 10, **values}
+        for n, accuracy in accuracies.items()
+    ]
 
 
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -224,31 +176,24 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_the_figures_of_the_page_come_from_the_table(tmp_path: Path) -> None:
     """Each figure is computed here once more, from the rows."""
     sizes = {number: algebra(drawn_dfa(number))["monoid"] for number in range(60)}
-    gated = made_up("gated", {number: 100.0 - 10 * (size > 20) for number, size in sizes.items()}, proven=1)
-    rnn = made_up("rnn", dict.fromkeys(sizes, 100.0))
-    finite = algebra(Dfa.from_regex("ab|ba"))
-    constant = [gated[0] | finite | {"language": "finite"}, rnn[0] | finite | {"language": "finite"}]
-    gated, rows = [*gated, constant[0]], [*gated, *rnn, *constant]
-    columns.write(tmp_path / columns.FILE, rows)
+    said = made_up("gated", {number: 100.0 - 10 * (size > 20) for number, size in sizes.items()}, proven=1)
+    rnn, finite = made_up("rnn", dict.fromkeys(sizes, 100.0)), algebra(Dfa.from_regex("ab|ba")) | {"language": "finite"}
+    columns.write(tmp_path / columns.FILE, [*said, said[0] | finite, *rnn, rnn[0] | finite])
     page.write_page(tmp_path)
-    text = (tmp_path / PAGE).read_text()
-    said = [row for row in gated if not row["is_constant"]]
-    assert f"122 rows of 61 languages. On {61 - len(said)} languages" in text
-    assert len(said) == 60
+    text = (tmp_path / PAGE).read_text().replace("\\", "")
+    assert "122 rows of 61 languages. On 1 languages" in text
     accuracies = np.array([row["accuracy"] for row in said])
-    line = next(line for line in text.splitlines() if line.startswith("| gated RegularGPT |"))
-    cells = line.replace("\\", "").split(" | ")
-    assert cells[1:3] == [str(len(said)), "0"]
+    cells = next(line for line in text.splitlines() if line.startswith("| gated RegularGPT |")).split(" | ")
+    assert cells[1:3] == ["60", "0"]
     assert cells[3].startswith(f"{accuracies.mean():.1f} [")
     assert cells[4].startswith(f"{100 * (accuracies == 100).mean():.1f} [")
     assert cells[5] == "100.0 [100.0, 100.0]"
     expected = spearmanr([row["monoid"] for row in said], accuracies).statistic
-    line = next(line for line in text.splitlines() if line.startswith("| monoid |"))
-    assert line.replace("\\", "").startswith(f"| monoid | **{expected:.2f} [")
+    line = next(line for line in text.splitlines() if line.startswith(f"| monoid | **{expected:.2f} ["))
     assert line.endswith("| – |")  # of a network that is always right
-    bound = float(re.search(r"monoid \\<= ([\d.]+)", text)[1])
-    largest_solved = max(row["monoid"] for row in said if row["accuracy"] == 100)
-    assert largest_solved < bound < min(row["monoid"] for row in said if row["accuracy"] < 100)
+    bound = float(re.search(r"monoid <= ([\d.]+)", text)[1])
+    solved = {flag: [row["monoid"] for row in said if (row["accuracy"] == 100) == flag] for flag in (True, False)}
+    assert max(solved[True]) < bound < min(solved[False])
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     assert main([str(tmp_path), "--page-only"]) == 0
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == before
@@ -265,9 +210,7 @@ def test_correlations_agree_with_scipy_and_their_intervals_hold_them() -> None:
     by_hand = [spearmanr(x[at], y[at]).statistic for at in groups.resamples(40)[:200]]
     assert np.allclose(by_hand, correlation.of_ranks(x[groups.resamples(40)], y[groups.resamples(40)])[:200])
     assert found == correlation.spearman(x, y)
-
-
-def test_what_says_nothing_has_no_correlation() -> None:
+    # What says nothing has none.
     assert correlation.spearman(np.ones(20), np.arange(20.0)) is None
     assert correlation.spearman(np.arange(4.0), np.arange(4.0)) is None
 
@@ -281,22 +224,14 @@ def test_rules_count_every_language_once() -> None:
     assert 2 <= len(counts) <= 4
 
 
-def test_means_have_the_interval_of_other_draws() -> None:
+def test_means_have_the_interval_of_other_draws_and_every_language_a_band() -> None:
     """Of a normal sample the bootstrap's interval is near the mean plus and minus 1.96 standard errors."""
     values = np.random.default_rng(2).normal(50, 10, 200)
     found = groups.mean([{"accuracy": value} for value in values], groups.accuracy)
     error = 1.96 * values.std() / np.sqrt(200)
     assert found.value == pytest.approx(values.mean())
     assert (found.low, found.high) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.25)
-
-
-def test_every_language_has_a_band() -> None:
     some = [algebra(entry.dfa) for entry in entries()[::5]]
     for column, edges in (("monoid", pictures.MONOID_EDGES), ("j_depth", pictures.DEPTH_EDGES)):
         assert sum(map(len, groups.bands(some, column, edges).values())) == len(some)
         assert edges[-1] >= LARGEST
-
-
-def test_entries_have_their_number_in_the_name() -> None:
-    assert entries()[23].name == "two-states-23"
-    assert entries()[24] == Entry("drawn-000", drawn_dfa(0))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import languages
-from experiments.atlas.algebra import NUMBERS, algebra, answers_at, is_empty_word_alone, share_of_members
+from experiments.atlas.algebra import NUMBERS, algebra, answers_at, share_of_members
 from experiments.atlas.drawn import LARGEST, different, drawn_dfa
 from experiments.atlas.entries import Entry, entries, write_files
 from experiments.atlas.two_states import two_state_dfas
@@ -46,23 +46,11 @@ def test_the_automata_of_two_states_are_all_and_each_once() -> None:
     assert set(found) == every
 
 
-DIGESTS = {
-    0: "7dfbf9ae700ba258",
-    1: "d6974ad8b46d5ce7",
-    2: "a1ae075243926b68",
-    3: "969467964ae53fcc",
-    299: "9b3933fcfeca2cc6",
-}
-
-
-@pytest.mark.parametrize("number", DIGESTS)
-def test_a_number_gives_the_same_automaton_for_ever(number: int) -> None:
-    assert sha256(to_json(drawn_dfa(number)).encode()).hexdigest()[:16] == DIGESTS[number]
-
-
 def test_the_sample_never_changes() -> None:
     every = "".join(f"{entry.name}\n{to_json(entry.dfa)}" for entry in entries())
     assert sha256(every.encode()).hexdigest()[:16] == "470ecef0988b9362"
+    assert entries()[23].name == "two-states-23"
+    assert entries()[24] == Entry("drawn-000", drawn_dfa(0))
 
 
 def test_the_sample_is_of_different_minimal_automata_with_small_monoids() -> None:
@@ -94,12 +82,13 @@ KNOWN = {
     "flip-flop": (automaton([[0, 1], [0, 1]], {1}), ("aperiodic", 2, 3, 2, 2, 1, 3, 1)),
     # 1, then a, b, ab, ba, then 0.
     "(ab)*": (Dfa.from_regex("(ab)*"), ("aperiodic", 3, 6, 3, 3, 1, 4, 1)),
+    "(aaa)*": (Dfa.from_regex("(aaa)*"), ("group", 3, 3, 1, 1, 3, 1, 0)),
     # Words of 1s alone: 1 acts as the empty word does, and 0 is a zero.
     "tomita-1": (languages.get("tomita-1").language.minimise(), ("aperiodic", 2, 2, 2, 2, 1, 2, 0)),
+    # The parity of a run's length has to be kept: egg boxes as in `test_green.py`.
+    "tomita-3": (languages.get("tomita-3").language.minimise(), ("mixed", 5, 26, 6, 5, 2, 12, 1)),
     # Even numbers of both symbols: Z_2 x Z_2.
     "tomita-5": (languages.get("tomita-5").language.minimise(), ("group", 4, 4, 1, 1, 4, 1, 0)),
-    # As many 0s as 1s modulo 3: Z_3.
-    "tomita-6": (languages.get("tomita-6").language.minimise(), ("group", 3, 3, 1, 1, 3, 1, 0)),
 }
 SHOWN = ("kind", "states", "monoid", "j_classes", "j_depth", "largest_group", "idempotents", "empty_alone")
 
@@ -112,47 +101,6 @@ def test_the_algebra_of_known_languages(name: str) -> None:
     assert found["is_group"] == (expected[0] == "group")
     assert found["is_aperiodic"] == (expected[0] == "aperiodic")
     assert set(NUMBERS) < set(found)
-
-
-def brute_force(dfa: Dfa) -> dict[str, int]:
-    """The algebra by definition, elements as tuples: x y is x, then y."""
-    generators = [tuple(column) for column in dfa.table.T.tolist()]
-    monoid = {tuple(range(dfa.n_states))}
-    while (more := {then(x, a) for x in monoid for a in generators} | monoid) != monoid:
-        monoid = more
-    idempotents = [e for e in monoid if then(e, e) == e]
-    ideals = {frozenset(then(then(x, y), z) for x in monoid for z in monoid) for y in monoid}
-    longest: dict[frozenset[tuple[int, ...]], int] = {}
-    for ideal in sorted(ideals, key=len):
-        longest[ideal] = 1 + max((longest[other] for other in ideals if other < ideal), default=0)
-    identity = tuple(range(dfa.n_states))
-    return {
-        "monoid": len(monoid),
-        "idempotents": len(idempotents),
-        "j_classes": len(ideals),
-        "j_depth": max(longest.values()),
-        "largest_group": max(units(monoid, e) for e in idempotents),
-        "is_group": int(units(monoid, identity) == len(monoid)),
-        "is_aperiodic": int(all(units(monoid, e) == 1 for e in idempotents)),
-        "empty_alone": int(all(then(x, a) != identity for x in monoid for a in generators)),
-    }
-
-
-def then(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(y[q] for q in x)
-
-
-def units(monoid: set[tuple[int, ...]], e: tuple[int, ...]) -> int:
-    """The size of the group at the idempotent e: the elements of e M e with an inverse there."""
-    local = {then(then(e, x), e) for x in monoid}
-    return sum(any(then(x, y) == e == then(y, x) for y in local) for x in local)
-
-
-def test_the_algebra_is_that_of_the_definitions() -> None:
-    small = [entry.dfa for entry in entries() if TransitionMonoid.of(entry.dfa).size <= 26]
-    for dfa in small[::6]:
-        expected, found = brute_force(dfa), algebra(dfa)
-        assert {column: found[column] for column in expected} == expected, dfa
 
 
 @settings(max_examples=20)
@@ -169,8 +117,3 @@ def test_a_language_of_lengths_is_not_constant_and_a_finite_one_is() -> None:
     even, finite = Dfa.from_regex("((a|b)(a|b))*"), Dfa.from_regex("ab|ba")
     found = [(algebra(dfa)["is_constant"], algebra(dfa)["both_answers"]) for dfa in (even, finite, ~finite)]
     assert found == [(0, 0.0), (1, 0.0), (1, 0.0)]
-
-
-def test_the_empty_word_is_not_alone_where_a_word_comes_back_to_it() -> None:
-    assert not is_empty_word_alone(TransitionMonoid.of(Dfa.from_regex("(aaa)*")))
-    assert is_empty_word_alone(TransitionMonoid.of(Dfa.from_regex("a*b*")))

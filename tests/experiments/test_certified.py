@@ -42,30 +42,29 @@ def add(folder: SweepFolder, config: RunConfig, slack: float | None, **more: obj
 def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     believe(monkeypatch)
     monkeypatch.setattr(certified, "verdict", verdict.verdict)
-    configs = [ASKED.replaced({"seed": seed}) for seed in (1, 0, 2)]
-    other = ASKED.replaced({"model.chunk_size": 3})
-    shorter = ASKED.replaced({"training.steps": 900})
-    plain = ASKED.replaced({"phases.table_fine_tuning.every": 0, "phases.table_fine_tuning.steps": 0})
-    missing = ASKED.replaced({"seed": 3})
-    wider = ASKED.replaced({"model.d_model": 128})
-    folder = sweep_of(tmp_path / "s", [*configs, other, shorter, plain, missing, wider])
-    add(folder, configs[0], 0.0299)
-    add(folder, configs[1], 0.0)
-    add(folder, configs[2], None, worst=50.0, train_seconds=7.4)
-    add(folder, other, 0.1)
-    add(folder, shorter, None)
-    add(folder, plain, None)
-    add(folder, wider, None, proven=None)
+    plain = {"phases.table_fine_tuning.every": 0, "phases.table_fine_tuning.steps": 0}
+    runs: list[tuple[dict[str, Any], float | None, dict[str, Any]]] = [
+        ({"seed": 1}, 0.0299, {}),
+        ({"seed": 0}, 0.0, {}),
+        ({"seed": 2}, None, {"worst": 50.0, "train_seconds": 7.4}),
+        ({"model.chunk_size": 3}, 0.1, {}),
+        ({"training.steps": 900}, None, {}),
+        (plain, None, {}),
+        ({"model.d_model": 128}, None, {"proven": None}),
+    ]
+    configs = [ASKED.replaced(changes) for changes, _, _ in runs]
+    folder = sweep_of(tmp_path / "s", [*configs, ASKED.replaced({"seed": 3})])  # of one there is no run
+    for config, (_, slack, more) in zip(configs, runs, strict=True):
+        add(folder, config, slack, **more)
     assert certified.main([str(folder.path)]) == 0
     head, rule, *rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert (tuple(head), len(rule)) == (certified.COLUMNS, len(certified.COLUMNS))
-    steps = f"{ASKED.training.steps:,}"
-    name, tail = r"regex:(a\|b)\*c", ["99.99", "98.50, 98.50, 50.00", "99.99 at 99"]
+    worst, steps, name = "98.50, 98.50, 50.00", f"answers | {ASKED.training.steps:,}", r"regex:(a\|b)\*c"
     assert [" | ".join(row) for row in rows] == [
-        " | ".join([name, "answers", steps, "2 of 3", "300, 300, -", "2, 2, 7", "5", "no, 0.03, no", *tail]),
-        " | ".join([f"{name}, C = 3", "answers", steps, "1 of 1", "300", "2", "5", "0.1", "99.99", "98.50", tail[2]]),
-        " | ".join([name, "answers", "900", "0 of 1", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
-        " | ".join([name, "answers", steps, "not asked", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
+        f"{name} | {steps} | 2 of 3 | 300, 300, - | 2, 2, 7 | 5 | no, 0.03, no | 99.99 | {worst} | 99.99 at 99",
+        f"{name}, C = 3 | {steps} | 1 of 1 | 300 | 2 | 5 | 0.1 | 99.99 | 98.50 | 99.99 at 99",
+        f"{name} | answers | 900 | 0 of 1 | - | 2 | - | no | 99.99 | 98.50 | 99.99 at 99",
+        f"{name} | {steps} | not asked | - | 2 | - | no | 99.99 | 98.50 | 99.99 at 99",
     ]
 
 
@@ -80,19 +79,13 @@ def test_the_longest_length_is_the_worst_of_the_tests_there():
     assert certified.Run(ASKED, summary, {}).longest == (500, 90.0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "error: give a sweep, as in python -m experiments.certified sweeps/mine"),
-        (
-            ["missing"],
-            "error: missing is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made",
-        ),
-        (["empty"], "error: empty has no finished run with --certify; see regulargpt sweep --help"),
-    ],
-)
-def test_what_is_refused(tmp_path: Path, monkeypatch, capsys, arguments: list[str], message: str):
+def test_what_is_refused(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     sweep_of(Path("empty"), [ASKED])
-    assert certified.main(arguments) == 2
-    assert capsys.readouterr().err == message + "\n"
+    for arguments, message in (
+        ([], "give a sweep, as in python -m experiments.certified sweeps/mine"),
+        (["missing"], "missing is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made"),
+        (["empty"], "empty has no finished run with --certify; see regulargpt sweep --help"),
+    ):
+        assert certified.main(arguments) == 2
+        assert capsys.readouterr().err == f"error: {message}\n"

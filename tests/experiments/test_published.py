@@ -9,22 +9,18 @@ from pathlib import Path
 import pytest
 
 import languages
-from experiments.published import Published, names, parse, published
-from languages.errors import UserError
+from experiments.published import names, parse, published
+from tests.languages.refusing import refusal
 
 EXCERPTS = Path(__file__).parent / "excerpts"
-THESIS, LEX = os.environ.get("REGULARGPT_THESIS", ""), os.environ.get("REGULARGPT_LEX", "")
-OF_LEX = [name for name in names() if name.startswith("lex")]
-OF_THE_THESIS = [name for name in names() if not name.startswith("related") and name not in OF_LEX]
 # Tables of text models: how many values they print, words and deviations too.
 TEXT = {
     **{"table-3.3": 216, "table-3.4": 6, "table-3.5": 66, "table-3.6": 120, "table-3.7": 4, "table-3.9": 198},
     **{"table-3.10": 14, "table-4.1": 85, "table-4.2": 12, "table-4.3": 188, "table-4.4": 85, "table-4.5": 18},
     **{"table-5.1": 12, "table-5.3": 72, "table-5.4": 221, "table-5.5": 150, "table-5.6": 60, "table-5.7": 6},
     **{"table-5.8": 35, "table-5.9": 112, "table-5.10": 21, "table-5.11": 48, "table-5.12": 75, "table-5.13": 75},
-    **{"table-5.14": 180},
-    **{"table-6.3": 40, "table-6.4": 40, "lex-table-2": 48, "lex-table-3": 10, "lex-table-4": 8, "lex-table-5": 18},
-    **{"lex-table-6": 40},
+    **{"table-5.14": 180, "table-6.3": 40, "table-6.4": 40, "lex-table-2": 48, "lex-table-3": 10, "lex-table-4": 8},
+    **{"lex-table-5": 18, "lex-table-6": 40},
 }
 
 
@@ -75,16 +71,11 @@ def test_hyper_parameters_line_by_line():
     printed: dict[str, str] = dict(line.split("\t") for line in excerpt("table-6.5")[:-1])
     found = {row.row: row.values["value"] for row in table.rows}
     assert {row.label: row.line for row in table.rows} == {label: f"{label}\t{text}" for label, text in printed.items()}
-    assert found["layers"] == ("log_C T",)
-    assert printed["# Layers"] == "$\\log_C T$"
+    assert (found["layers"], printed["# Layers"]) == (("log_C T",), "$\\log_C T$")
     assert found["training.optimiser"] == (printed["Optimizer"].split()[0].lower(),)
     assert found["training.lr"] == tuple(float(x) for x in re.findall(r"\de-\d", printed["Optimizer"]))
-    for row, label in {
-        "model.d_model": "Hidden Size",
-        "model.n_heads": "# Attention Heads",
-        "training.batch_size": "Batch Size",
-        "training.steps": "Train Steps",
-    }.items():
+    labels = {"model.d_model": "Hidden Size", "model.n_heads": "# Attention Heads"}
+    for row, label in {**labels, "training.batch_size": "Batch Size", "training.steps": "Train Steps"}.items():
         assert found[row] == (int(printed[label].replace(",", "")),)
     assert found["data.train_len"] == tuple(int(x) for x in printed["Train Seq. Len."].split(" or "))
     assert found["parameters"] == (float(printed["# Trainable Params."].split()[0]) * 1e6,)
@@ -93,7 +84,7 @@ def test_hyper_parameters_line_by_line():
 
 @pytest.mark.parametrize("name", TEXT)
 def test_text_tables_number_by_number(name: str):
-    table, values = published(name), 0
+    table, values, text = published(name), 0, " ".join(excerpt(name)).lower()
     for row in table.rows:
         cells = row.line.strip("| ").split(" | ") if "|" in row.line else row.line.split("\t")
         assert cells.pop(0) == row.label
@@ -108,14 +99,8 @@ def test_text_tables_number_by_number(name: str):
         assert [row.marks.get(column, "") for column in columns] == marks
         values += sum(map(len, numbers))
     assert values == TEXT[name]
-
-
-@pytest.mark.parametrize("name", TEXT)
-def test_columns_of_text_tables_are_called_as_printed(name: str):
-    text = " ".join(excerpt(name)).lower()
-    for title in published(name).columns.values():
-        for word in re.findall(r"[a-z0-9.+/-]*[a-z0-9]+", title.lower()):
-            assert word in text, title
+    for title in table.columns.values():  # columns are called as printed
+        assert all(word in text for word in re.findall(r"[a-z0-9.+/-]*[a-z0-9]+", title.lower())), title
 
 
 def test_what_the_first_table_of_lex_says():
@@ -129,22 +114,10 @@ def test_what_the_first_table_of_lex_says():
         assert [row.values[column] for column in table.columns] == expected
 
 
-def test_doubts_name_values_that_are_there():
-    doubted = published("table-4.1")
-    assert doubted.doubt("512", "shift=6") == "three different sets of slopes share every digit at all five lengths"
-    assert doubted.doubt("512", "window=40") == ""
-    rows = [doubted.row(str(length)) for length in (512, 1024, 2048, 4096, 8192)]
-    assert all(row and row.values["shift=6"] == row.values["shift=8"] == row.values["equal=8"] for row in rows)
-    for length in (1024, 2048, 4096, 8192):
-        one, other = (published(name).row(f"github/{length}") for name in ("table-3.3", "table-4.3"))
-        assert one
-        assert other
-        assert one.values["rotary"] == other.values["rotary"]
-
-
 def test_numbers_of_the_figures():
-    clusters = re.search(r"PARITY has (\d+) clusters and Cycle Navigation has (\d+)", excerpt("figure-6.3")[0])
-    lengths = re.search(r"length (\d+) that is much longer than the training length (\d+)", excerpt("figure-6.3")[0])
+    text = excerpt("figure-6.3")[0]
+    clusters = re.search(r"PARITY has (\d+) clusters and Cycle Navigation has (\d+)", text)
+    lengths = re.search(r"length (\d+) that is much longer than the training length (\d+)", text)
     assert clusters
     assert lengths
     figure = published("figure-6.3")
@@ -153,21 +126,30 @@ def test_numbers_of_the_figures():
     assert list(figure.conditions_of("parity").values()) == [int(number) for number in lengths.groups()]
     shape = published("figure-6.4a").value("parity", "regulargpt-C2", "shape")
     assert f"equivalent to a {shape} going from the lower right to the upper left" in excerpt("figure-6.4a")[0]
+    for name in (name for name in names() if re.match(r"figure-[2345]\.", name)):
+        for row in published(name).rows:
+            printed = re.sub(r"(\d+)%", lambda found: str(int(found[1]) / 100), row.line)
+            for (value,) in row.values.values():
+                words = "smaller than 512" if value == "< 512" else str(value)
+                layers = "0th (lowest) layer exhibits a highly similar", "higher layers deviate"
+                assert all(part in printed for part in (layers if name == "figure-2.7" else (words,))), (name, value)
+
+
+def test_rows_are_languages_of_this_project():
+    rows = [row.row for name in ("table-6.1", "figure-6.3", "figure-6.4a") for row in published(name).rows]
+    assert all(languages.get(row).name == row for row in rows)
+    assert all(languages.get(column) for column in published("related").columns)
 
 
 def test_conditions_are_those_of_the_captions():
-    caption = published("table-6.1").caption
-    found = re.findall(r"length (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", caption)
-    conditions = published("table-6.1").conditions
-    assert [list(values.values()) for values in conditions.values()] == [[int(x) for x in row] for row in found]
-    same, extrapolation = published("table-6.2").conditions.values()
-    found = re.search(
-        r"setting is (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", published("table-6.2").caption
-    )
+    one, two = published("table-6.1"), published("table-6.2")
+    found = re.findall(r"length (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", one.caption)
+    assert [list(values.values()) for values in one.conditions.values()] == [[int(x) for x in row] for row in found]
+    found = re.search(r"setting is (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", two.caption)
     assert found
     length, low, high, seeds = (int(x) for x in found.groups())
-    assert list(same.values()) == [length, length, length, seeds]
-    assert list(extrapolation.values()) == [length, low, high, seeds]
+    conditions = [list(values.values()) for values in two.conditions.values()]
+    assert conditions == [[length, length, length, seeds], [length, low, high, seeds]]
 
 
 @pytest.mark.parametrize("name", names())
@@ -180,41 +162,13 @@ def test_every_line_stands_in_its_excerpt(name: str):
         assert not found.conditions or any(found.conditions_from in line for line in lines)
 
 
-@pytest.mark.parametrize("name", OF_THE_THESIS)
-@pytest.mark.skipif(not THESIS, reason="the thesis is not here; give its text as REGULARGPT_THESIS=FILE")
-def test_excerpts_against_the_thesis(name: str):
-    text = Path(THESIS).read_text("utf-8").splitlines()
-    for line in excerpt(name):
-        assert line in text
-
-
-@pytest.mark.parametrize("name", OF_LEX)
-@pytest.mark.skipif(not LEX, reason="the paper is not here; give its text as REGULARGPT_LEX=FILE")
-def test_excerpts_against_the_paper(name: str):
-    text = Path(LEX).read_text("utf-8").splitlines()
-    for line in excerpt(name):
-        assert line in text
-
-
-FIGURES = [name for name in names() if re.match(r"figure-[2345]\.", name)]
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_what_figures_of_texts_say_stands_in_their_lines(name: str):
-    for row in published(name).rows:
-        printed = re.sub(r"(\d+)%", lambda found: str(int(found[1]) / 100), row.line)
-        for (value,) in row.values.values():
-            words = "smaller than 512" if value == "< 512" else str(value)
-            layers = "0th (lowest) layer exhibits a highly similar", "higher layers deviate"
-            assert all(part in printed for part in (layers if name == "figure-2.7" else (words,))), (name, value)
-
-
-def test_rows_are_languages_of_this_project():
-    for name in ("table-6.1", "figure-6.3", "figure-6.4a"):
-        for row in published(name).rows:
-            assert languages.get(row.row).name == row.row
-    for column in published("related").columns:
-        languages.get(column)
+@pytest.mark.parametrize("variable", ["REGULARGPT_LEX", "REGULARGPT_THESIS"])
+def test_excerpts_against_the_thesis_and_the_paper(variable: str):
+    if variable not in os.environ:
+        pytest.skip(f"the text is not here; give it as {variable}=FILE")
+    whole = {*Path(os.environ[variable]).read_text("utf-8").splitlines()}
+    for name in (name for name in names() if not name.startswith("related")):
+        assert name.startswith("lex") != (variable == "REGULARGPT_LEX") or not set(excerpt(name)) - whole, name
 
 
 SOUND = json.loads((resources.files("experiments") / "published" / "table-6.1.json").read_text("utf-8"))
@@ -226,47 +180,38 @@ def with_row(**changes: object) -> dict:
 
 
 REFUSED = [
-    ({**SOUND, "units": 1}, "table-6.1: 'units' is not a key of it"),
-    ({key: value for key, value in SOUND.items() if key != "unit"}, "table-6.1: 'unit' is missing"),
-    ({**SOUND, "name": "table-6.3"}, "table-6.1: it is named 'table-6.3'"),
-    ({**SOUND, "rows": SOUND["rows"][:1] * 2}, "table-6.1: row 'even-pairs' is there twice"),
-    (with_row(line=""), "table-6.1: row 'even-pairs' has no line or no values"),
-    (with_row(values={"gru": [1, 1]}), "table-6.1: row 'even-pairs': unknown column 'gru'"),
-    (with_row(values={"rnn": [1]}), "table-6.1: row 'even-pairs', rnn: 1 values for max, mean"),
-    (with_row(values={"rnn": [1, 2]}), "table-6.1: row 'even-pairs', rnn: the mean is above the maximum"),
-    (with_row(values={"rnn": [101, 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
-    (with_row(values={"rnn": ["x", 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
-    (with_row(values={"rnn": [1, -2]}, unit=""), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
-    (with_row(marks={"gru": "*"}), "table-6.1: row 'even-pairs': 'gru' has a mark and no value"),
-    (
-        {**SOUND, "doubts": [{"rows": ["x"], "columns": [], "why": "?"}]},
-        "table-6.1: a doubt about 'x', which is no row",
-    ),
-    (
-        {**SOUND, "doubts": [{"rows": [], "columns": ["x"], "why": "?"}]},
-        "table-6.1: a doubt about 'x', which is no column",
-    ),
-    ({**SOUND, "doubts": [{"why": "?"}]}, "table-6.1: doubt 0: 'columns' is missing"),
-    (with_row(values={"rnn": [None, 2]}), "table-6.1: row 'even-pairs', rnn: a value is a number or a text"),
+    ({**SOUND, "units": 1}, "'units' is not a key of it"),
+    ({key: value for key, value in SOUND.items() if key != "unit"}, "'unit' is missing"),
+    ({**SOUND, "name": "table-6.3"}, "it is named 'table-6.3'"),
+    ({**SOUND, "rows": SOUND["rows"][:1] * 2}, "row 'even-pairs' is there twice"),
+    (with_row(line=""), "row 'even-pairs' has no line or no values"),
+    (with_row(values={"gru": [1, 1]}), "row 'even-pairs': unknown column 'gru'"),
+    (with_row(values={"rnn": [1]}), "row 'even-pairs', rnn: 1 values for max, mean"),
+    (with_row(values={"rnn": [1, 2]}), "row 'even-pairs', rnn: the mean is above the maximum"),
+    (with_row(values={"rnn": [101, 2]}), "row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(values={"rnn": ["x", 2]}), "row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(values={"rnn": [1, -2]}, unit=""), "row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(values={"rnn": [None, 2]}), "row 'even-pairs', rnn: a value is a number or a text"),
+    (with_row(marks={"gru": "*"}), "row 'even-pairs': 'gru' has a mark and no value"),
+    ({**SOUND, "doubts": [{"rows": ["x"], "columns": [], "why": "?"}]}, "a doubt about 'x', which is no row"),
+    ({**SOUND, "doubts": [{"rows": [], "columns": ["x"], "why": "?"}]}, "a doubt about 'x', which is no column"),
+    ({**SOUND, "doubts": [{"why": "?"}]}, "doubt 0: 'columns' is missing"),
 ]
 
 
 @pytest.mark.parametrize(("data", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_refused(data: dict, message: str):
-    with pytest.raises(UserError) as refused:
-        parse("table-6.1", json.dumps(data))
-    assert str(refused.value) == message
+    assert refusal(parse, "table-6.1", json.dumps(data)) == f"table-6.1: {message}"
 
 
-def test_a_row_with_a_unit_of_its_own_has_its_own_range():
+def test_a_value_that_was_not_published_is_none_and_a_row_may_have_a_unit_of_its_own():
+    table = published("table-6.1")
+    missing = [("parity", "lstm", "mean"), ("tomita-7", "rnn", "mean"), ("parity", "rnn", "median")]
+    assert {table.value(*place) for place in missing} == {None}
+    assert table.conditions_of("tomita-7") == {}
     row = parse("table-6.1", json.dumps(with_row(values={"rnn": [1, -2]}, unit="percentage points"))).rows[0]
     assert (row.unit, row.values["rnn"]) == ("percentage points", (1, -2))
     assert [other.unit for other in published("table-5.1").rows] == ["probability", "nats"]
-
-
-def test_a_value_that_was_not_published_is_none():
-    table: Published = published("table-6.1")
-    assert table.value("parity", "lstm", "mean") is None
-    assert table.value("tomita-7", "rnn", "mean") is None
-    assert table.value("parity", "rnn", "median") is None
-    assert table.conditions_of("tomita-7") == {}
+    doubted = published("table-4.1")
+    assert doubted.doubt("512", "shift=6") == "three different sets of slopes share every digit at all five lengths"
+    assert doubted.doubt("512", "window=40") == ""

@@ -1,10 +1,10 @@
 """The folder of a reproduction: what the page is written from, what is kept, and what figures look at."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from experiments.page import files
 from experiments.registry import experiment
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
+from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
 from tests.experiments.folders import cells_of, filled
+from tests.languages.refusing import refusal
 
 TABLE = experiment("table-6.1")
 
@@ -31,74 +33,63 @@ def rules(monkeypatch) -> None:
     monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
 
 
-def test_pages_are_written_beside_the_runs_and_again_alike(tmp_path: Path):
-    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
+@pytest.fixture
+def folder(tmp_path: Path) -> SweepFolder:
+    """The runs of one row, all at an end."""
+    return filled(tmp_path / "r", TABLE, rows=["parity"])
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+def test_pages_are_written_beside_the_runs_and_again_alike(folder: SweepFolder):
     result = reproduction.write_page(folder.path, TABLE, "smoke")
     place = folder.path / "table-6.1-smoke"
     assert result["page"] == str(place / "page.md")
     assert files.plain(place) | {"page": result["page"]} == result
-    written = {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    assert sorted(map(str, written)) == ["curves/parity.svg", "page.json", "page.md"]
+    written = contents(place)
+    assert sorted(written) == ["curves/parity.svg", "page.json", "page.md"]
     reproduction.write_page(folder.path, TABLE, "smoke")
-    assert {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()} == written
-
-
-def test_a_page_is_made_of_its_record_alone(tmp_path: Path):
-    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
-    reproduction.write_page(folder.path, TABLE, "smoke")
-    place = folder.path / "table-6.1-smoke"
-    before = {name: (place / name).read_bytes() for name in ("page.md",)}
-    for name in before:
-        (place / name).unlink()
+    assert contents(place) == written
+    # A page is made of its record alone.
+    (place / "page.md").unlink()
     shutil.rmtree(folder.path / "runs")
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
-    assert {name: (place / name).read_bytes() for name in before} == before
+    assert contents(place) == written
     former = '{"sections":[{"title":"","blocks":[{"rows":[[{"lines":[["100","ours"]]}]]}]}]}'
     squeezed = '{"layout":"texts","facts":{},"parts":{"curves":[{"file":"a.svg","lines":"a"}]}}'
     for text in ("{}", former, squeezed):
         (place / "page.json").write_text(text)
-        with pytest.raises(UserError, match=r"page\.json is no record of a page: .*; make it anew"):
-            files.read(place)
+        assert re.search(r"page\.json is no record of a page: .*; make it anew", refusal(files.read, place))
 
 
-def test_sessions_are_remembered(tmp_path: Path):
-    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
+def test_sessions_are_remembered(folder: SweepFolder):
     for seconds in (61.04, 10.0):
         reproduction.add_session(folder.path, TABLE, "smoke", seconds)
     assert reproduction.write_page(folder.path, TABLE, "smoke")["session_seconds"] == [61.0, 10.0]
-    text = (folder.path / "table-6.1-smoke" / "page.md").read_text()
+    place = folder.path / "table-6.1-smoke"
+    text = (place / "page.md").read_text()
     assert "Time: 1 min 11 s in 2 sessions" in text
     assert f"    regulargpt reproduce table-6.1 --scale smoke --only parity --out {folder.path}\n" in text
+    for seconds in ('["x"]', '"x"', "{}", "null"):
+        (place / "sessions.json").write_text(f'{{"seconds": {seconds}}}')
+        assert "sessions.json has no list of seconds" in refusal(reproduction.write_page, folder.path, TABLE, "smoke")
 
 
-@pytest.mark.parametrize("seconds", ['["x"]', '"x"', "{}", "null"])
-def test_sessions_that_are_none_are_refused(tmp_path: Path, seconds: str):
-    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
-    reproduction.add_session(folder.path, TABLE, "smoke", 1.0)
-    (folder.path / "table-6.1-smoke" / "sessions.json").write_text(f'{{"seconds": {seconds}}}')
-    with pytest.raises(UserError, match=r"sessions.json has no list of seconds"):
-        reproduction.write_page(folder.path, TABLE, "smoke")
-
-
-def test_a_folder_is_shared_by_experiments_and_scales(tmp_path: Path):
-    filled(tmp_path / "r", TABLE, rows=["parity"])
-    folder = filled(tmp_path / "r", experiment("table-6.2"), result=lambda config: None)
+def test_a_folder_is_shared_by_experiments_and_scales(folder: SweepFolder):
+    filled(folder.path, experiment("table-6.2"), result=lambda config: None)
     assert {cell["row"] for cell in cells_of(reproduction.write_page(folder.path, TABLE, "smoke"))} == {"parity"}
     assert len(reproduction.write_page(folder.path, experiment("table-6.2"), "smoke")["missing"]) == 20
 
 
-def test_what_is_not_there_is_refused(tmp_path: Path):
+def test_what_is_not_there_is_refused_and_damaged_environments_are_left_out(tmp_path: Path, folder: SweepFolder):
     with pytest.raises(UserError, match=r"is not a sweep folder: sweep\.json missing"):
-        reproduction.write_page(tmp_path / "r", TABLE, "smoke")
-    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
+        reproduction.write_page(tmp_path / "x", TABLE, "smoke")
     with pytest.raises(
         UserError, match=r"no run of table-6\.1 at scale cpu was asked for in .*; leave --page-only out"
     ):
         reproduction.write_page(folder.path, TABLE, "cpu")
-
-
-def test_environments_are_counted_and_damaged_ones_left_out(tmp_path: Path):
-    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
     first, second, *_ = folder.names
     path = folder.run_path(first) / "environment.json"
     path.write_text(path.read_text().replace("c0ffee", "badc0de"))
@@ -148,38 +139,22 @@ def test_a_figure_shows_what_was_found_beside_what_was_published(tmp_path: Path,
     assert (place / "pictures" / "parity-paper.png").read_bytes() == b"\x89PNG"
     assert "](pictures/parity-paper.png)" in (place / "page.md").read_text()
 
-
-def test_an_analysis_that_is_refused_is_said(tmp_path: Path):
-    figure = experiment("figure-6.3")
-
-    def refuse(folder: RunFolder) -> Analysis:
+    def refuse(run: RunFolder) -> Analysis:
         raise UserError("these words cannot be drawn")
 
-    folder = filled(tmp_path / "r", figure, rows=["parity"])
     result = reproduction.write_page(folder.path, replace(figure, analyse=refuse), "smoke")
     assert {tuple(cell["ours"].values()) for cell in cells_of(result)} == {("not analysed",)}
     assert all(cell["found"] == ["these words cannot be drawn"] for cell in cells_of(result))
 
 
-LOOKS: list[tuple[dict[str, Any], bool]] = [
-    ({}, True),
-    ({"length": 400}, False),
-    ({"words": 8}, False),
-    ({"seed": 1}, False),
-]
-
-
-@pytest.mark.parametrize(("changes", "same"), LOOKS, ids=str)
-def test_only_the_same_look_is_kept(tmp_path: Path, changes: dict[str, Any], same: bool):
-    path = tmp_path / "report.json"
+def test_only_the_same_look_is_kept(tmp_path: Path):
+    path, same = tmp_path / "report.json", {"length": 500, "words": 32, "seed": 0}
     assert saved_report(path, RunConfig()) is None
-    path.write_text(json.dumps({"length": 500, "words": 32, "seed": 0, **changes}))
-    assert (saved_report(path, RunConfig()) is not None) == same
-
-
-def test_a_report_without_what_a_figure_reads_is_made_again(tmp_path: Path):
-    path = tmp_path / "report.json"
-    for text in ("", "[]", '{"length": 500}', '{"length": 500, "words": 32, "seed": 0}'):
+    for changes in ({}, {"length": 400}, {"words": 8}, {"seed": 1}):
+        path.write_text(json.dumps(same | changes))
+        assert (saved_report(path, RunConfig()) is not None) == (not changes)
+    # A report without what a figure reads is made again.
+    for text in ("", "[]", '{"length": 500}', json.dumps(same)):
         path.write_text(text)
         assert saved_report(path, RunConfig(), "overall") is None
 
@@ -204,26 +179,22 @@ def test_rules_are_computed_once(tmp_path: Path, monkeypatch):
         return {"majority": Rule()}
 
     monkeypatch.setattr("regulargpt.evaluation.shortcuts.scores.shortcut_scores", compute)
+    expected = {"majority": {"score": 51.0, "accuracy": {"41": 50.0}}}
+
+    def is_found(config: RunConfig, times: int) -> bool:
+        found: Any = shortcuts.rule_scores(config, config, tmp_path)
+        return (found, len(calls)) == (expected, times)
+
     (config,) = TABLE.configs("parity", "regulargpt-C2", "smoke")
     other = config.replaced({"model.d_model": 32, "training.steps": 7, "evaluation.extra_protocols": ("hard-2",)})
-    expected = {"majority": {"score": 51.0, "accuracy": {"41": 50.0}}}
-    rule_scores: Callable[..., Any] = shortcuts.rule_scores
-    assert rule_scores(config, config, tmp_path) == rule_scores(other, other, tmp_path) == expected
-    assert len(calls) == 1
-    again = config.replaced({"evaluation.samples": 9})
-    assert rule_scores(again, again, tmp_path) == expected
-    assert len(calls) == 2
+    assert is_found(config, 1)
+    assert is_found(other, 1)
+    assert is_found(config.replaced({"evaluation.samples": 9}), 2)
     # What are no rules is computed again.
     for at, rules in enumerate(({}, {"majority": 3}, [], {"majority": {"score": 1.0}})):
         for file in (tmp_path / "shortcuts").iterdir():
             file.write_text(json.dumps({"format": 1, "rules": rules}))
-        assert rule_scores(config, config, tmp_path) == expected
-        assert len(calls) == 3 + at
-
-
-def test_no_rules_for_a_large_language(tmp_path: Path, monkeypatch):
-    monkeypatch.undo()
-
+        assert is_found(config, 3 + at)
+    # A large language has none.
     monkeypatch.setattr("regulargpt.evaluation.shortcuts.features.is_small", lambda task: False)
-    (config,) = TABLE.configs("parity", "regulargpt-C2", "smoke")
-    assert shortcuts.rule_scores(config, config, tmp_path) is None
+    assert shortcuts.rule_scores(config, config, tmp_path / "large") is None

@@ -28,7 +28,7 @@ def test_libsemigroups_draws_the_same_egg_boxes(machine: Semiautomaton) -> None:
 
 
 @given(MACHINES)
-def test_classes_are_those_of_the_definition(machine: Semiautomaton) -> None:
+def test_classes_and_depth_are_those_of_the_definition(machine: Semiautomaton) -> None:
     """x R y iff xM = yM, x L y iff Mx = My, x J y iff MxM = MyM."""
     monoid = TransitionMonoid.of(machine)
     green, table = GreenRelations.of(monoid), monoid.table.astype(np.intp)
@@ -41,11 +41,7 @@ def test_classes_are_those_of_the_definition(machine: Semiautomaton) -> None:
     pairs = {pair: i for i, pair in enumerate(dict.fromkeys(zip(right, left, strict=True)))}
     assert green.H.tolist() == [pairs[pair] for pair in zip(right, left, strict=True)]
     assert sum(box.size for box in green.egg_boxes()) == monoid.size
-
-
-@given(MACHINES)
-def test_the_depth_is_the_longest_chain_of_ideals(machine: Semiautomaton) -> None:
-    """J(x) < J(y) iff MxM is a proper part of MyM; the chains are gone through one by one."""
+    # Depth is the longest chain of ideals: J(x) < J(y) iff MxM is a proper part of MyM.
     monoid = TransitionMonoid.of(machine)
     table = monoid.table.astype(np.intp)
     left = {frozenset(column.tolist()) for column in table.T}

@@ -1,6 +1,5 @@
 """Languages of installed packages: as good as built-in ones, and every mistake of a package is named with it."""
 
-import subprocess
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -75,57 +74,41 @@ def test_an_installed_language_is_as_good_as_a_built_in_one(package: Path) -> No
     assert get("multiples-3:symbols=xyz").labels([[0, 1, 2], [0, 1, 1]]).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize(
-    ("specification", "message"),
-    [
-        ("last-bit:bit=2", "last-bit: bit is '2'; it is '0', '1'"),
-        ("last-bit:bat=1", "last-bit has no parameter 'bat'; did you mean 'bit'?"),
-        ("last-bit:fair=maybe", "last-bit: fair is 'maybe'; it is true or false"),
-        ("last-bat", "unknown language 'last-bat'; did you mean 'last-bit'?"),
-        (
-            "multiples-12",
-            "outside_language:multiples of the package outside-package, the language 'multiples-N', fails "
-            "(RuntimeError: 12 is too many); mend or uninstall it",
-        ),
-        (
-            "number",
-            "outside_language:number of the package outside-package, the language 'number', returns int; "
-            "it must return a languages.Task",
-        ),
-        (
-            "needs",
-            "outside_language:needs of the package outside-package, the language 'needs', needs 'this'; "
-            "give every parameter a default",
-        ),
-        (
-            "broken",
-            "outside_nowhere:nothing of the package outside-package, the language 'broken', cannot be imported "
-            "(ModuleNotFoundError: No module named 'outside_nowhere'); mend or uninstall it",
-        ),
-    ],
-)
+OF = "of the package outside-package, the language"
+REFUSED = [
+    ("last-bit:bit=2", "last-bit: bit is '2'; it is '0', '1'"),
+    ("last-bit:bat=1", "last-bit has no parameter 'bat'; did you mean 'bit'?"),
+    ("last-bit:fair=maybe", "last-bit: fair is 'maybe'; it is true or false"),
+    ("last-bat", "unknown language 'last-bat'; did you mean 'last-bit'?"),
+    ("multiples-12", f"outside_language:multiples {OF} 'multiples-N', fails (RuntimeError: 12 is too many); "
+                     "mend or uninstall it"),
+    ("number", f"outside_language:number {OF} 'number', returns int; it must return a languages.Task"),
+    ("needs", f"outside_language:needs {OF} 'needs', needs 'this'; give every parameter a default"),
+    ("broken", f"outside_nowhere:nothing {OF} 'broken', cannot be imported (ModuleNotFoundError: No module named "
+               "'outside_nowhere'); mend or uninstall it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("specification", "message"), REFUSED)
 def test_what_is_wrong_is_said_in_one_line(package: Path, specification: str, message: str) -> None:
     assert refusal(get, specification, error=LanguageError) == message
 
 
-def test_the_listing_names_the_package_and_imports_nothing_of_it(package: Path) -> None:
+def test_the_listing_names_the_package_and_built_in_names_are_not_looked_up(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = {row.pattern: row for row in listing()}
     assert rows["last-bit"].summary == "of the package outside-package"
     assert rows["parity"].package == ""
     assert "outside_language" not in sys.modules
+    # The group is what the documentation says.
+    assert EntryPoint("last-bit", "outside_language:last_bit", GROUP) in entry_points(group="regulargpt.languages")
 
-
-def test_a_built_in_name_is_not_looked_up(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise AssertionError("entry points were read")
 
     monkeypatch.setattr("languages.installed.installed", refuse)
     assert get("parity").machine.n_states == 2
-    script = "import sys, languages; languages.get('parity'); print('importlib.metadata' in sys.modules)"
-    # numpy and networkx may read metadata themselves; our own module is what must not be there.
-    script = script.replace("importlib.metadata", "languages.installed")
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert found == "False\n"
 
 
 def test_a_name_that_two_packages_bring_is_refused(package: Path) -> None:
@@ -136,14 +119,10 @@ def test_a_name_that_two_packages_bring_is_refused(package: Path) -> None:
         get("last-bit")
 
 
-def test_the_group_is_what_the_documentation_says(package: Path) -> None:
-    assert EntryPoint("last-bit", "outside_language:last_bit", GROUP) in entry_points(group="regulargpt.languages")
-
-
 EVEN = ("even", "odd"), ("0", "1"), ((0, 1), (1, 0))
 
 
-def test_any_machine_is_a_task() -> None:
+def test_any_machine_is_a_task_of_words_that_it_has_an_answer_to() -> None:
     moved = task_of(Semiautomaton(*EVEN))
     assert (moved.name, moved.output_names) == ("custom", ("even", "odd"))
     assert moved.labels([[0, 1], [1, 1]]).tolist() == [1, 0]
@@ -151,9 +130,6 @@ def test_any_machine_is_a_task() -> None:
     assert task_of(Dfa(*EVEN, "even", {"even"}), "mine").is_classification
     with pytest.raises(LanguageError, match=r"^custom: int is no machine; give a Task, Dfa, MooreMachine or Semiautom"):
         task_of(7)  # type: ignore[arg-type]
-
-
-def test_a_machine_is_asked_about_words_that_it_has_an_answer_to() -> None:
     partial = task_of(MooreMachine(*EVEN, "even", (0, -1), ("yes",)))
     assert (partial.labels(partial.sample(rng(0, "partial"), 7, 50)) == 0).all()
     assert not isinstance(partial.domain, Task)

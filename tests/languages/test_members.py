@@ -1,7 +1,6 @@
 """Members drawn as published code draws them, compared with slow generators that follow the description closely."""
 
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import groupby, product
 from math import sqrt
@@ -15,6 +14,7 @@ from languages import get, rng
 from languages.sampling.members import Members
 from languages.sampling.published import Blocks, Tomita3Runs, Tomita4Walk, Tomita7Runs
 from languages.sampling.sampler import WordSampler
+from tests.languages.random_machines import members, near
 
 SAMPLERS: dict[str, Members] = {
     **{f"dyck-{n}": Blocks(n) for n in (1, 2, 3, 4, 12, 60)},
@@ -75,10 +75,9 @@ def deepest(words: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_short_lengths_exhaustively(name: str) -> None:
     """Lengths 0..10: there are words where the language has members, and many draws give members only."""
-    language, sampler = get(name).language, SAMPLERS[name]
+    sampler = SAMPLERS[name]
     for length in range(11):
-        every = np.array(list(product(range(2), repeat=length)), dtype=np.uint8).reshape(2**length, length)
-        inside = {tuple(word) for word in every[language.accepts(every)].tolist()}
+        inside = {*members(get(name).language, length)}
         assert sampler.has(length) == bool(inside)
         if inside:
             words = sampler.sample(rng(0, "short", length), length, 4000)
@@ -102,53 +101,36 @@ def test_words_are_members(name: str, length: int, count: int, seed: int) -> Non
     assert np.array_equal(words, sampler.sample(rng(seed, "law"), length, count))
 
 
-@pytest.mark.parametrize(("name", "length"), [("dyck-2", 24), ("dyck-3", 26), ("dyck-12", 24)])
-def test_blocks_follow_the_description(name: str, length: int) -> None:
-    random, n = rng(0, "one by one"), SAMPLERS[name].depth_bound  # type: ignore[attr-defined]
-    slow = Counter(one_dyck_word(random, n, length) for _ in range(6000))
-    assert_same_distribution(Counter(words_of(SAMPLERS[name], length, 60_000)), slow)
+@pytest.mark.parametrize(
+    ("name", "length"), [("dyck-2", 24), ("dyck-3", 26), ("dyck-12", 24), ("tomita-3", 7), ("tomita-3", 12)]
+)
+def test_words_follow_the_description(name: str, length: int) -> None:
+    random, sampler = rng(0, "one by one"), SAMPLERS[name]
+    if isinstance(sampler, Blocks):
+        slow = Counter(one_dyck_word(random, sampler.depth_bound, length) for _ in range(3000))
+    else:
+        slow = Counter(one_tomita_3_word(random, length) for _ in range(5000))
+    assert_same_distribution(Counter(words_of(sampler, length, 30_000)), slow)
 
 
-def test_first_block_and_depth_of_long_words() -> None:
-    random = rng(0, "one by one")
-    slow = [one_dyck_word(random, 12, 200) for _ in range(1500)]
-    fast = words_of(Blocks(12), 200, 15_000)
-    sizes = [Counter(f"block {first_block(word)}" for word in words) for words in (fast, slow)]
-    assert_same_distribution(*sizes)
-    depths = [deepest(np.array([list(map(int, word)) for word in words])) for words in (fast, slow)]
-    assert abs(depths[0].mean() - depths[1].mean()) < 5 * depths[1].std() / sqrt(1500)
-    mean = np.mean([first_block(word) - 2 for word in fast])
-    assert abs(mean - 0.75 * 198) < 1.5  # rounded down to an even number
+def test_statistics_of_published_members() -> None:
+    """Of D_12 at length 80 the mean depth is 7.7, at 200 one word in seven reaches 12, at 500 nearly all do.
 
-
-def first_block(word: str) -> int:
-    """The number of symbols up to where the depth is 0 again."""
-    depth = np.cumsum([1 if symbol == "0" else -1 for symbol in word])
-    return int(np.flatnonzero(depth == 0)[0]) + 1
-
-
-def test_depths_of_published_members() -> None:
-    """Of D_12 at length 80 the mean is 7.7, at 200 one word in seven reaches 12, at 500 nearly all do."""
+    Members of Tomita 3 have 3.9 runs on average at length 500, uniform ones 197. (01)(01)(01)(01) is one of eight
+    words of D_2, and never drawn as blocks.
+    """
     depths = {T: deepest(Blocks(12).sample(rng(0, "depth", T), T, 8000)) for T in (80, 200, 500)}
     assert round(depths[80].mean(), 1) == 7.7
     assert 0.11 < (depths[200] == 12).mean() < 0.16
     assert (depths[500] == 12).mean() > 0.98
-
-
-@pytest.mark.parametrize("length", [7, 12])
-def test_runs_of_tomita_3_follow_the_description(length: int) -> None:
-    random = rng(0, "one by one")
-    slow = Counter(one_tomita_3_word(random, length) for _ in range(10_000))
-    assert_same_distribution(Counter(words_of(Tomita3Runs(), length, 100_000)), slow)
-
-
-def test_numbers_of_runs() -> None:
-    """The published members of Tomita 3 have 3.9 runs on average at length 500, uniform members 197."""
     published = Tomita3Runs().sample(rng(0, "runs"), 500, 4000)
     uniform = WordSampler(get("tomita-3").language).sample(rng(0, "runs"), 500, 500)
     means = [1 + (words[:, 1:] != words[:, :-1]).sum(axis=1).mean() for words in (published, uniform)]
     assert round(means[0], 1) == 3.9
     assert 190 < means[1] < 204
+    for name, expected in {"uniform": {1, 2}, "blocks": {2}}.items():
+        words = get(f"dyck-2:members={name}").sample(rng(0, "task"), 8, 4000, members=1.0)
+        assert {*deepest(words).tolist()} == expected
 
 
 def walk_probability(word: str) -> Fraction:
@@ -160,28 +142,22 @@ def walk_probability(word: str) -> Fraction:
 def runs_probability(word: str) -> Fraction:
     """Of Tomita 7: over all ways to split the word in 0^a 1^b 0^c 1^d."""
     total, T = Fraction(0), len(word)
-    for a in range(T + 1):
-        for b in range(T - a + 1):
-            for c in range(T - a - b + 1):
-                if word == "0" * a + "1" * b + "0" * c + "1" * (T - a - b - c):
-                    total += Fraction(1, (T + 1) * (T - a + 1) * (T - a - b + 1))
+    for a, b, c in product(range(T + 1), repeat=3):
+        if word == "0" * a + "1" * b + "0" * c + "1" * (T - a - b - c):
+            total += Fraction(1, (T + 1) * (T - a + 1) * (T - a - b + 1))
     return total
 
 
-@pytest.mark.parametrize(
-    ("sampler", "probability", "length"),
-    [(Tomita4Walk(), walk_probability, 8), (Tomita7Runs(), runs_probability, 7)],
-    ids=["tomita-4", "tomita-7"],
-)
-def test_exact_probabilities(sampler: Members, probability: Callable[[str], Fraction], length: int) -> None:
+@pytest.mark.parametrize(("name", "length"), [("tomita-4", 8), ("tomita-7", 7)])
+def test_exact_probabilities(name: str, length: int) -> None:
+    probability = {"tomita-4": walk_probability, "tomita-7": runs_probability}[name]
     exact = {"".join(word): probability("".join(word)) for word in product("01", repeat=length)}
     exact = {word: p for word, p in exact.items() if p}
     assert sum(exact.values()) == 1
-    draws = 200_000
-    drawn = Counter(words_of(sampler, length, draws))
+    draws, freedom = 100_000, len(exact) - 1
+    drawn = Counter(words_of(SAMPLERS[name], length, draws))
     assert drawn.keys() <= exact.keys()
     chi_square = sum((drawn[word] - draws * float(p)) ** 2 / (draws * float(p)) for word, p in exact.items())
-    freedom = len(exact) - 1
     assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom)
 
 
@@ -194,20 +170,8 @@ def test_tasks_draw_half_of_their_words_so(specification: str) -> None:
         assert task.classes(length) == plain.classes(length)
         words = task.sample(rng(0, "task", length), length, 40, near_misses=0.5, edits=2)
         assert task.labels(words).sum() == {(0, 1): 20, (0,): 0, (1,): 40}[task.classes(length)]
-    near = task.sample(rng(0, "task"), 60, 400, near_misses=1.0)
-    rejected = near[task.labels(near) == 0]
-    one_edit = np.repeat(rejected[:, None], 60, axis=1) ^ np.eye(60, dtype=np.uint8)
-    assert task.labels(one_edit.reshape(-1, 60)).reshape(-1, 60).any(axis=1).all()
-
-
-def test_members_of_a_task_are_the_samplers() -> None:
-    """Blocks are far from uniform: (01)(01)(01)(01) is one of eight words of D_2, and never drawn."""
-    drawn = {
-        members: deepest(get(f"dyck-2:members={members}").sample(rng(0, "task"), 8, 4000, members=1.0))
-        for members in ("uniform", "blocks")
-    }
-    assert set(drawn["uniform"].tolist()) == {1, 2}
-    assert set(drawn["blocks"].tolist()) == {2}
+    words = task.sample(rng(0, "task"), 60, 400, near_misses=1.0)
+    assert near(task.language, words[task.labels(words) == 0]).all()
 
 
 def test_shares_of_members() -> None:
@@ -217,7 +181,5 @@ def test_shares_of_members() -> None:
         counts = [int(task.labels(words).sum()) for words in batches]
         assert abs(np.mean(counts) - 10 * share) < 0.15
         assert set(counts) <= {int(10 * share), min(10, int(10 * share) + 1)}
-    odd = get("dyck-2").sample(rng(0, "share"), 7, 10, members=1.0)
-    assert not get("dyck-2").labels(odd).any()
-    even = get("aa-star").sample(rng(0, "share"), 4, 10, members=0.0)
-    assert get("aa-star").labels(even).all()
+    assert not get("dyck-2").labels(get("dyck-2").sample(rng(0, "share"), 7, 10, members=1.0)).any()
+    assert get("aa-star").labels(get("aa-star").sample(rng(0, "share"), 4, 10, members=0.0)).all()

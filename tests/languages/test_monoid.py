@@ -14,42 +14,13 @@ from languages.errors import AutomatonError
 from languages.regular.dyck import dyck_dfa
 from tests.languages.random_machines import MACHINES
 
-
-def cycle(n: int) -> Semiautomaton:
-    delta = [[i, (i + 1) % n, (i - 1) % n] for i in range(n)]
-    return Semiautomaton(tuple(map(str, range(n))), "012", delta)
-
-
-def modular_arithmetic(precedence: bool) -> Semiautomaton:
-    """Letters (operator, digit) mod 5; with precedence the state is (sum so far, signed last product)."""
-    letters = [(operator, digit) for operator in "+-*" for digit in range(5)]
-    symbols = tuple(f"{operator}{digit}" for operator, digit in letters)
-    operations = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
-    if not precedence:
-        delta = [[operations[o](q, d) % 5 for o, d in letters] for q in range(5)]
-        return Semiautomaton(tuple(map(str, range(5))), symbols, delta)
-
-    def step(total: int, last: int, operator: str, digit: int) -> int:
-        if operator == "*":
-            return total * 5 + last * digit % 5
-        return (total + last) % 5 * 5 + (digit if operator == "+" else -digit) % 5
-
-    delta = [[step(*divmod(q, 5), *letter) for letter in letters] for q in range(25)]
-    return Semiautomaton(tuple(map(str, range(25))), symbols, delta)
-
-
-def test_known_semiautomata() -> None:
-    for machine, size in [(cycle(5), 5), (modular_arithmetic(False), 25), (modular_arithmetic(True), 129)]:
-        monoid = TransitionMonoid.of(machine)
-        assert (monoid.size, monoid.is_aperiodic) == (size, False)
-    assert TransitionMonoid.of(cycle(5)).is_group
-
-
 WORDS = st.lists(st.integers(0, 100), max_size=12)
 
 
 @given(MACHINES)
-def test_libsemigroups_finds_the_same_monoid(machine: Semiautomaton) -> None:
+def test_libsemigroups_finds_the_same_monoid_aperiodic_exactly_if_all_groups_are_trivial(
+    machine: Semiautomaton,
+) -> None:
     n = machine.n_states
     generators = [Transf(column) for column in [list(range(n)), *machine.table.T.tolist()]]
     _silent = ReportGuard(False)
@@ -57,6 +28,9 @@ def test_libsemigroups_finds_the_same_monoid(machine: Semiautomaton) -> None:
     ours = TransitionMonoid.of(machine)
     assert (ours.size, len(ours.idempotents)) == (theirs.size(), theirs.number_of_idempotents())
     assert all(theirs.contains(Transf(function)) for function in ours.elements.tolist())
+    monoid = TransitionMonoid.of(machine)
+    assert monoid.is_aperiodic == (set(GreenRelations.of(monoid).group_sizes) == {1})
+    assert monoid.is_group == (len(monoid.idempotents) == 1)
 
 
 @given(MACHINES)
@@ -95,13 +69,6 @@ def test_words_are_the_least_of_their_elements(machine: Semiautomaton) -> None:
     assert all((len(w), w) >= keys[int(monoid.of_word(w))] for w in short)
 
 
-@given(MACHINES)
-def test_aperiodic_exactly_if_all_groups_are_trivial(machine: Semiautomaton) -> None:
-    monoid = TransitionMonoid.of(machine)
-    assert monoid.is_aperiodic == (set(GreenRelations.of(monoid).group_sizes) == {1})
-    assert monoid.is_group == (len(monoid.idempotents) == 1)
-
-
 @given(MACHINES, st.data())
 def test_the_reversed_language_has_the_opposite_monoid(machine: Semiautomaton, data: st.DataObject) -> None:
     accepting = data.draw(st.sets(st.sampled_from(machine.states)))
@@ -112,15 +79,13 @@ def test_the_reversed_language_has_the_opposite_monoid(machine: Semiautomaton, d
     assert np.array_equal(opposite[forth.table], back.table[opposite[:, None], opposite[None]].T)
 
 
-def test_of_word_takes_texts_batches_and_prefixes() -> None:
+def test_of_word_takes_texts_batches_and_prefixes_and_the_identity_is_an_element() -> None:
     monoid = TransitionMonoid.of(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
     assert monoid.of_word([[0, 1], [1, 1]]).tolist() == [1, 0]
     assert monoid.of_word("0111", every=True).tolist() == [0, 1, 0, 1]
     assert monoid.of_word("").item() == monoid.identity
     assert monoid.generators.tolist() == [0, 1]
-
-
-def test_the_identity_is_an_element_even_if_no_other_word_induces_it() -> None:
+    # The identity is one even if no other word induces it.
     reset = TransitionMonoid.of(Semiautomaton(("p", "q"), "ab", ((0, 1), (0, 1))))
     assert reset.words == ("", "a", "b")
     assert not reset.is_group

@@ -1,4 +1,4 @@
-"""The prefix languages P_{p,k}: answers against slicing, and the monoid against brute force."""
+"""The prefix languages P_{p,k}: answers against slicing, and their sizes."""
 
 from itertools import product
 
@@ -9,36 +9,23 @@ from languages import get
 from languages.automata.monoid import TransitionMonoid
 from languages.regular.prefix import MAX_STATES, prefix
 from tests.languages.oracles import first_symbols
-from tests.languages.test_tasks import is_aperiodic, transition_monoid
 
 PUBLISHED = [(p, k) for p in (1, 2, 4) for k in (2, 4)]
 LONGEST = {2: 9, 4: 5}  # symbols: of every word
 
 
 @pytest.mark.parametrize(("p", "k"), PUBLISHED)
-def test_answers_of_all_short_words(p: int, k: int) -> None:
+def test_classes_states_and_answers_of_all_short_words(p: int, k: int) -> None:
     task = prefix(p, k)
+    assert task.output_names == (*("".join(word) for word in product("0123"[:k], repeat=p)), "too short")
+    assert task.machine.answers("").item() == k**p
+    monoid = TransitionMonoid.of(task.machine.minimise())
+    assert task.machine.n_states == monoid.size == sum(k**n for n in range(p + 1))
+    assert monoid.is_aperiodic
     for length in range(1, LONGEST[k] + 1):
         words = np.array(list(product(range(k), repeat=length)), dtype=np.uint8)
         expected = [first_symbols("".join(map(str, word)), p) for word in words]
         assert [task.output_names[label] for label in task.labels(words)] == expected
-
-
-@pytest.mark.parametrize(("p", "k"), PUBLISHED)
-def test_classes(p: int, k: int) -> None:
-    task = prefix(p, k)
-    assert task.output_names == (*("".join(word) for word in product("0123"[:k], repeat=p)), "too short")
-    assert task.machine.answers("").item() == k**p
-
-
-@pytest.mark.parametrize(("p", "k"), PUBLISHED)
-def test_states_and_monoid_by_brute_force(p: int, k: int) -> None:
-    """As many as there are words of up to p symbols; no group in it."""
-    machine = prefix(p, k).machine
-    monoid = transition_monoid(machine)
-    assert machine.n_states == machine.minimise().n_states == len(monoid) == sum(k**n for n in range(p + 1))
-    assert TransitionMonoid.of(machine).size == len(monoid)
-    assert is_aperiodic(monoid)
 
 
 def test_the_bound_is_on_the_states() -> None:

@@ -49,20 +49,22 @@ def test_equals_the_definition_when_cut_in_chunks(seed: int, n_states: int, n_sy
     assert_equals_reference(machine, rng.integers(0, n_symbols, (batch, length)), rng.integers(0, n_states, batch))
 
 
-def test_a_million_symbols_over_one_letter() -> None:
+def test_long_words_are_cut_in_blocks_of_small_tables() -> None:
     """Its blocks are as long as isqrt(length), more than Python would recurse."""
     machine = Semiautomaton(("0", "1", "2"), ("a",), ((1,), (2,), (0,)))
     word = np.zeros((1, 1_000_000), np.uint8)
     assert machine.run(word).tolist() == [1_000_000 % 3]
     assert np.array_equal(machine.run(word, every=True)[0], np.arange(1, 1_000_001) % 3)
-
-
-def test_long_words_are_cut() -> None:
-    """The two tests above reach both ways of running."""
+    # Both ways of running are reached above.
     runner = running.Runner(np.array([[0, 1], [1, 0]]))
     assert runner.n_chunks(np.zeros((1000, 1), np.intp)) == 31
     assert runner.n_chunks(np.zeros((1000, 600), np.intp)) == 0
     assert runner.n_chunks(np.zeros((100, 1), np.intp)) == 0
+    for n_states in (1, 2, 100, 5000):
+        for n_symbols in (1, 2, 10, 300):
+            runner = running.Runner(np.zeros((n_states, n_symbols), np.int32))
+            g = runner.block(10**9, 10**6)
+            assert g == 1 or n_states * n_symbols**g <= running.MAX_ENTRIES
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 4), st.sampled_from([0, 1, 2, 50, 4001]))
@@ -82,24 +84,11 @@ def test_states_come_in_the_smallest_type(n_states: int, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int8, np.int32, np.int64, np.uint64])
-def test_words_of_any_integer_type_and_layout(dtype: type) -> None:
+def test_words_of_any_integer_type_and_layout_are_not_changed(dtype: type) -> None:
     rng = np.random.default_rng(1)
     machine = random_machine(rng, 4, 2)
     words = rng.integers(0, 2, (30, 40)).astype(dtype)
+    words.setflags(write=False)
     expected = run_reference(machine.table, words.astype(np.intp)[::2, ::-3], np.zeros(15, int), every=True)
     assert np.array_equal(machine.run(words[::2, ::-3], every=True), expected)
     assert np.array_equal(machine.run(np.asfortranarray(words)[::2, ::-3], every=True), expected)
-
-
-def test_words_are_not_changed() -> None:
-    words = np.random.default_rng(0).integers(0, 2, (3, 50), dtype=np.uint8)
-    words.setflags(write=False)
-    random_machine(np.random.default_rng(0), 3, 2).run(words, every=True)
-
-
-def test_block_tables_stay_small() -> None:
-    for n_states in (1, 2, 100, 5000):
-        for n_symbols in (1, 2, 10, 300):
-            runner = running.Runner(np.zeros((n_states, n_symbols), np.int32))
-            g = runner.block(10**9, 10**6)
-            assert g == 1 or n_states * n_symbols**g <= running.MAX_ENTRIES

@@ -1,5 +1,6 @@
 """A text: its parts, its digest, its segments, and what is refused in one line."""
 
+import itertools
 import os
 import socket
 import subprocess
@@ -18,34 +19,17 @@ from languages.budget import TooLarge
 from languages.errors import CorpusError
 from languages.text import Corpus, assemble, corpus, files, split
 from languages.text.registry import PINNED
-from tests.languages.refusing import refusal
+from tests.languages.refusing import is_like, refusal
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """Thirty files, some in folders."""
-    folder = tmp_path / "notes"
-    for index in range(30):
-        path = folder / ("deep/er" if index % 3 else ".") / f"{index}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"<{index}>" * (index + 5))
-    return folder
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def contents(part: np.ndarray, folder: Path) -> set[str]:
     """The files of a folder that a part holds, none of them cut."""
-    text, found = part.tobytes(), set()
-    for path in (path for path in folder.rglob("*") if path.is_file()):
-        if path.read_bytes() in text:
-            found.add(path.relative_to(folder).as_posix())
-    assert sum((folder / name).stat().st_size for name in found) == len(text)
-    return found
+    text, files = part.tobytes(), [path for path in folder.rglob("*") if path.is_file()]
+    found = [path for path in files if path.read_bytes() in text]
+    assert sum(path.stat().st_size for path in found) == len(text)
+    return {path.relative_to(folder).as_posix() for path in found}
 
 
 # Parts
@@ -63,20 +47,18 @@ def test_every_file_of_a_folder_is_in_one_part(notes: Path):
     assert (text.files, text.vocabulary_size, text.bytes_per_symbol) == (30, 256, 1.0)
 
 
-def test_each_position_of_the_test_part_lies_in_its_file(notes: Path, tmp_path: Path):
+def test_each_position_of_the_test_part_lies_in_its_file(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = corpus(f"text:{notes}")
-    tested = sorted(name for path in notes.rglob("*.txt") if split.is_test(name := path.relative_to(notes).as_posix()))
-    sizes = [(notes / name).stat().st_size for name in tested]
-    expected = np.repeat(np.arange(len(tested)), sizes)
+    tested = sorted(contents(text.test, notes))
+    expected = np.repeat(np.arange(len(tested)), [(notes / name).stat().st_size for name in tested])
     # Once as it was assembled, once as it lies in the cache.
     for found in (text, corpus(f"text:{notes}")):
         assert found.test_documents(np.arange(len(text.test))).tolist() == expected.tolist()
     (tmp_path / "alone").write_bytes(b"x" * 100)
     assert set(corpus(f"text:{tmp_path / 'alone'}").test_documents(range(10)).tolist()) == {0}
-
-
-def test_of_too_many_documents_each_position_counts_by_itself(notes: Path, monkeypatch: pytest.MonkeyPatch):
+    # Of too many documents each position counts by itself.
     monkeypatch.setattr(assemble, "MOST_NOTED", 2)
+    os.utime(notes / "0.txt", ns=(0, 0))
     assert corpus(f"text:{notes}").test_documents([5, 5, 9]).tolist() == [0, 1, 2]
 
 
@@ -118,22 +100,17 @@ def test_hidden_files_links_pipes_and_sockets_do_not_count(notes: Path, tmp_path
         assert corpus(f"text:{notes}").digest == before
 
 
-def test_names_and_bytes_of_any_kind(tmp_path: Path):
+def test_names_bytes_and_depths_of_any_kind(tmp_path: Path):
     folder = tmp_path / "odd"
     folder.mkdir()
     for name in (b"\xff\xfe", b"two\nlines", "наш".encode(), b"x" * 255):
         (folder / os.fsdecode(name)).write_bytes(bytes(range(256)))
     assert sorted(set(corpus(f"text:{folder}").train.tolist())) == list(range(256))
-
-
-def test_folders_of_any_depth(tmp_path: Path):
     folders = [tmp_path / "deep"]
-    for _ in range(1050):
-        folders.append(folders[-1] / "d")
+    folders += itertools.accumulate(["d"] * 1050, Path.joinpath, initial=folders[0] / "d")
     for folder in folders:
         os.mkdir(folder)
-    with pytest.raises(CorpusError, match="no text in this folder"):
-        corpus(f"text:{folders[0]}")
+    assert "no text in this folder" in refusal(corpus, f"text:{folders[0]}", error=CorpusError)
     for folder in reversed(folders):  # deeper than `tmp_path` can remove
         os.rmdir(folder)
 
@@ -156,8 +133,9 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_digest_changes_with_anything(change: str, notes: Path):
+def test_the_digest_changes_with_anything_but_the_place(change: str, notes: Path, tmp_path: Path):
     before = corpus(f"text:{notes}").digest
+    notes = notes.rename(tmp_path / "other")
     assert corpus(f"text:{notes}").digest == before
     CHANGES[change](notes)
     after = corpus(f"text:{notes}").digest
@@ -165,30 +143,21 @@ def test_the_digest_changes_with_anything(change: str, notes: Path):
     assert after != before
 
 
-def test_a_folder_that_moves_keeps_its_digest(notes: Path, tmp_path: Path):
-    before = corpus(f"text:{notes}").digest
-    notes.rename(tmp_path / "other")
-    assert corpus(f"text:{tmp_path / 'other'}").digest == before
-
-
 def test_the_digest_of_a_file_alone_changes_with_a_byte_and_not_with_its_name(tmp_path: Path):
-    path = tmp_path / "x.txt"
     digests = []
-    for text in (b"abcdefghijkl", b"abcdefghijkm", b"abcdefghijk"):
-        path.write_bytes(text)
-        digests.append(corpus(f"text:{path}").digest)
+    for name, text in (("x", b"abcdefghijkl"), ("x", b"abcdefghijkm"), ("x", b"abcdefghijk"), ("y", b"abcdefghijk")):
+        (tmp_path / name).write_bytes(text)
+        digests.append(corpus(f"text:{tmp_path / name}").digest)
     assert len(set(digests)) == 3
-    path.rename(tmp_path / "y.txt")
-    assert corpus(f"text:{tmp_path / 'y.txt'}").digest == digests[2]
+    assert digests[2] == digests[3]
 
 
 def test_the_same_bytes_in_a_fresh_process(notes: Path):
     code = "from languages.text import corpus; import sys; text = corpus(sys.argv[1]); "
     code += "print(text.digest, hash(text.train.tobytes() + text.test.tobytes()))"
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
     outputs = set()
     for cache in ("one", "one", "two"):
-        environment["LANGUAGES_CACHE"] = str(notes.parent / cache)
+        environment = {**os.environ, "PYTHONHASHSEED": "1", "LANGUAGES_CACHE": str(notes.parent / cache)}
         command = [sys.executable, "-c", code, f"text:{notes}"]
         outputs.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert len(outputs) == 1
@@ -198,17 +167,16 @@ def test_the_same_bytes_in_a_fresh_process(notes: Path):
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_the_sources_that_constraints_pin(name: str):
+def test_the_sources_that_constraints_pin(name: str, monkeypatch: pytest.MonkeyPatch):
+    source, digest = PINNED[name]
+    installed = (Path(__file__).parents[2] / "constraints.txt").read_text().replace("==", " ").splitlines()
+    assert set(source.split(", ")) <= set(installed)
     text = corpus(name)
-    installed = {
-        line.replace("==", " ") for line in (Path(__file__).parents[2] / "constraints.txt").read_text().splitlines()
-    }
-    assert set(PINNED[name][0].split(", ")) <= installed
-    if text.source == PINNED[name][0]:
-        assert text.digest == PINNED[name][1]
-        assert "not the bytes" not in text.summary
-    else:
-        assert f"not the bytes of {PINNED[name][0]}" in text.summary
+    assert text.digest == digest or text.source != source
+    assert (f"not the bytes of {source}" in text.summary) == (text.source != source)
+    monkeypatch.setitem(PINNED, name, ("networkx 0.0", "0" * 64))
+    said = "not the bytes of networkx 0.0, so figures may differ from published ones"
+    assert corpus(name).summary.endswith(said)
 
 
 def test_text_code_is_networkx_without_its_tests():
@@ -220,19 +188,6 @@ def test_text_code_is_networkx_without_its_tests():
     assert len(text.train) + len(text.test) == sum(path.stat().st_size for path in paths)
     assert b"import pytest\n\nimport networkx as nx\n\n\nclass Test" not in text.train.tobytes()
     assert 0.05 < len(text.test) / len(text.train) < 0.2
-
-
-def test_other_bytes_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(PINNED, "text:code", ("networkx 0.0", "0" * 64))
-    assert corpus().summary.endswith("not the bytes of networkx 0.0, so figures may differ from published ones")
-
-
-def test_nothing_heavy_is_imported():
-    code = "import sys, languages.text as t; t.corpus('text:code-large').digest; t.corpus('text:recurrent'); "
-    heavy = ("torch", "networkx", "sklearn", "scipy", "datasets", "tokenizers", "pandas")
-    code += f"print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 def test_a_built_in_name_goes_before_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -251,36 +206,32 @@ def letters(tmp_path: Path) -> Corpus:
     return corpus(f"text:{tmp_path / 'letters'}")
 
 
-def test_segments_are_what_they_say(letters: Corpus):
+def test_segments_are_what_they_say_and_a_text_cannot_be_changed(letters: Corpus):
     found = letters.segments("train", 3, [0, 15, 4, 4])
     assert [letters.decode(row) for row in found] == ["abc", "pqr", "efg", "efg"]
     assert letters.segments("test", 2, np.array([0])).tobytes() == b"st"
     assert letters.segments("train", 3, []).shape == (0, 3)
     found[:] = 0  # a copy
     assert letters.decode(letters.train[:3]) == "abc"
-
-
-@pytest.mark.parametrize(
-    ("part", "length", "starts", "message"),
-    [
-        ("train", 19, [0], "the training part has 18 symbols, 19 are needed; give a longer text or shorter segments"),
-        ("test", 3, [0], "the test part has 2 symbols, 3 are needed; give a longer text or shorter segments"),
-        ("test", 0, [0], "the test part has 2 symbols, 0 are needed; a segment has at least 1"),
-        ("train", 3, [16], "a segment of 3 symbols of the train part starts at 0 to 15"),
-        ("train", 3, [-1], "a segment of 3 symbols of the train part starts at 0 to 15"),
-        ("train", 3, 5, "a segment of 3 symbols of the train part starts at 0 to 15"),
-    ],
-)
-def test_segments_that_are_not_there(letters: Corpus, part: str, length: int, starts: list[int], message: str):
-    with pytest.raises(CorpusError, match=message):
-        letters.segments(part, length, starts)  # type: ignore[arg-type]
-
-
-def test_a_text_cannot_be_changed(letters: Corpus):
     with pytest.raises(ValueError, match="read-only"):
         letters.train[0] = 0
     with pytest.raises(AttributeError):
         letters.name = "other"  # type: ignore[misc]
+
+
+PLACES = "a segment of 3 symbols of the train part starts at 0 to 15"
+SHORT = "are needed; give a longer text or shorter segments"
+NOT_THERE = [
+    ("train", 19, [0], f"the training part has 18 symbols, 19 {SHORT}"),
+    ("test", 3, [0], f"the test part has 2 symbols, 3 {SHORT}"),
+    ("test", 0, [0], "the test part has 2 symbols, 0 are needed; a segment has at least 1"),
+    *(("train", 3, starts, PLACES) for starts in ([16], [-1], 5)),
+]
+
+
+@pytest.mark.parametrize(("part", "length", "starts", "message"), NOT_THERE)
+def test_segments_that_are_not_there(letters: Corpus, part: str, length: int, starts: list[int], message: str):
+    assert refusal(letters.segments, part, length, starts, error=CorpusError).endswith(message)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -300,34 +251,43 @@ def test_bytes_that_change_in_use_are_named(letters: Corpus):
     for act in (letters.check, lambda: letters.digest, lambda: letters.segments("train", 3, [0])):
         assert refusal(act) == f"{path} changed while it was in use; start again with a file that stays"
     path.unlink()
-    with pytest.raises(CorpusError, match="changed while it was in use"):
-        letters.check()
+    assert "changed while it was in use" in refusal(letters.check, error=CorpusError)
 
 
 def test_an_assembled_text_stays_when_its_files_change(notes: Path, cache: Path):
     text = corpus(f"text:{notes}")
     before = text.train.tobytes()
     (notes / "0.txt").write_text("other")
-    other = corpus(f"text:{notes}")
+    assert corpus(f"text:{notes}").train.tobytes() != before
     text.check()
-    assert text.train.tobytes() == before != other.train.tobytes()
     for path in cache.iterdir():
         path.unlink()
     text.check()
     assert text.train.tobytes() == before
 
 
-def test_a_file_that_changes_while_it_is_read_is_named(notes: Path, monkeypatch: pytest.MonkeyPatch):
-    walk = files.walk
+def test_a_file_that_changes_or_may_not_be_read_is_named(notes: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    opened, walk = files.open_regular, files.walk
 
     def late(*arguments: object) -> list[files.File]:
         found = walk(*arguments)  # type: ignore[arg-type]
         (notes / "0.txt").write_text("<")
         return found
 
-    monkeypatch.setattr("languages.text.registry.walk", late)
-    with pytest.raises(CorpusError, match=r"0\.txt changed while it was read; try again"):
-        corpus(f"text:{notes}")
+    def denied(path: Path) -> object:
+        if path.name == "0.txt":
+            raise PermissionError(13, "Permission denied")
+        return opened(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("languages.text.registry.walk", late)
+        assert "0.txt changed while it was read; try again" in refusal(corpus, f"text:{notes}", error=CorpusError)
+    monkeypatch.setattr(files, "open_regular", denied)
+    assert refusal(corpus, f"text:{notes}", error=CorpusError) == f"{notes}/0.txt: cannot be read (Permission denied)"
+    assert list(cache.iterdir()) == []
+    monkeypatch.setattr(files, "MAX_FILES", 10)
+    said = "holds more than 10 files; at most 10 are allowed, LANGUAGES_BUDGET=2 allows"
+    assert said in refusal(corpus, f"text:{notes}", error=TooLarge)
 
 
 # What is refused
@@ -364,35 +324,13 @@ REFUSED = [
     ("text:recurrent:size=3", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
     ("text:recurrent:seed=-1", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
     ("text:recurrent:seed=x", "text:recurrent: seed is 'x'; it is a whole number from 0"),
-    ("text:recurrent:size=9999999999",
-     "text:recurrent: 9,999,999,999 bytes; at most 1,073,741,824 are allowed, LANGUAGES_BUDGET=10 allows more"),
+    ("text:recurrent:size=9999999999", "text:recurrent: 9,999,999,999 bytes; at … LANGUAGES_BUDGET=10 allows more"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "message"), REFUSED)
-def test_one_line_says_what_is_wrong(
-    name: str, message: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_one_line_says_what_is_wrong(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    assert refusal(corpus, name) == message.format(tmp_path)
+    for name, message in REFUSED:
+        assert is_like(refusal(corpus, name), message.format(tmp_path)), name
     assert not cache.exists()
-
-
-def test_a_file_that_may_not_be_read_is_named(notes: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    opened = files.open_regular
-
-    def denied(path: Path) -> object:
-        if path.name == "0.txt":
-            raise PermissionError(13, "Permission denied")
-        return opened(path)
-
-    monkeypatch.setattr(files, "open_regular", denied)
-    assert refusal(corpus, f"text:{notes}", error=CorpusError) == f"{notes}/0.txt: cannot be read (Permission denied)"
-    assert list(cache.iterdir()) == []
-
-
-def test_a_folder_of_too_many_files(notes: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "MAX_FILES", 10)
-    with pytest.raises(TooLarge, match="holds more than 10 files; at most 10 are allowed, LANGUAGES_BUDGET=2 allows"):
-        corpus(f"text:{notes}")

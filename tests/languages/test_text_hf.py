@@ -24,11 +24,9 @@ ROWS = [f"row {index} é" for index in range(300)]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "cache"))
+def here(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     datasets.disable_progress_bars()
-    return tmp_path / "cache"
 
 
 def save(path: str, columns: dict[str, Sequence[object]]) -> str:
@@ -61,12 +59,6 @@ def test_rows_are_split_by_their_hash():
     assert corpus("hf:rows").digest == text.digest
 
 
-def test_equal_rows_are_in_one_part():
-    text = corpus(f"hf:{save('rows', {'text': ROWS * 2})}")
-    train, test = (set(part.tobytes().splitlines()) for part in (text.train, text.test))
-    assert not train & test
-
-
 @pytest.mark.parametrize("held_out", ["test", "validation"])
 def test_the_own_split_of_a_data_set(held_out: str):
     text = corpus("hf:" + save_splits("splits", train=ROWS[:20], **{held_out: ROWS[20:25]}))
@@ -76,47 +68,37 @@ def test_the_own_split_of_a_data_set(held_out: str):
     assert corpus("hf:" + save_splits("both", train=ROWS[:20], **both)).test.tobytes() == joined(ROWS[25:27])
 
 
-def test_few_rows_still_make_two_parts():
-    rows = [row for row in ROWS if not is_test(f"{row}\n")][:5]
-    text = corpus(f"hf:{save('few', {'text': rows})}")
-    assert text.train.tobytes() == joined(rows[:4])
-    assert text.test.tobytes() == joined(rows[4:])
-
-
-def test_a_row_ends_with_one_newline_and_a_missing_one_is_nothing():
+def test_odd_rows_and_few():
     text = corpus("hf:" + save_splits("ends", train=["a", "b\n", "", None, "c"], test=["x"]))  # type: ignore[list-item]
-    assert text.train.tobytes() == b"a\nb\n\nc\n"
+    assert text.train.tobytes() == b"a\nb\n\nc\n"  # one newline a row, and a missing one is nothing
+    text = corpus(f"hf:{save('twice', {'text': ROWS * 2})}")
+    train, test = (set(part.tobytes().splitlines()) for part in (text.train, text.test))
+    assert not train & test
+    rows = [row for row in ROWS if not is_test(f"{row}\n")][:5]
+    few = corpus(f"hf:{save('few', {'text': rows})}")
+    assert (few.train.tobytes(), few.test.tobytes()) == (joined(rows[:4]), joined(rows[4:]))
 
 
-def test_a_column_can_be_chosen():
+def test_a_column_can_be_chosen_and_a_changed_data_set_has_another_digest():
     name = save("two", {"text": ROWS, "title": [f"title {row}" for row in ROWS]})
     assert corpus(f"hf:{name}#title").train.tobytes().startswith(b"title row")
     assert corpus(f"hf:{save('one', {'body': ROWS, 'n': range(300)})}").train.tobytes().startswith(b"row")
-
-
-def test_a_data_set_that_changes_has_another_digest():
     first = corpus(f"hf:{save('a', {'text': ROWS})}")
     assert corpus(f"hf:{save('b', {'text': [*ROWS[:-1], 'row 299 è']})}").digest != first.digest
     assert corpus(f"hf:{save('c', {'text': ROWS})}").digest == first.digest
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("hf:wikitext", ("wikitext",)),
-        ("hf:user/name", ("user/name",)),
-        ("hf:user/name/config#text", ("user/name", "config")),
-    ],
-)
-def test_names_of_the_hub(name: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", ["hf:wikitext", "hf:user/name", "hf:user/name/config#text"])
+def test_names_of_the_hub(name: str, monkeypatch: pytest.MonkeyPatch):
+    arguments = {"hf:wikitext": ("wikitext",), "hf:user/name": ("user/name",)}.get(name, ("user/name", "config"))
+
     def load(*given: str) -> datasets.DatasetDict:
         assert given == arguments
         return datasets.DatasetDict({"train": datasets.Dataset.from_dict({"text": ROWS})})
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     text = corpus(name)
-    assert text.files == 300
-    assert text.source == f"{name.removesuffix('#text')}#text"
+    assert (text.files, text.source) == (300, f"{name.removesuffix('#text')}#text")
 
 
 def test_a_folder_of_files_that_the_library_reads_and_a_name_that_the_hub_does_not_have(tmp_path: Path):
@@ -135,39 +117,27 @@ REFUSED = [
     ("rows#txet", "hf:{}/rows has no column of texts 'txet'; did you mean 'text'?"),
     ("rows#number", "hf:{}/rows has no column of texts 'number'; it has 'text'"),
     ("two", "hf:{}/two has the columns 'a', 'b'; choose one, as in hf:{}/two#a"),
-    (
-        "numbers",
-        "hf:{}/numbers has no column of texts; it has 'n'",
-    ),
+    ("numbers", "hf:{}/numbers has no column of texts; it has 'n'"),
     ("parts", "hf:{}/parts has no split 'train'; it has 'left', 'right'"),
     ("single", "hf:{}/single#text: a data set without a test split needs 2 rows; this one has 1"),
     ("missing", "hf:{}/missing#text: the test part is empty; give more text"),
 ]
 
 
-@pytest.mark.parametrize(("name", "message"), REFUSED)
-def test_one_line_says_what_is_wrong(name: str, message: str, tmp_path: Path):
-    save("rows", {"text": ROWS, "number": range(300)})
+def test_one_line_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows = Path(save("rows", {"text": ROWS, "number": range(300)}))
     save("two", {"a": ["x"] * 9, "b": ["y"] * 9})
     save("numbers", {"n": [1, 2, 3]})
     save_splits("parts", left=["x"], right=["y"])
     save("single", {"text": ["x"]})
     save_splits("missing", train=["x"], test=[None])  # type: ignore[list-item]
-    assert refusal(corpus, f"hf:{name}", error=CorpusError) == message.replace("{}", str(tmp_path))
-
-
-def test_a_damaged_data_set_is_named():
-    path = Path(save("rows", {"text": ROWS}))
-    next(path.glob("*.arrow")).write_bytes(b"ARROW")
-    with pytest.raises(CorpusError, match=r"hf:.*/rows: cannot be read \(Arrow"):
-        corpus("hf:rows")
-
-
-@pytest.mark.parametrize(("name", "tokenizer", "package"), [("hf:x", "", "datasets"), ("text:code", "t", "tokenizers")])
-def test_a_missing_extra_is_named(name: str, tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    what = "a tokenizer" if tokenizer else name
-    assert refusal(corpus, name, tokenizer) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
+    for name, message in REFUSED:
+        assert refusal(corpus, f"hf:{name}", error=CorpusError) == message.replace("{}", str(tmp_path))
+    next(rows.glob("*.arrow")).write_bytes(b"ARROW")
+    assert "/rows: cannot be read (Arrow" in refusal(corpus, "hf:rows", error=CorpusError)
+    for package, what, *asked in (("datasets", "hf:x", "hf:x", ""), ("tokenizers", "a tokenizer", "text:code", "t")):
+        monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+        assert refusal(corpus, *asked) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
 
 
 # Tokenizers
@@ -198,14 +168,14 @@ def notes(tmp_path: Path) -> Path:
 
 def test_a_text_in_tokens(notes: Path, tokenizer: Path):
     text, plain = corpus(f"text:{notes}", tokenizer), corpus(f"text:{notes}")
-    assert text.vocabulary_size == 300
-    assert text.train.dtype == np.uint16
-    assert text.decode(text.train) == plain.decode(plain.train)
-    assert text.decode(text.test) == plain.decode(plain.test)
+    assert (text.vocabulary_size, text.train.dtype) == (300, np.uint16)
+    for part in ("train", "test"):
+        assert text.decode(text.part(part)) == plain.decode(plain.part(part))
     assert text.bytes_per_symbol == len(plain.train) / len(text.train) > 1.2
     assert text.digest != plain.digest
     assert text.decode(text.encode("row 7 é")) == "row 7 é"
     assert corpus(f"text:{notes}", str(tokenizer)).digest == text.digest
+    assert len(corpus("text:recurrent:size=65536", tokenizer).recurrences()) == 0  # tokens know none
 
 
 def test_no_token_crosses_files(notes: Path, tokenizer: Path):
@@ -227,19 +197,13 @@ def test_another_tokenizer_is_another_text(notes: Path, tokenizer: Path, cache: 
     assert second.train.tobytes() == first.train.tobytes()
     assert second.digest != first.digest
     assert len(list(cache.iterdir())) == 1
-
-
-def test_many_tokens_take_four_bytes(notes: Path, tmp_path: Path):
+    # Many tokens take four bytes.
     made = Tokenizer(models.WordLevel({"row": 0, "?": 70_000}, unk_token="?"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
-    made.save(str(tmp_path / "words.json"))
-    text = corpus(f"text:{notes}", "words.json")
-    assert (text.vocabulary_size, text.train.dtype) == (70_001, np.uint32)
-    assert set(text.train.tolist()) == {0, 70_000}
-
-
-def test_tokens_know_no_recurrences(tokenizer: Path):
-    assert len(corpus("text:recurrent:size=65536", tokenizer).recurrences()) == 0
+    made.save("words.json")
+    many = corpus(f"text:{notes}", "words.json")
+    assert (many.vocabulary_size, many.train.dtype) == (70_001, np.uint32)
+    assert set(many.train.tolist()) == {0, 70_000}
 
 
 @given(st.lists(st.text(max_size=30).map(str.encode), max_size=8), st.integers(4, 40), st.binary(max_size=30))
@@ -251,17 +215,17 @@ def test_pieces_are_the_same_bytes_and_cut_no_character(blocks: list[bytes], siz
     assert b"".join(pieces([*blocks, end], size)) == b"".join([*blocks, end])  # also of bytes that are no text
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "cannot be read (No such file or directory)"),
-        ("", "no tokenizer.json of `tokenizers` (EOF while parsing"),
-        ("{}", "no tokenizer.json of `tokenizers` (Model missing"),
-        ("\udcff", "no tokenizer.json of `tokenizers` ('utf-8' codec"),
-        ('{"model": {"type": "BPE", "vocab": {}, "merges": []}}', "the tokenizer has no tokens; train it first"),
-    ],
-)
-def test_a_tokenizer_that_is_none(content: str | None, message: str, tmp_path: Path):
-    if content is not None:
-        (tmp_path / "t.json").write_text(content, errors="surrogateescape")
-    assert refusal(corpus, "text:code", "t.json", error=CorpusError).startswith(f"{tmp_path}/t.json: {message}")
+NO_TOKENIZERS = {
+    None: "cannot be read (No such file or directory)",
+    "": "no tokenizer.json of `tokenizers` (EOF while parsing",
+    "{}": "no tokenizer.json of `tokenizers` (Model missing",
+    "\udcff": "no tokenizer.json of `tokenizers` ('utf-8' codec",
+    '{"model": {"type": "BPE", "vocab": {}, "merges": []}}': "the tokenizer has no tokens; train it first",
+}
+
+
+def test_a_tokenizer_that_is_none(tmp_path: Path):
+    for content, message in NO_TOKENIZERS.items():
+        if content is not None:
+            (tmp_path / "t.json").write_text(content, errors="surrogateescape")
+        assert refusal(corpus, "text:code", "t.json", error=CorpusError).startswith(f"{tmp_path}/t.json: {message}")

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +23,14 @@ from regulargpt.evaluation.by_length import (
     first_below,
     lengths_of,
     measures_by_length,
+    point_at,
+    points_at,
     samples_at,
     score,
     words_at_once,
 )
 from regulargpt.evaluation.interval import Interval, student
+from regulargpt.objectives import answers
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
 from regulargpt.objectives.measures import Guess
 
@@ -145,6 +150,32 @@ def test_the_result_does_not_depend_on_how_many_words_go_through_at_once(at_once
     assert measured(model, [9]) == expected
     assert sum(model.sizes) == 100
     assert max(model.sizes) <= at_once
+
+
+@pytest.mark.parametrize("goal", [Last, partial(Last, output_token=True), Prefixes, Next])
+@pytest.mark.parametrize("written", ["regulargpt:gates=true", "regulargpt:chunk_size=4", "ldru", "gru"])
+def test_a_tree_reads_words_of_many_lengths_at_once_and_has_the_points_of_each_length(
+    goal: Any, written: str, monkeypatch
+):
+    words, samples, alone = read_data("tomita-3"), {5: 20, 7: 16, 8: 10, 20: 30, 9: 8}, []
+
+    def slowly(*arguments: Any) -> Point:
+        alone.append(arguments[3])
+        return point_at(*arguments)
+
+    goal = goal(words)
+    model = build(f"{written}{',' if ':' in written else ':'}d_model=8", goal.n_inputs, goal.n_outputs).double().eval()
+    expected = [point_at(model, words, goal, length, count, 0, CPU) for length, count in samples.items()]
+    monkeypatch.setattr(answers, "symbols_at_once", lambda model: 300)
+    monkeypatch.setattr(evaluation, "point_at", slowly)
+    with torch.no_grad():
+        points = list(points_at(model, words, goal, samples, 0, CPU))
+    assert points == expected
+    assert [p.wrong is None or p.wrong.tolist() for p in points] == [
+        p.wrong is None or p.wrong.tolist() for p in expected
+    ]
+    # 20 has more symbols than go through at once.
+    assert alone == ([20] if type(goal) is Last and written != "gru" else list(samples))
 
 
 def test_words_depend_on_seed_and_length_only():

@@ -20,8 +20,26 @@ from regulargpt.runs import run as running
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
+from regulargpt.training import optimisers
 from regulargpt.training.trainer import Diverged, Interrupted, Trainer, train
 from tests.regulargpt.small import FAMILIES, config, contents, trainer_of
+
+
+@pytest.mark.parametrize("options", [{"amsgrad": True, "weight_decay": 0.1, "fused": True}, {"lr": 0.1}])
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+def test_an_optimiser_steps_and_is_saved_as_that_of_torch(name: str, options: dict[str, Any]):
+    found = []
+    for module in (optimisers, torch.optim):
+        weight = torch.nn.Parameter(torch.linspace(-1, 1, 7))
+        first, resumed = (getattr(module, name)([weight], **options) for _ in range(2))
+        for optimiser in (first, first, resumed, resumed):
+            if not optimiser.state:
+                optimiser.load_state_dict(first.state_dict())
+            optimiser.zero_grad()
+            weight.pow(4).sum().backward()
+            optimiser.step()
+        found.append((weight.tolist(), str(resumed.state_dict())))
+    assert found[0] == found[1]
 
 
 class Stop(Exception):

@@ -23,7 +23,7 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.bracketings import bracketed_root, random_windows
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.models.tree.noise import StateNoise
-from regulargpt.models.tree.ragged import ragged_roots
+from regulargpt.models.tree.ragged import ragged_logits
 from regulargpt.models.tree.shape import Side
 from tests.regulargpt.cases import assert_equal, built, slopes, words_of
 
@@ -203,13 +203,16 @@ def test_a_network_that_is_right_is_right_in_every_bracketing(spec: str, C: int)
         assert (model.readout(root).argmax(1).numpy() == task.labels(words)).all()
 
 
-RAGGED = [*TREES, built("regulargpt:chunk_size=3")]
+PLAIN = [RegularGPT(3, 4, chunk_size=C, d_model=D, n_heads=2, d_ff=8).double().eval() for C in (2, 3, 4)]
 
 
-@pytest.mark.parametrize("model", RAGGED, ids=lambda model: f"{type(model).__name__}-{model.chunk_size}")
-@settings(max_examples=25)
-@given(words=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=30).map(tuple), min_size=1, max_size=12))
-def test_words_of_all_lengths_at_once_have_the_roots_that_each_has_by_itself(model: Any, words: list[tuple[int, ...]]):
+@pytest.mark.parametrize("model", [*TREES, *PLAIN], ids=lambda model: f"{type(model).__name__}-{model.chunk_size}")
+@settings(max_examples=15)
+@given(sizes=st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=6))
+def test_words_of_all_lengths_at_once_have_the_answers_that_each_length_has_by_itself(
+    model: Tree, sizes: list[tuple[int, int]]
+):
+    batches = [words_of(length, count) for count, length in sizes]
     with torch.no_grad():
-        alone = torch.cat([model(torch.tensor([word])) for word in words])
-        torch.testing.assert_close(model.readout(ragged_roots(model, words)), alone, rtol=0, atol=1e-12)
+        alone = torch.cat([model(words) for words in batches])
+        torch.testing.assert_close(ragged_logits(model, batches), alone, rtol=0, atol=1e-12)
