@@ -12,8 +12,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import assert_refused, everything
+from tests.cli.conftest import Cli, assert_refused, everything
 from tests.regulargpt.small import ATTENTION, COMMON, contents
 
 ABLATIONS: dict[str, dict[str, Any]] = {

@@ -137,21 +137,3 @@ def test_the_windows_of_a_table_are_worked_out_once(cli: Cli, tmp_path: Path, mo
     small = ("--steps", "2", "--d-model", "8", "--test-len", "42", "--samples", "8")
     assert cli("run", "parity", "--certify", *small, "--out", str(tmp_path / "r")).code == 0
     assert len(made) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--model gru", "--certify: gru does not use one map"),
-        ("--supervision prefixes", "--certify: the run answers 'prefixes', not the word at its end"),
-        ("--set model.thickness=2", "--certify: only one weight-shared layer"),
-        ("--set model.levels=6", "--certify: model.levels = 6 fixes the depth; needed is 0"),
-        ("--set model.pad=masked", "--certify: model.pad = 'masked' composes fewer than C states"),
-        ("--set model.attention=full --extra-lengths 1000", "--certify: model.attention = 'full' makes"),
-    ],
-)
-def test_what_cannot_be_certified_is_refused_before_training(cli: Cli, tmp_path: Path, arguments: str, message: str):
-    refused = cli("run", "parity", "--certify", *arguments.split(), "--out", str(tmp_path / "r"))
-    assert refused.code == 2
-    assert message in refused.err
-    assert not (tmp_path / "r").exists()

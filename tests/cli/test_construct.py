@@ -75,33 +75,3 @@ def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, 
     assert cli("run", "--config", "killed/config.toml", "--out", "twin", "--json").code == 0
     for name in ("config.toml", "model.safetensors", "measures.csv", "metrics.jsonl", "config.json"):
         assert Path("killed", name).read_bytes() == Path("twin", name).read_bytes()
-
-
-REFUSED = [
-    ("construct", "Missing argument"),
-    ("construct parity", "Missing option '--out'"),
-    ("construct partiy --out x", "unknown language 'partiy'; did you mean 'parity'?"),
-    ("construct parity --out x --chunk-size 1", "--chunk-size"),
-    ("construct parity --out x --chunk-size 99", "over 1,000,000 GiB, at most 2 are taken; choose --representation"),
-    ("construct parity --out x --test-len 40", "evaluation.test_len = 40; test words are longer than data.train_len"),
-    ("construct parity --out x --samples many", "evaluation.samples = 'many'; give a whole number"),
-    ("construct parity --out x --representation flat", "unknown representation 'flat'; choose 'matrix', 'one-hot'"),
-    ("construct dyck-12 --out x --representation one-hot", "at most 2 are taken; choose --representation matrix"),
-    ("construct modular-arithmetic --out x", "no representation of it is small enough"),
-    ("construct regex:(ab --out x", "(ab"),
-    ("construct dfa:missing.json --out x", "missing.json"),
-    (
-        "run parity --recipe constructed-matrix",
-        "trains nothing; `regulargpt construct parity --out DIR` sets its weights",
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=[a for a, _ in REFUSED])
-def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
-    answer = cli(*arguments.split())
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("error: ")
-    assert answer.err.count("\n") == 1
-    assert part in answer.err
-    assert list(tmp_path.iterdir()) == []

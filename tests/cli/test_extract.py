@@ -19,8 +19,7 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.runs import run as running
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import FINAL, WEIGHTS
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import assert_refused, everything, unfinished
+from tests.cli.conftest import Cli, assert_refused, everything
 from tests.regulargpt.exact_trees import constructed_gated, last_ldru, last_symbol, parity_ldru
 
 KEYS = [
@@ -47,8 +46,6 @@ RUNS: dict[str, dict[str, Any]] = {
         "model.noise_growth": 1.1,
     },
     "rnn": {"data.train_len": 8, "model.d_model": 32},
-    "transformer": {"training.steps": 2, "model.d_model": 8, "model.n_heads": 2, "data.train_len": 8},
-    "linear-rnn": {"training.steps": 2, "model.d_model": 8, "data.train_len": 8},
 }
 
 
@@ -172,30 +169,6 @@ def test_a_tree_counted_from_the_left_reads_the_word_from_its_beginning(cli: Cli
     result = json.loads(cli("extract", folder, "--json").out)
     assert (result["equal"], result["proven_quantised"]) == (False, True)
     assert result["counterexample"] == {"word": "01", "network": "1", "task": "0"}
-
-
-REFUSED = [
-    ("missing", "run folder missing does not exist"),
-    ("RUN --out dfa.txt", "--out dfa.txt: a machine is written as .json or .dot; choose one of these endings"),
-    ("RUN --out thesis.json", "thesis.json exists; choose another --out"),
-    ("RUN --out nowhere/dfa.json", "--out nowhere/dfa.json: the folder nowhere does not exist; make it first"),
-    ("RUN --codebook clases", "clases"),
-    ("unfinished", "the run in unfinished is not finished; `regulargpt resume unfinished` first"),
-    ("TRANSFORMER", "nothing to extract from a run of 'transformer': it carries no state; give one of 'regulargpt', "),
-    ("LINEAR", "its answer depends on more than its state; give one of 'regulargpt', 'ldru', "),
-    ("RNN --codebook classes", "classes is for weight-shared trees, not for 'rnn'; choose --codebook blind"),
-]
-
-
-def test_refusals(cli: Cli, runs: dict[str, Path], tmp_path: Path):
-    (tmp_path / "thesis.json").write_text("precious")
-    unfinished(tmp_path / "unfinished")
-    names = {"RUN": "regulargpt", "TRANSFORMER": "transformer", "LINEAR": "linear-rnn", "RNN": "rnn"}
-    before = everything(tmp_path), everything(runs["rnn"].parent)
-    for arguments, part in REFUSED:
-        given = [str(runs[names[word]]) if word in names else word for word in arguments.split()]
-        assert_refused(cli("extract", *given), part)
-        assert (everything(tmp_path), everything(runs["rnn"].parent)) == before
 
 
 OUTSIDE = """

@@ -22,7 +22,6 @@ from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.shortcuts import scores
 from regulargpt.findings import files
-from regulargpt.measurements import variance_by_position
 from regulargpt.results import curves
 from regulargpt.runs import again as evaluate
 from regulargpt.runs import run as running
@@ -30,7 +29,6 @@ from regulargpt.runs.sweep import driver
 from regulargpt.storage import atomic
 from tests.cli.conftest import Answer
 from tests.cli.generator import DAMAGES, Arguments
-from tests.cli.test_kernels import TINY
 from tests.cli.world import World, build
 
 N_ARGUMENTS, N_DAMAGED = 8_000, 2_000
@@ -88,7 +86,7 @@ def language_only(language: str, *more: Any) -> int:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
+def world(tmp_path: Path, tiny: None, monkeypatch) -> Iterator[World]:
     """A folder with all kinds of files, in which nothing trains and nothing is drawn."""
     build(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -97,8 +95,6 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(demo, "trained", language_only)
     monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
-    for preset in variance_by_position.PRESETS:
-        monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)
     monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
     monkeypatch.setattr(curves, "picture", lambda *arguments: None)

@@ -56,24 +56,6 @@ def test_at_temperature_0_each_symbol_is_the_likeliest(runs: Path):
         assert written[t] == int(writer.model(seen)[0].argmax())
 
 
-REFUSED = [
-    (["parity"], "is a run on the language parity; choose a run on a text, such as text:code"),
-    (["missing"], "does not exist; give a folder that `regulargpt run` made"),
-    (["text", "--symbols", "0"], "0 is not in the range"),
-    (["text", "--window", "0"], "0 is not in the range"),
-    (["text", "--temperature", "-1"], "-1.0 is not in the range"),
-    (["text", "--temperature", "nan"], "nan is not a finite number"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_what_cannot_be_continued_is_refused_in_one_line(cli, runs: Path, arguments: list[str], message: str):
-    answer = cli("generate", runs / arguments[0], *arguments[1:])
-    assert (answer.code, answer.out) == (2, "")
-    assert message in answer.err
-    assert answer.err.count("\n") == 1
-
-
 def test_draws_follow_the_shares_and_small_temperatures_are_finite():
     logits, generator = torch.tensor([0.0, 1.0, -1.0]), torch.Generator().manual_seed(0)
     drawn = torch.tensor([draw(logits, 2.0, generator) for _ in range(4000)])

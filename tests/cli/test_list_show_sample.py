@@ -131,27 +131,6 @@ def test_a_part_outside_is_listed_like_any_other(cli: Cli, tmp_path: Path, monke
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("models", "lstmm"), "unknown model 'lstmm'; did you mean 'lstm'?"),
-        (("phases", "words"), "unknown phase 'words'; choose 'table_fine_tuning'"),
-        (("languages", "parity"), "languages are listed without a name: leave parity out; `regulargpt show` shows"),
-        (
-            ("retrieval", "line"),
-            "retrieval tasks are listed without a name: leave line out; `regulargpt show` shows a retrieval task",
-        ),
-        (("recipes", "words"), "recipes are listed without a name: leave words out; options have 'models', 'enc"),
-        (("models", "no.such:Model"), "model no.such:Model: No module named 'no'; install the package, or put"),
-        (("models", "json:JSONEncodr"), "model json:JSONEncodr: json has no class JSONEncodr; did you mean 'JSONEnc"),
-    ],
-)
-def test_what_is_not_listed_is_refused(cli: Cli, arguments: tuple[str, ...], message: str):
-    code, out, err = cli("list", *arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"error: {message}")
-
-
-@pytest.mark.parametrize(
     "name", [*names(), "regex:(ab)*", "cyclic-12:letters=elements", "modular-arithmetic:plus=true"]
 )
 def test_show_tells_the_truth_about_every_language(cli: Cli, name: str):

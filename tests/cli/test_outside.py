@@ -18,8 +18,7 @@ from regulargpt.runs.outside import digest, digests
 from regulargpt.runs.run import Watch
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import everything
+from tests.cli.conftest import Cli, everything
 from tests.regulargpt.small import COMMON
 
 FILES = {

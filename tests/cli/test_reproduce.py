@@ -10,7 +10,6 @@ import pytest
 from experiments import shortcuts
 from experiments.page import files
 from experiments.registry import EXPERIMENTS, experiment
-from languages.errors import one_of
 from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.atomic import disk
 from regulargpt.storage.signals import StopRequested
@@ -18,34 +17,6 @@ from tests.cli.conftest import Cli
 from tests.experiments.folders import Result, cells_of, fill, filled
 
 SMOKE = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity", "--out", "r")
-KNOWN = one_of(EXPERIMENTS)
-ROWS = ", ".join(map(repr, experiment("table-6.1").rows))
-
-REFUSED = [
-    (("table-6.22",), "unknown experiment 'table-6.22'; did you mean 'table-6.2'?"),
-    (("everything",), f"unknown experiment 'everything'; choose {KNOWN}"),
-    (("table-6.1", "--only", "partiy"), "table-6.1 has no row 'partiy'; did you mean 'parity'?"),
-    (("table-6.1", "--only", ""), f"table-6.1 has no row ''; {ROWS}"),
-    (("table-6.1", "--jobs", "0"), "Invalid value for '--jobs': 0 is not in the range x>=1."),
-    (("table-6.1", "--scale", "big"), "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'."),
-    (("table-6.1", "--partition", "gpu"), "--partition is for --engine slurm; leave it out, or add that"),
-    (
-        ("table-6.1", "--page-only", "--retry"),
-        "--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out",
-    ),
-    (
-        ("table-6.1", "--page-only", "--out", "nowhere"),
-        "nowhere is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made",
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(a) for a, _ in REFUSED])
-def test_refused(cli: Cli, arguments: tuple[str, ...], message: str):
-    answer = cli("reproduce", *arguments)
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == f"error: {message}\n"
-    assert list(Path().iterdir()) == []
 
 
 def test_list_experiments(cli: Cli):

@@ -12,8 +12,7 @@ from regulargpt.objectives.measures import MEASURES
 from regulargpt.results import rows as reading
 from regulargpt.results.statistics import groups
 from regulargpt.storage.atomic import StorageError, disk
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import assert_refused, everything
+from tests.cli.conftest import Cli, everything
 from tests.regulargpt.results import made
 
 ROOT = Path(__file__).parents[2]
@@ -188,46 +187,6 @@ def test_many_unfinished_runs_are_not_all_named(cli: Cli, tmp_path: Path):
     lines = cli("results", path.name).err.splitlines()
     assert lines[0].startswith("7 runs are not finished: run-23, ")
     assert lines[20:] == ["failed: run-19: diverged", "and 3 more that failed"]
-
-
-REFUSED = [
-    ("", "Missing argument 'DIR...'"),
-    ("missing", "folder missing does not exist; give a run folder, a folder of them or a sweep"),
-    ("swepe", "folder swepe does not exist; did you mean 'sweep'?"),
-    ("sweep/configs", "sweep/configs holds no runs; give a run folder, a folder of them or a sweep"),
-    ("sweep sweep/sweep.json", "sweep/sweep.json is a file; give a run folder, a folder of them or a sweep"),
-    ("sweep --group-by langauge", "--group-by langauge: no such column; did you mean 'language'?"),
-    ("sweep --group-by language,", "--group-by '': no such column; run, status, "),
-    ("sweep --where language", "--where language: write COLUMN=VALUE, as in --where model=lstm"),
-    ("sweep --where lr=fast", "--where lr=fast: no run has that; lr is '0.001'"),
-    ("sweep --pivot language", "--pivot language: name rows and a column, as in --pivot language,model"),
-    ("sweep --pivot language,modle", "--pivot modle: no such column; did you mean 'model'?"),
-    ("sweep --pivot language,model --group-by model", "--group-by and --pivot exclude each other; give one"),
-    ("sweep --caption x --format csv", "--caption: JSON and CSV have none; leave it out"),
-    ("sweep --measure acuracy", "--measure acuracy: no run has that; did you mean 'accuracy'?"),
-    ("sweep --where model=lstm", "--where model=lstm: no run has that; model is 'regulargpt'"),
-    ("sweep --tested deletang2023", "--tested deletang2023: tests here are under 'hard-1', 'thesis-1'"),
-    ("sweep --format html", "'html' is not one of 'text', 'markdown', 'latex', 'csv'"),
-    ("sweep --format csv --json", "--format and --json exclude each other; give one"),
-    ("sweep --plot curves.gif", "--plot curves.gif: pictures are PNG, SVG or PDF; name it curves.png"),
-    ("sweep --plot missing/curves.png", "missing/curves.png: no such file or folder"),
-    ("sweep --plot folder.png", "folder.png"),
-    ("sweep --where tested=hard-1 --where tested=thesis-1 --group-by language", "run parity-0 was tested under "),
-    (
-        "sweep --where length=1000 --group-by language",
-        "what is asked for was tested under 'hard-1' only: add --tested hard-1",
-    ),
-    ("begun", "no run is finished: begun; `regulargpt resume` goes on with a run, the command of a sweep with that"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=[a for a, _ in REFUSED])
-def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
-    (tmp_path / "folder.png").mkdir()
-    made.begun(tmp_path / "begun", made.config_text())
-    before = everything(tmp_path)
-    assert_refused(cli("results", *arguments.split()), part)
-    assert everything(tmp_path) == before
 
 
 def test_nothing_heavy_is_imported():

@@ -92,28 +92,29 @@ def begin(settings: RunConfig, folder: Path) -> None:
     raise AssertionError("the run came to its end")
 
 
+def look(place: Path) -> Seen:
+    """Everything that lies there now, and when it was changed; of folders only that they are there."""
+    found, folders = {}, [str(place)]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                name = os.path.relpath(entry.path, place)
+                found[name] = (status.st_mode,)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    found[name] += (status.st_size, status.st_mtime_ns, status.st_ino)
+    return found
+
+
 class World:
     """What lies in a folder, to be put back."""
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.entries = {name: self.entry(name) for name in self.look()}
-        self.origin = self.seen = self.look()
-
-    def look(self) -> Seen:
-        """Everything that lies there now, and when it was changed; of folders only that they are there."""
-        found, folders = {}, [str(self.folder)]
-        while folders:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    name = os.path.relpath(entry.path, self.folder)
-                    found[name] = (status.st_mode,)
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    else:
-                        found[name] += (status.st_size, status.st_mtime_ns, status.st_ino)
-        return found
+        self.entries = {name: self.entry(name) for name in look(self.folder)}
+        self.origin = self.seen = look(self.folder)
 
     def entry(self, name: str) -> Entry:
         """What lies under a name."""
@@ -125,13 +126,13 @@ class World:
 
     def changed(self) -> list[str]:
         """The names that are new, gone or other than they were."""
-        now = self.look()
+        now = look(self.folder)
         return sorted(name for name in now.keys() | self.seen.keys() if now.get(name) != self.seen.get(name))
 
     def put(self, name: str, data: bytes) -> None:
         """Put other bytes under a name: from now on they are as they should be."""
         (self.folder / name).write_bytes(data)
-        self.seen = self.look()
+        self.seen = look(self.folder)
 
     def replace(self, name: str, kind: str) -> None:
         """Put nothing, a folder, a pipe, or a link to itself or to a device there."""
@@ -143,18 +144,18 @@ class World:
             os.mkfifo(path)
         elif kind != "nothing":
             path.symlink_to(path.name if kind == "ring" else kind)
-        self.seen = self.look()
+        self.seen = look(self.folder)
 
     def restore(self) -> None:
         """Everything as it was when this was made."""
-        now = self.look()
+        now = look(self.folder)
         for name, status in now.items():
             if status != self.origin.get(name):
                 remove(self.folder / name)
         for name, entry in self.entries.items():
             if not os.path.lexists(self.folder / name):
                 make(self.folder / name, entry)
-        self.origin = self.seen = self.look()
+        self.origin = self.seen = look(self.folder)
 
 
 def remove(path: Path) -> None:

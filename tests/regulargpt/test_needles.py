@@ -26,7 +26,7 @@ from regulargpt.runs import load
 from regulargpt.runs import run as running
 from regulargpt.runs.again import evaluate
 from regulargpt.storage.folder import RunFolder
-from tests.cli.test_refusals import everything
+from tests.cli.conftest import everything
 from tests.languages.test_retrieval import by_hand
 from tests.regulargpt.reading import Errs, Reader
 from tests.regulargpt.small import config
