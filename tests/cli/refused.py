@@ -101,6 +101,7 @@ REFUSED = {
         "text:code --supervision retrieve": "it asks about retrieval, and text:code is text; choose 'language_mod",
     },
     "run parity": {
+        "--recipe retrieval": "recipe 'retrieval' is for retrieval, parity is not; name a task, as in",
         "--chunk-sise 3": "--chunk-sise'. (Did you mean one of: '--batch-size', '--chunk-size'?)",
         "--chunk-size": "'--chunk-size' requires an argument",
         "even-pairs": "unexpected extra argument (even-pairs)",
@@ -192,6 +193,10 @@ REFUSED = {
         "--certify --set model.attention=full --extra-lengths 1000": "--certify: model.attention = 'full' makes",
     },
     "run retrieval:line": {
+        "--supervision prefixes": "it asks about words, and retrieval:line is retrieval; choose",
+        "--set data.train_from=65": "train_from = 65 is longer than data.train_len = 64",
+        "--set model.tied=true": "model.tied = true answers with symbols; set it to false",
+        "--recipe text": "recipe 'text' is for text, retrieval:line is not; leave --recipe out",
         "--supervision last": "it asks about words, and retrieval:line is retrieval; choose 'retriev",
         "--supervision language_model": "it asks about text, and retrieval:line is retrieval; choose",
         "--protocol hard": "retrieval:line is a retrieval task, and a protocol is about words of a",
@@ -202,6 +207,7 @@ REFUSED = {
         "--near-misses 0.5": "unknown key 'data.near_misses'",
     },
     "run text:small.txt": {
+        "--recipe retrieval": "recipe 'retrieval' is for retrieval, text:small.txt is not; leave --recipe out",
         "--supervision last": "it asks about words, and text:small.txt is text; choose 'language_",
         "--recipe words": "recipe 'words' is for words, text:small.txt is not; leave --recipe out",
         "--protocol hard": "is a text, and a protocol is about words of a language; leave it out",
@@ -332,6 +338,8 @@ REFUSED = {
         "--attention sliding:0": "choose full, bca, or a window of W symbols as in sliding:64",
     },
     "shortcuts": {
+        "dyck-2 --set objective.name=next": "shortcuts answer the word at its end, not every prefix",
+        "symmetric-6:answer=identity,letters=elements": "720 symbols and 2 answers; shortcuts are fitted for at most",
         "--config recipe.toml": "unknown recipe 'nonsense'; choose 'answers', ",
         "text:code": "text:code is a text, which has no automaton; choose a language, or a run on one",
         "--config text/config.toml": "is a text, which has no automaton; choose a language, or a run on one",
@@ -475,6 +483,9 @@ REFUSED = {
         "missing": "run folder missing does not exist",
     },
     "needles documents": {
+        "--lengths 40000": "length 40000: at most 32,768 for transformer; choose a shorter one",
+        "--lengths 41-220": "--lengths: 180 of them; choose at most 100",
+        "--lengths 56 --words 99999": "--length 56 with 99999 words: at most 1,048,576 symbols; choose",
         "--lengths 20,99": "length 20: retrieval:line has words of 35 symbols and more; choose a lo",
         "--lengths 5-3": "'5-3' is not a length or an increasing range",
         "--bins 0": "--bins",

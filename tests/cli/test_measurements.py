@@ -34,12 +34,7 @@ class Case(NamedTuple):
         temperatures = [f"temperature-{name}.json" for name in ("entropy", "fixed", "log", "p_max")]
         own = {
             "verify": ["clusters.csv", "clusters.json", "pca.png", "states-pca.csv"],
-            "align": [
-                of_verb[0],
-                "align.html",
-                *of_verb[1:],
-                *(f"temperature-{name}.json" for name in ("entropy", "fixed", "log", "p_max")),
-            ],
+            "align": [of_verb[0], "align.html", *of_verb[1:], *temperatures],
         }
         return own.get(self.verb, of_verb)
 

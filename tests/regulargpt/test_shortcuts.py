@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import languages
-from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt import data, objectives
 from regulargpt.config.schema import RunConfig
@@ -197,25 +196,6 @@ def test_very_long_words_go_in_pieces(monkeypatch):
     whole = scores("tomita-7", evaluation__stride=500)
     monkeypatch.setattr(module, "SYMBOLS_AT_ONCE", 5000)
     assert scores("tomita-7", evaluation__stride=500) == whole
-
-
-REFUSED = [
-    ("parity", {"objective.name": "prefixes"}, "objective.name = 'prefixes': shortcuts answer the word at its end, not "
-                                              "every prefix; set it to 'last'"),
-    ("dyck-2", {"objective.name": "next"}, "objective.name = 'next': shortcuts answer the word at its end, not "
-                                             "every prefix; set it to 'last'"),
-    ("symmetric-6", {}, "symmetric-6 has 3 symbols and 720 answers; shortcuts are fitted for at most 128 of each"),
-    ("symmetric-6:answer=identity,letters=elements", {}, "symmetric-6:answer=identity,letters=elements has 720 symbols "
-                                                         "and 2 answers; shortcuts are fitted for at most 128 of each"),
-    ("parity", {"evaluation.test_len": 40}, "evaluation.test_len = 40; test words are longer than data.train_len = 40"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "fields", "message"), REFUSED, ids=[message[:30] for *_, message in REFUSED])
-def test_refusals(language: str, fields: dict[str, object], message: str):
-    with pytest.raises(UserError) as caught:
-        shortcut_report(RunConfig().replaced({"data.name": language, **fields}))
-    assert str(caught.value) == message
 
 
 def test_report():
