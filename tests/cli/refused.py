@@ -479,9 +479,7 @@ REFUSED = {
         "--length 300": "--length 300: text:",
         "--out a-file": "a-file is a file; choose another --out",
     },
-    "needles": {
-        "missing": "run folder missing does not exist",
-    },
+    "needles": {"missing": "run folder missing does not exist"},
     "needles documents": {
         "--lengths 40000": "length 40000: at most 32,768 for transformer; choose a shorter one",
         "--lengths 41-220": "--lengths: 180 of them; choose at most 100",

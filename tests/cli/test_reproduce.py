@@ -15,6 +15,7 @@ from regulargpt.storage.atomic import disk
 from regulargpt.storage.signals import StopRequested
 from tests.cli.conftest import Cli
 from tests.experiments.folders import Result, cells_of, fill, filled
+from tests.regulargpt.sweep.forked import forking
 
 SMOKE = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity", "--out", "r")
 
@@ -138,7 +139,9 @@ def test_another_driver_is_refused(cli: Cli, by_hand):
 
 
 @pytest.mark.slow
-def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli, monkeypatch):
+    forking(monkeypatch)
     arguments = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity,dyck-2", "--out", "r", "--jobs", "2")
     answer = cli(*arguments, "--json")
     assert answer.code == 0, answer.err

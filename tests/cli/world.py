@@ -94,17 +94,16 @@ def begin(settings: RunConfig, folder: Path) -> None:
 
 def look(place: Path) -> Seen:
     """Everything that lies there now, and when it was changed; of folders only that they are there."""
-    found, folders = {}, [str(place)]
+    found, folders, start = {}, [str(place)], len(str(place)) + 1
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                name = os.path.relpath(entry.path, place)
-                found[name] = (status.st_mode,)
+                status, name = entry.stat(follow_symlinks=False), entry.path[start:]
                 if entry.is_dir(follow_symlinks=False):
+                    found[name] = (status.st_mode,)
                     folders.append(entry.path)
                 else:
-                    found[name] += (status.st_size, status.st_mtime_ns, status.st_ino)
+                    found[name] = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino)
     return found
 
 
@@ -148,8 +147,7 @@ class World:
 
     def restore(self) -> None:
         """Everything as it was when this was made."""
-        now = look(self.folder)
-        for name, status in now.items():
+        for name, status in look(self.folder).items():
             if status != self.origin.get(name):
                 remove(self.folder / name)
         for name, entry in self.entries.items():
