@@ -7,7 +7,7 @@ import pytest
 
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, assert_refused, everything
 from tests.cli.test_run import FILES
 
 
@@ -33,30 +33,25 @@ def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Pa
     assert code == 0
     assert err == "cycle-navigation: regulargpt, recipe constructed-matrix, into here\n"
     assert out.splitlines()[0].split(maxsplit=1) == ["weights", "constructed-matrix, 41,009 parameters"]
-    before = {path: path.read_bytes() for path in Path("here").iterdir()}
+    before = everything(Path("here"))
     again = cli("construct", "parity", "--out", "here")
-    assert (again.code, again.out) == (2, "")
-    assert again.err == "error: run folder here exists; choose another --out or `regulargpt resume here`\n"
-    assert {path: path.read_bytes() for path in Path("here").iterdir()} == before
+    assert_refused(again, "run folder here exists; choose another --out or `regulargpt resume here`")
+    assert everything(Path("here")) == before
 
 
-def lengths(summary: str) -> list[int]:
-    return [int(length) for length in json.loads(summary)["samples"]]
+SHORT = [
+    (("parity",), [*range(41, 101), 10_000], 128),
+    (("tomita-3", "--representation", "one-hot"), [*range(41, 101), 1000], 32),
+    (("parity", "--test-len", "43", "--extra-lengths", "50,60", "--samples", "3"), [41, 42, 43, 50, 60], 3),
+    (("parity", "--test-len", "41", "--extra-lengths", "", "--seed", "7", "--threads", "1"), [41], 128),
+]
 
 
-def test_the_test_is_short_and_what_is_asked_for(cli: Cli):
-    summary = cli("construct", "parity", "--out", "small", "--json").out
-    assert lengths(summary) == [*range(41, 101), 10_000]
-    assert set(json.loads(summary)["samples"].values()) == {128}
-    large = cli("construct", "tomita-3", "--representation", "one-hot", "--out", "large", "--json").out
-    assert lengths(large) == [*range(41, 101), 1000]
-    assert set(json.loads(large)["samples"].values()) == {32}
-    asked = ("--test-len", "43", "--extra-lengths", "50,60", "--samples", "3", "--seed", "7", "--threads", "1")
-    summary = cli("construct", "parity", "--out", "asked", *asked, "--json").out
-    assert lengths(summary) == [41, 42, 43, 50, 60]
-    assert (set(json.loads(summary)["samples"].values()), json.loads(summary)["seed"]) == ({3}, 7)
-    none = ("--test-len", "41", "--extra-lengths", "")
-    assert lengths(cli("construct", "parity", "--out", "none", *none, "--json").out) == [41]
+@pytest.mark.parametrize(("options", "lengths", "samples"), SHORT)
+def test_the_test_is_short_and_what_is_wished(cli: Cli, options: tuple[str, ...], lengths: list[int], samples: int):
+    summary = json.loads(cli("construct", *options, "--out", "here", "--json").out)
+    assert summary["samples"] == {str(length): samples for length in lengths}
+    assert summary["seed"] == (7 if "--seed" in options else 0)
 
 
 def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, tmp_path: Path):
