@@ -1,6 +1,7 @@
 """`verify` and `check` on the command line: what is proven, what is wrong, what is refused."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,16 +9,32 @@ import pytest
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
+from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import run
+from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, assert_refused
 from tests.regulargpt.small import ATTENTION, COMMON, config
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def verified(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "run"
     run(configuration("tomita-2").replaced({"evaluation.test_len": 42, "evaluation.extra_lengths": ()}), folder)
+    certificate_report(RunFolder.open(folder))
     return folder
+
+
+@pytest.fixture
+def made(verified: Path, tmp_path: Path) -> Path:
+    """A copy of a run with its certificate."""
+    return shutil.copytree(verified, tmp_path / "made")
+
+
+def forge(certificate: Path, to: Path) -> None:
+    """Write a certificate of which one node has another image."""
+    record = json.loads(certificate.read_text())
+    record["nodes"]["images"][0] = 1 + record["nodes"]["images"][0] % 5
+    to.write_text(json.dumps(record))
 
 
 def test_a_run_is_verified_and_its_certificate_checked(cli: Cli, made: Path):
@@ -27,7 +44,7 @@ def test_a_run_is_verified_and_its_certificate_checked(cli: Cli, made: Path):
         "proven at every length, in real arithmetic, states above the symbols replaced by the nearest of 5 prototypes"
         in verified.out
     )
-    checked = cli("check", str(made / "certificate.json"))
+    checked = cli("check", made / "certificate.json")
     assert checked.code == 0
     assert checked.out.startswith('accepted: For every word over {"0", "1"}')
     as_json = json.loads(cli("check", made, "--json").out)
@@ -36,22 +53,18 @@ def test_a_run_is_verified_and_its_certificate_checked(cli: Cli, made: Path):
 
 
 def test_a_changed_certificate_is_rejected_with_exit_code_1(cli: Cli, made: Path, tmp_path: Path):
-    cli("verify", made, "--length", "60", "--words", "8")
-    record = json.loads((made / "certificate.json").read_text())
-    record["nodes"]["images"][0] = 1 + record["nodes"]["images"][0] % 5
     forged = tmp_path / "forged.json"
-    forged.write_text(json.dumps(record))
+    forge(made / "certificate.json", forged)
     files = [f"--{name}={made / file}" for name, file in FILES.items()]
-    refused = cli("check", str(forged), *files)
+    refused = cli("check", forged, *files)
     assert refused.code == 1
     assert refused.err.startswith("rejected: nodes, window [1, 0]: the state is not nearest to prototype")
-    answer = cli("check", str(forged), *files, "--json")
+    answer = cli("check", forged, *files, "--json")
     assert answer.code == 1
     assert not json.loads(answer.out)["accepted"]
 
 
 def test_the_named_language_is_part_of_what_is_proven(cli: Cli, made: Path):
-    cli("verify", made, "--length", "60", "--words", "8")
     checked = cli("check", made, "--language", "tomita-2")
     assert checked.code == 0
     assert "The automaton answers every word of at least one symbol as the language tomita-2 does." in checked.out
@@ -72,16 +85,11 @@ def test_what_is_no_certificate_is_refused_in_one_line(cli: Cli, tmp_path: Path,
 
 
 def test_a_report_shows_nothing_as_proven_that_is_not_accepted(cli: Cli, made: Path):
-    cli("verify", made, "--length", "60", "--words", "8")
     assert cli("report", made).code == 0
     page = (made / "report.html").read_text()
     assert "Proven for every length" in page
-    record = json.loads((made / "certificate.json").read_text())
-    record["nodes"]["images"][0] = 1 + record["nodes"]["images"][0] % 5
-    (made / "certificate.json").write_text(json.dumps(record))
-    assert_refused(
-        cli("report", made), "certificate.json proves nothing: nodes, window [1, 0]: the state is not nearest"
-    )
+    forge(made / "certificate.json", made / "certificate.json")
+    assert_refused(cli("report", made), "certificate.json proves nothing: nodes, window [1, 0]: … not nearest")
     assert (made / "report.html").read_text() == page
 
 
@@ -90,7 +98,6 @@ FILES = {"weights": "model.safetensors", "network": "config.json", "automaton": 
 
 @pytest.mark.parametrize("missing", ["certificate.json", *FILES.values()])
 def test_a_missing_file_is_named_in_one_line(cli: Cli, made: Path, tmp_path: Path, missing: str):
-    cli("verify", made, "--length", "60", "--words", "8")
     for name in ("certificate.json", *FILES.values()):
         if name != missing:
             (tmp_path / name).write_bytes((made / name).read_bytes())
