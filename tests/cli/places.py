@@ -98,15 +98,15 @@ def tables(home: Path) -> None:
     made.begun(home / "begun", made.config_text())
 
 
-def unfinished(folder: Path) -> None:
-    """A run that was stopped at step 25."""
+def unfinished(folder: Path, settings: RunConfig | None = None, step: int = 25) -> None:
+    """A run that was stopped after this step."""
 
     class Stop(Exception):
         pass
 
     def on_step(trainer: running.Trainer) -> None:
-        if trainer.step_count == 25:
+        if trainer.step_count == step:
             raise Stop
 
     with pytest.raises(Stop):
-        running.run(config("gru"), folder, running.Watch(on_step=on_step))
+        running.run(settings or config("gru"), folder, running.Watch(on_step=on_step))

@@ -17,6 +17,7 @@ from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import FINAL, RunFolder
+from tests.cli.places import unfinished
 from tests.regulargpt.results import made
 from tests.regulargpt.small import config
 
@@ -30,15 +31,11 @@ class Entry(NamedTuple):
     data: bytes
 
 
-class Stop(Exception):
-    """Ends a run in the middle."""
-
-
 def build(folder: Path) -> None:
     """Runs: finished, certified, interrupted, of other contents with right digests; a sweep, and odd files."""
     small = config("gru", data__name="parity", objective__name="last", training__steps=11)
     running.run(small, folder / "run")
-    begin(small.replaced({"training.steps": 22}), folder / "begun")
+    unfinished(folder / "begun", small.replaced({"training.steps": 22}), 21)
     shutil.copytree(folder / "run", folder / "forged")
     running.run(config("retrieval", training__steps=2), folder / "documents")
     test = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
@@ -76,20 +73,6 @@ def build(folder: Path) -> None:
     os.mkfifo(folder / "fifo")
     os.symlink("nowhere", folder / "dangling")
     os.symlink("ring", folder / "ring")
-
-
-def begin(settings: RunConfig, folder: Path) -> None:
-    """Train until a checkpoint is written, and no further."""
-
-    def on_step(trainer: running.Trainer) -> None:
-        if trainer.step_count > 20:
-            raise Stop
-
-    try:
-        running.run(settings, folder, running.Watch(on_step=on_step))
-    except Stop:
-        return
-    raise AssertionError("the run came to its end")
 
 
 def look(place: Path) -> Seen:

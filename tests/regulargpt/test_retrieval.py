@@ -23,12 +23,11 @@ from regulargpt.models import MODELS
 from regulargpt.models.base import Model
 from regulargpt.objectives.retrieval import MOST_ANSWERS, Retrieve
 from regulargpt.runs import run as running
-from regulargpt.runs.run import Watch, resume, run
+from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
-from regulargpt.training.trainer import Trainer
 from tests.languages.test_retrieval import NAMES, by_hand
 from tests.regulargpt.reading import Reader
-from tests.regulargpt.small import config, contents, trainer_of
+from tests.regulargpt.small import config, trainer_of
 
 CPU = torch.device("cpu")
 
@@ -191,25 +190,6 @@ def test_what_a_run_keeps_of_its_symbols():
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
     monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: path.write_bytes(b""))
-
-
-class Stop(Exception):
-    """Stands for a process that dies."""
-
-
-@pytest.mark.parametrize("step", [1, 10])
-def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(step: int, tmp_path: Path):
-    settings = config("retrieval", training__steps=15)
-    run(settings, tmp_path / "whole")
-
-    def die(trainer: Trainer) -> None:
-        if trainer.step_count == step:
-            raise Stop
-
-    with pytest.raises(Stop):
-        run(settings, tmp_path / "killed", Watch(on_step=die))
-    resume(tmp_path / "killed")
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 def test_what_a_run_says_of_itself(tmp_path: Path):
