@@ -40,7 +40,7 @@ RUNS: dict[str, dict[str, Any]] = {
 PARITY = languages.get("parity").machine.minimise()
 
 
-def extracted(cli: Cli, run: Path, *more: str) -> tuple[dict[str, Any], MooreMachine]:
+def extracted(cli: Cli, run: Path, *more: str) -> tuple[dict[str, Any], Dfa | MooreMachine]:
     """What is said of a run, and the machine that is written."""
     answer = cli("extract", run, "--json", *more)
     assert (answer.code, answer.err) == (0, "")
