@@ -190,7 +190,7 @@ def train(
             row = trainer.log_row()
             folder.append_metrics([row])
             on_row(row)
-        is_stopped = bool(stop)  # read once: a signal that comes from here on stops behind the next step, which is saved
+        is_stopped = bool(stop)  # read once: a signal that comes later stops behind the next step, which is saved
         if step % training.checkpoint_every == 0 or trainer.finished or is_stopped:
             trainer.save(folder)
         on_step(trainer)

@@ -1,4 +1,4 @@
-"""construct end to end: a run folder like any other, tested shortly or as asked, resumed, repeated, refused."""
+"""construct end to end: a run folder like any other, tested shortly or as asked, resumed, repeated."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`regulargpt extract` on small trained runs: what it prints and writes, and what it refuses before it writes."""
+"""`regulargpt extract` on small trained runs: what it prints and writes."""
 
 import json
 from collections.abc import Mapping

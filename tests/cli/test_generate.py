@@ -1,4 +1,4 @@
-"""`regulargpt generate`: texts that a trained model continues, and what it refuses."""
+"""`regulargpt generate`: texts that a trained model continues."""
 
 import json
 from pathlib import Path

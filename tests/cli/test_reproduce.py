@@ -1,4 +1,4 @@
-"""`regulargpt reproduce`: refusals, what it prints, exit codes, and a whole small reproduction."""
+"""`regulargpt reproduce`: what it prints, exit codes, and a whole small reproduction."""
 
 import json
 import signal

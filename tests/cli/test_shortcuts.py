@@ -1,4 +1,4 @@
-"""`regulargpt shortcuts`: a row a rule, the same as JSON, and refusals before anything is computed."""
+"""`regulargpt shortcuts`: a row a rule, the same as JSON. Refusals of all verbs: tests.cli.refused."""
 
 import json
 
