@@ -8,10 +8,10 @@ figure is of three seeds or more, and else about just these networks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from experiments.page.record import Answer, Verdict
 from experiments.text.results import Results, Unknown
@@ -33,6 +33,8 @@ MULTIPLES = (1, 2, 4, 8, 16)
 LONGER = MULTIPLES[1:]
 # A published perplexity of a row at a multiple of the training length, None where there is none.
 Printed = Callable[[str, int], float | None]
+# A row, or several.
+Some = str | Sequence[str]
 # A row and a multiple of the training length.
 Point = tuple[str, int]
 
@@ -313,6 +315,10 @@ def kind_of(figure: Figure) -> tuple[object, ...]:
     return type(figure), getattr(figure, "measure", ""), *compares
 
 
+# What tests a sentence: bounds, and perhaps why it may be otherwise here.
+Tests: TypeAlias = Bound | Sequence[Bound | str]
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
@@ -348,6 +354,28 @@ class Claim:
         figure, why = ("; ".join(dict.fromkeys(texts)) for texts in (figures, reasons))
         rules = tuple(bound.rule for bound in self.bounds)
         return Verdict(answer, figure, why, seeds, self.sentence, self.source, rules, published)
+
+
+# Claims, or by source what tests each sentence.
+Claims: TypeAlias = Sequence[Claim] | Mapping[str, Mapping[str, Tests]]
+
+
+def claimed(claims: Claims) -> tuple[Claim, ...]:
+    """Claims by source, as claims; a text behind the tests of a sentence says why it may be otherwise here.
+
+    >>> claimed({"LEX, section 4.2": {"ALiBi falls at 2x.": (falls_below("alibi"), "little training")}})[0].why
+    'little training'
+    """
+
+    if not isinstance(claims, Mapping):
+        return tuple(claims)
+
+    def claim(source: str, sentence: str, said: Tests) -> Claim:
+        parts = (said,) if isinstance(said, Bound) else tuple(said)
+        tests = tuple(part for part in parts if isinstance(part, Bound))
+        return Claim(sentence, source, tests, "; ".join(part for part in parts if isinstance(part, str)))
+
+    return tuple(claim(source, *one) for source, sentences in claims.items() for one in sentences.items())
 
 
 def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:
@@ -402,17 +430,35 @@ def same(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> tu
     return no_worse(row, other, percent, lengths), no_better(row, other, percent, lengths)
 
 
-def leads(measure: str, row: str, *others: str, at: int) -> Bound:
+def leads(measure: str, row: str, *others: str, at: int | Sequence[int]) -> Bound:
     """Another measure of a row is higher than that of others."""
-    figures = tuple(lead(measure, row, other, at) for other in others)
-    return Bound(figures, "above", 0.0)
+    return Bound(tuple(lead(measure, row, other, k) for other in others for k in listed(at)), "above", 0.0)
 
 
-def above(measure: str, row: str, bound: float, at: int, is_printed: bool = False) -> Bound:
-    """Another measure of a row is above a bound."""
-    return Bound((Level(measure, row, at, is_printed),), "above", bound)
+def above(measure: str, row: Some, bound: float, at: int | Sequence[int], is_printed: bool = False) -> Bound:
+    """Another measure of a row, or of each of several, is above a bound."""
+    return Bound(tuple(Level(measure, one, k, is_printed) for one in listed(row) for k in listed(at)), "above", bound)
 
 
-def below(measure: str, row: str, bound: float, at: int, is_printed: bool = False) -> Bound:
-    """Another measure of a row is below a bound."""
-    return Bound((Level(measure, row, at, is_printed),), "below", bound)
+def below(measure: str, row: Some, bound: float, at: int | Sequence[int], is_printed: bool = False) -> Bound:
+    """Another measure of a row, or of each of several, is below a bound."""
+    return replace(above(measure, row, bound, at, is_printed), side="below")
+
+
+def grows(measure: str, *rows: str, far: int = 16, near: int = 1, is_printed: bool = False) -> Bound:
+    """Another measure of each row is higher at a longer length."""
+    return Bound(tuple(change(measure, row, far, near, is_printed) for row in rows), "above", 0.0)
+
+
+def falls(measure: str, *rows: str, far: int = 16, near: int = 1, is_printed: bool = False) -> Bound:
+    """Another measure of each row is lower at a longer length."""
+    return replace(grows(measure, *rows, far=far, near=near, is_printed=is_printed), side="below")
+
+
+def listed(one: Any) -> Sequence[Any]:
+    """One or several as several.
+
+    >>> listed("t5"), listed((8, 16))
+    (('t5',), (8, 16))
+    """
+    return (one,) if isinstance(one, str | int) else one

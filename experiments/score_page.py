@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from experiments.cells import (
     values_of,
 )
 from experiments.experiment import Shows
+from experiments.page.layout import laid_out
 from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values
 from experiments.published import Published, published
 from regulargpt.config.protocols import PROTOCOLS
@@ -45,28 +46,29 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
     """The page of a comparison; `made` says how it was made."""
     experiment = found.experiment
     trained = {row.run: row.train_seconds or 0.0 for cell in found.all for row in cell.rows}
-    of_table = {
+    facts = {
         "statistics": found.statistics,
         "is_published": experiment.published is not None,
         "everywhere": found.everywhere,
     }
-    return Page(
+    parts = {
+        "title": experiment.title,
+        "cells": [values_of(one, found.statistics) for one in found.all],
+        "notes": found.notes,
+        "protocols": protocols(found),
+        "pictures": [picture for picture, _ in pictures(found)],
+        "curves": curves(found),
+        "related": experiment.related,
+        "computed": sorted({f"PyTorch {of.get('torch')}, {of.get('device_name')}" for of in made["environments"]}),
+    }
+    return laid_out(
+        "scores",
+        facts,
+        parts,
         experiment=experiment.name,
         scale=found.scale,
         heading=heading(found),
         lead=tuple(lead(found)),
-        sections=sections(
-            experiment.title,
-            [values_of(one, found.statistics) for one in found.all],
-            **of_table,
-            notes=found.notes,
-            protocols=protocols(found),
-            pictures=[picture for picture, _ in pictures(found)],
-            curves=curves(found),
-            related=experiment.related,
-            environments=made["environments"],
-        ),
-        facts=of_table,
         left_out=found.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
         missing=tuple(found.missing),
@@ -76,25 +78,24 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
 
 
 def sections(
+    facts: Values,
+    *,
     title: str,
     cells: Sequence[Values],
-    *,
-    statistics: Sequence[str],
-    is_published: bool,
-    everywhere: Sequence[int],
     notes: Sequence[str],
-    protocols: Iterable[str],
+    protocols: Sequence[str],
     pictures: Sequence[Picture],
     curves: Sequence[Picture],
     related: Sequence[str],
-    environments: Iterable[Values],
+    computed: Sequence[str],
 ) -> tuple[Section, ...]:
-    """The sections of a page of these cells."""
+    """The sections of a page of these cells, `computed` by these versions on these machines."""
+    statistics, is_published, everywhere = facts["statistics"], facts["is_published"], facts["everywhere"]
     text = "Lines are means over the runs of a column, bands their range, from the worst run to the best."
     each = {
         title: [reading(cells, statistics, is_published), *tables(cells, everywhere)],
         "Ours against published, by column": standings(cells, statistics),
-        "What differs in the conditions": conditions(is_published, everywhere, notes, protocols, environments),
+        "What differs in the conditions": conditions(is_published, everywhere, notes, protocols, computed),
         "Rules without an automaton": rules(cells),
         "What was found": pictures,
         "Accuracy by length": [text, *curves] if curves else [],
@@ -165,8 +166,8 @@ def conditions(
     is_published: bool,
     everywhere: Sequence[int],
     notes: Sequence[str],
-    protocols: Iterable[str],
-    environments: Iterable[Values],
+    protocols: Sequence[str],
+    computed: Sequence[str],
 ) -> list[Block]:
     """The notes, and what holds of every cell."""
     blocks: list[Block] = []
@@ -175,12 +176,11 @@ def conditions(
         blocks.append(f"True of every cell {which}: {', '.join(map(str, everywhere))}. Others have their numbers.")
     if notes:
         blocks.append(Items(tuple(notes), numbered=True))
-    if tested := tuple(protocols):
-        blocks += ["Protocols of the tests:", Items(tested)]
-    ours = sorted({f"PyTorch {known.get('torch')}, {known.get('device_name')}" for known in environments})
-    if is_published and ours:
-        computed = f"Everywhere: computed by {'; '.join(ours)}"
-        blocks.append(f"{computed}. The published code is JAX and Haiku, and its seeds are not ours.")
+    if protocols:
+        blocks += ["Protocols of the tests:", Items(tuple(protocols))]
+    if is_published and computed:
+        ours = f"Everywhere: computed by {'; '.join(computed)}"
+        blocks.append(f"{ours}. The published code is JAX and Haiku, and its seeds are not ours.")
     return blocks
 
 

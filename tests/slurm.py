@@ -115,16 +115,8 @@ def daemon(
         process = subprocess.Popen(
             [path, *arguments], env=os.environ | environment, stdout=log, stderr=log, start_new_session=True
         )
-
-    def end() -> None:
-        process.terminate()
-        try:
-            process.wait(SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    daemons.callback(end)
+    daemons.enter_context(process)  # waited for at the end
+    daemons.callback(process.terminate)
 
 
 def ask(environment: dict[str, str], *command: str) -> str:

@@ -168,6 +168,14 @@ def test_that_a_run_has_no_automaton_is_said_without_torch(tmp_path: Path, data:
     assert heavy(tmp_path, *cases) == [f"{case}: 2" for case in cases]
 
 
+def test_a_run_imports_no_compiler(tmp_path: Path):
+    """torch's, and the algebra it brings along, take a second and a half of each run that compiles nothing."""
+    code = "import sys; from regulargpt.cli import call; assert call(sys.argv[1].split()) == 0; "
+    code += "assert not {'torch._dynamo', 'sympy'} & {*sys.modules}"
+    line = "run parity --train-len 4 --steps 2 --test-len 5 --extra-lengths 6 --set phases.table_fine_tuning.every=1"
+    subprocess.run([sys.executable, "-c", code, line], capture_output=True, check=True, cwd=tmp_path)
+
+
 def test_languages_imports_numpy_and_nothing_heavy():
     code = "import sys, languages; languages.get('parity'); "
     code += f"print([name for name in {HEAVY!r} if name in sys.modules])"

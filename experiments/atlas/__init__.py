@@ -6,7 +6,7 @@ entries     both together, with their names and files
 algebra     what the transition monoid of each is
 networks    the networks, with their recipes and caps
 plan        every language with every network, as configs
-rows        atlas.csv: a row a language and network
+rows        atlas.csv: a row a language and network, with languages.csv
 columns     its columns, written and read
 groups      means and shares over some of its rows
 correlation Spearman's rank correlations, with intervals by bootstrap over languages

@@ -2,9 +2,10 @@
 
     python -m experiments.atlas OUT [--only-model NAME,...] [--first N] [--jobs N] [--retry] [--page-only]
 
-OUT/languages has the automata, OUT/sweep the runs, OUT/atlas.csv a row of each language and network, OUT/page.md what
-follows from it. Stopped, the same command goes on; a further one with other networks or languages adds its runs. What
-failed is a row with its reason. Finished rows of an OUT/atlas.csv whose runs are elsewhere are kept, and not run again.
+OUT/languages has the automata, OUT/sweep the runs, OUT/atlas.csv a row of each language and network, OUT/languages.csv
+one of each language, OUT/page.md what follows from them. Stopped, the same command goes on; a further one with other
+networks or languages adds its runs. What failed is a row with its reason. Finished rows of an OUT/atlas.csv whose runs
+are elsewhere are kept, and not run again.
 `--page-only` writes the page of the OUT/atlas.csv that is there.
 """
 

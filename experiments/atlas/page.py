@@ -1,4 +1,4 @@
-"""The page of the atlas, from atlas.csv alone."""
+"""The page of the atlas, from its two tables alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CORRELATIONS = (
 
 
 def write_page(out: Path) -> None:
-    """The page of the folder's atlas.csv, with its pictures; and where runs were made, if a file beside it says so."""
+    """The page of the folder's tables, with its pictures; and where runs were made, if a file beside it says so."""
     known = [parse_json(read_bytes(path), path)] if (path := out / ENVIRONMENT).exists() else []
     write(out, atlas_page(columns.read(out / columns.FILE), known))
 

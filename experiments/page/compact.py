@@ -1,163 +1,162 @@
-"""page.json without repetitions, and back: every number is exactly as it was.
+"""page.json without repetitions, and back: every value is exactly as it was.
 
-A cell whose values have the same keys as those of the cell before it, in reading order, has `changes` instead of
-`values`: what differs. Its lines are pairs of text and kind. In a list of numbers, `[v, n]` is n times v, and
-`[a, b, s]` goes from a to b in steps of s. The band of a curve that is "values" equals them.
+Records with the same keys, as the cells of a table are, are written by column. In a column `[v, n]` is n times v, `[v]`
+is a v that is a list itself. A column that is shorter than its records starts again and again. Where values are records
+(or none), or lists of records, `of` are their columns. Long curves and losses are `squeezed`.
 """
 
 from __future__ import annotations
 
+import bz2
 import json
-from collections.abc import Callable, Iterator, Sequence
+from base64 import b85decode, b85encode
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, groupby, islice
 from typing import Any
 
-# Shorter stretches take more room in brackets than number by number.
-MIN_EQUAL, MIN_STEPS = 3, 4
+Record = Mapping[str, Any]
 
 
-def packed(page: dict[str, Any]) -> dict[str, Any]:
-    """What a file has of a page's plain values."""
-    return with_blocks(json.loads(json.dumps(page)), packed_cell, packed_curve)
+def dense(value: Any) -> str:
+    """JSON without blanks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def unpacked(page: dict[str, Any]) -> dict[str, Any]:
-    """The plain values of a page."""
-    return with_blocks(page, unpacked_cell, unpacked_curve)
+def squeezed(value: Any) -> str:
+    """A plain value as text that is short and says nothing to people: its JSON by bzip2, in base 85.
 
-
-def with_blocks(
-    page: dict[str, Any], cell: Callable[[Any, Any], tuple[Any, Any]], curve: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """The page with other cells and curves."""
-
-    def changed(block: Any) -> Any:
-        if isinstance(block, dict) and "rows" in block:
-            return block | {"rows": with_cells(block["rows"], cell)}
-        if isinstance(block, dict) and "lines" in block:
-            return block | {"lines": [*map(curve, block["lines"])]}
-        return block
-
-    sections = [section | {"blocks": [*map(changed, section["blocks"])]} for section in page["sections"]]
-    return page | {"sections": sections}
-
-
-def with_cells(rows: list[list[Any]], change: Callable[[Any, Any], tuple[Any, Any]]) -> list[list[Any]]:
-    """The rows of a table with other cells; `change` has a cell and the values before it, and gives its own values."""
-    before: dict[str, Any] = {}
-
-    def changed(cell: Any) -> Any:
-        nonlocal before
-        if isinstance(cell, str):
-            return cell
-        cell, before = change(cell, before)
-        return cell
-
-    return [[*map(changed, row)] for row in rows]
-
-
-def packed_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A cell by what differs from the one before."""
-    packed: dict[str, Any] = {**cell, "lines": [[*line.values()] for line in cell["lines"]]}
-    values = packed.pop("values", before)
-    if "values" in cell:
-        packed |= {"changes": changes(before, values)} if is_alike(before, values) else {"values": values}
-    return packed, values
-
-
-def unpacked_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The cell that `packed_cell` took."""
-    lines = [dict(zip(("text", "kind"), line, strict=False)) for line in cell["lines"]]
-    plain: dict[str, Any] = {**cell, "lines": lines}
-    if "changes" in cell:
-        plain["values"] = merged(before, plain.pop("changes"))
-    return plain, plain.get("values", before)
-
-
-def is_alike(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether both have the same keys, in all depth.
-
-    >>> is_alike({"a": {"b": 1}}, {"a": {"b": 2}}), is_alike({"a": {"b": 1}}, {"a": {}})
-    (True, False)
+    >>> unsqueezed(squeezed([[1.5, 2], "a"]))
+    [[1.5, 2], 'a']
     """
-    if before.keys() != now.keys():
-        return False
-    pairs = [(before[key], now[key]) for key in now]
-    return all(is_alike(a, b) for a, b in pairs if isinstance(a, dict) and isinstance(b, dict))
+    return b85encode(bz2.compress(dense(value).encode())).decode()
 
 
-def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """What differs, of two that are alike.
+def unsqueezed(text: str) -> Any:
+    """The value that `squeezed` took; ValueError or OSError for another text."""
+    return json.loads(bz2.decompress(b85decode(text)))
 
-    >>> changes({"a": 1, "b": {"c": 1, "d": 2}}, {"a": 1, "b": {"c": 1, "d": 3}})
-    {'b': {'d': 3}}
-    """
+
+def packed(parts: Record) -> dict[str, Any]:
+    """What a file has of the parts of a page: records by column, curves short."""
     return {
-        key: changes(before[key], value) if isinstance(value, dict) and isinstance(before[key], dict) else value
-        for key, value in now.items()
-        if repr(value) != repr(before[key])  # 1 equals 1.0, but is not written so
+        key: {"count": len(value), "columns": columns(value)}
+        if are_alike(value) and "file" not in value[0]
+        else with_curves(value, is_short=True)
+        for key, value in parts.items()
     }
 
 
-def merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """What `changes` were made from."""
-    both = {
-        key: merged(before[key], value) if isinstance(value, dict) and isinstance(before[key], dict) else value
-        for key, value in changes.items()
+def unpacked(parts: Record) -> dict[str, Any]:
+    """The parts that `packed` took."""
+    return {
+        key: records(value["columns"], value["count"])
+        if isinstance(value, dict) and "columns" in value
+        else with_curves(value, is_short=False)
+        for key, value in parts.items()
     }
-    return before | both
 
 
-def packed_curve(curve: dict[str, Any]) -> dict[str, Any]:
-    """A curve with short lists of numbers."""
-    bands = {key: "values" for key in ("low", "high") if repr(curve.get(key)) == repr(curve["values"])}
-    lists = {key: [*stretches(value)] for key, value in curve.items() if isinstance(value, list)}
-    return curve | lists | bands
+def with_curves(value: Any, is_short: bool) -> Any:
+    """The value with the lines of its pictures, however deep they lie, short or as they were."""
+    if isinstance(value, list):
+        return [with_curves(one, is_short) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if "file" not in value:
+        return {key: with_curves(one, is_short) for key, one in value.items()}
+    lines = value["lines"]
+    if is_short:
+        return value | {"lines": min(lines, squeezed(lines), key=lambda it: len(dense(it)))}
+    return value | {"lines": unsqueezed(lines) if isinstance(lines, str) else lines}
 
 
-def unpacked_curve(curve: dict[str, Any]) -> dict[str, Any]:
-    """The curve that `packed_curve` took."""
-    plain = curve | {key: whole(value) for key, value in curve.items() if isinstance(value, list)}
-    return plain | {key: plain["values"] for key in ("low", "high") if curve.get(key) == "values"}
+def are_alike(values: Any) -> bool:
+    """Whether these are records with the same keys."""
+    return (
+        isinstance(values, list)
+        and all(isinstance(one, dict) and one for one in values)
+        and len({tuple(one) for one in values}) == 1
+    )
 
 
-def stretches(numbers: Sequence[Any]) -> Iterator[Any]:
-    """A list of numbers, with equal and evenly spaced ones together.
+def columns(records: Sequence[Record]) -> dict[str, Any]:
+    """Records with the same keys by column.
 
-    >>> list(stretches([1.5, 1.5, 1.5, 2.5])), list(stretches([7, 10, 20, 30, 40]))
-    ([[1.5, 3], 2.5], [7, [10, 40, 10]])
+    >>> columns([{"a": 1, "b": {"c": 0.5}}, {"a": 1, "b": None}])
+    {'a': [1], 'b': {'there': [True, False], 'of': {'c': [0.5]}}}
     """
-    at = 0
-    while at < len(numbers):
-        equal, even = at + 1, at + 1
-        while equal < len(numbers) and repr(numbers[equal]) == repr(numbers[at]):
-            equal += 1
-        step = numbers[even] - numbers[at] if even < len(numbers) else 0
-        while even < len(numbers) and isinstance(numbers[even], int) and numbers[even] - numbers[even - 1] == step:
-            even += 1
-        if equal - at >= MIN_EQUAL:
-            yield [numbers[at], equal - at]
-            at = equal
-        elif even - at >= MIN_STEPS and step and isinstance(numbers[at], int):
-            yield [numbers[at], numbers[even - 1], step]
-            at = even
+    return {key: column([one[key] for one in records]) for key in records[0]}
+
+
+def column(values: list[Any]) -> Any:
+    """A value of each record."""
+    there = [value for value in values if value is not None]
+    if are_alike(there):
+        return {"there": listed([value is not None for value in values]), "of": columns(there)}
+    if all(isinstance(value, list) for value in values) and are_alike(flat := [*chain(*values)]):
+        return {"lengths": listed([*map(len, values)]), "of": columns(flat)}
+    return listed(values)
+
+
+def records(columns: Record, count: int) -> list[dict[str, Any]]:
+    """The records that `columns` took."""
+    each = [values_of(column, count) for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*each, strict=True)]
+
+
+def values_of(column: Any, count: int) -> list[Any]:
+    """The values that `column` took."""
+    if isinstance(column, list):
+        part = whole(column)
+        return part * (count // len(part))
+    if "there" in column:
+        there = values_of(column["there"], count)
+        some = iter(records(column["of"], sum(there)))
+        return [next(some) if is_there else None for is_there in there]
+    lengths = values_of(column["lengths"], count)
+    every = iter(records(column["of"], sum(lengths)))
+    return [[*islice(every, length)] for length in lengths]
+
+
+def listed(values: Sequence[Any]) -> list[Any]:
+    """Values that come again and again, once; equal ones together.
+
+    >>> listed([1, 2, 1, 2]), listed([[0, 1], [0, 1], [2]])
+    ([1, 2], [[[0, 1], 2], [[2]]])
+    """
+    texts = [*map(dense, values)]
+    n = len(texts)
+    period = next(p for p in range(1, n + 1) if n % p == 0 and texts == texts[:p] * (n // p))
+    return [*stretches(values[:period])]
+
+
+def stretches(values: Sequence[Any]) -> Iterator[Any]:
+    """A list with equal values together, where that is shorter.
+
+    >>> list(stretches([1.5, 1.5, 1.5, 2.5])), list(stretches([[1, 2], 1, 1.0]))
+    ([[1.5, 3], 2.5], [[[1, 2]], 1, 1.0])
+    """
+    for text, equal in groupby(values, key=dense):  # 1 equals 1.0 and true, but is not written so
+        value, *more = equal
+        if len(more) * (len(text) + 1) > len("[,2]"):
+            yield [value, 1 + len(more)]
         else:
-            yield numbers[at]
-            at += 1
+            yield from [[value] if isinstance(value, list) else value] * (1 + len(more))
 
 
 def whole(parts: Sequence[Any]) -> list[Any]:
     """The list that `stretches` took.
 
-    >>> whole([[1.5, 3], 2.5]), whole([7, [10, 40, 10]])
-    ([1.5, 1.5, 1.5, 2.5], [7, 10, 20, 30, 40])
+    >>> whole([[1.5, 3], 2.5]), whole([[[2, 3]]])
+    ([1.5, 1.5, 1.5, 2.5], [[2, 3]])
     """
-    numbers: list[Any] = []
+    values: list[Any] = []
     for part in parts:
         match part:
             case [value, times]:
-                numbers += [value] * times
-            case [first, last, step]:
-                numbers += range(first, last + step, step)
+                values += [value] * times
+            case [value]:
+                values.append(value)
             case _:
-                numbers.append(part)
-    return numbers
+                values.append(part)
+    return values

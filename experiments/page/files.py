@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.page.compact import packed, unpacked
+from experiments.page.compact import dense
+from experiments.page.layout import page_of, stored
 from experiments.page.markdown import markdown
-from experiments.page.record import Page, Picture, from_json, to_json
+from experiments.page.record import Page, Picture, to_json
 from regulargpt import plots
 from regulargpt.objectives.measures import measure
 from regulargpt.storage import atomic
@@ -21,40 +22,30 @@ RECORD, PAGE = "page.json", "page.md"
 
 
 def write(place: Path, page: Page) -> dict[str, Any]:
-    """Write page.json, the pictures and page.md into a folder; what page.json holds, and where the page is."""
-    values = to_json(page)
+    """Write page.json, the pictures and page.md into a folder; what the page says, and where it is."""
     atomic.make_folder(place)
-    atomic.write_text(place / RECORD, rendered(values))
+    atomic.write_text(place / RECORD, rendered(page))
     write_again(place, drawn=True)
-    return {**json.loads(json.dumps(values)), "page": str(place / PAGE)}
+    return {**plain(place), "page": str(place / PAGE)}
 
 
-def rendered(values: dict[str, Any]) -> str:
-    """page.json: a line for each block, of a table for each row; a change shows where it is."""
-    page = packed(values)
-    head = ",\n".join(f"{dense(key)}:{dense(value)}" for key, value in page.items() if key != "sections")
-    sections = ",\n".join(map(section, page["sections"]))
-    return f'{{{head},\n"sections":[\n{sections}]}}\n'
+def rendered(page: Page) -> str:
+    """page.json: a line for each value or column, so that a change shows where it is."""
+    return spread(stored(page), 5) + "\n"
 
 
-def section(values: dict[str, Any]) -> str:
-    """A section of page.json."""
-    blocks = ",\n".join(map(block, values["blocks"]))
-    return f'{{"title":{dense(values["title"])},"blocks":[\n{blocks}]}}'
+def spread(value: Any, depth: int) -> str:
+    """JSON with a line for each value down to a depth, lists of plain values whole.
 
-
-def block(value: Any) -> str:
-    """A block of page.json."""
-    if not isinstance(value, dict) or not (several := value.get("rows") or value.get("lines")):
-        return dense(value)
-    key = "rows" if "rows" in value else "lines"
-    each = ",\n".join(map(dense, several))
-    return dense({**value, key: []}).replace(f'"{key}":[]', f'"{key}":[\n{each}]', 1)
-
-
-def dense(value: Any) -> str:
-    """JSON without blanks."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    >>> print(spread({"a": [1, 2], "b": [{"c": 3}]}, 2))
+    {"a":[1,2],
+    "b":[{"c":3}]}
+    """
+    if depth and isinstance(value, dict):
+        return "{" + ",\n".join(f"{dense(key)}:{spread(one, depth - 1)}" for key, one in value.items()) + "}"
+    if depth and isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        return "[" + ",\n".join(spread(one, depth - 1) for one in value) + "]"
+    return dense(value)
 
 
 def write_again(place: Path, drawn: bool) -> None:
@@ -90,15 +81,14 @@ def bent(line: plots.Line) -> plots.Line:
 
 def read(place: Path) -> Page:
     """page.json of a folder; FormatError if it is none."""
+    path = place / RECORD
+    values = atomic.parse_json(atomic.read_bytes(path), path)
     try:
-        return from_json(plain(place))
-    except (KeyError, TypeError) as error:
-        raise atomic.FormatError(
-            f"{atomic.shown(place / RECORD)} is no record of a page: {error}; make it anew"
-        ) from error
+        return page_of(values)
+    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        raise atomic.FormatError(f"{atomic.shown(path)} is no record of a page: {error}; make it anew") from error
 
 
 def plain(place: Path) -> dict[str, Any]:
-    """The plain values of page.json, which has them without repetitions."""
-    path = place / RECORD
-    return unpacked(atomic.parse_json(atomic.read_bytes(path), path))
+    """All that a page says, as plain values."""
+    return json.loads(json.dumps(to_json(read(place))))

@@ -109,7 +109,7 @@ class Page:
 
     `judged` says what verdicts mean here. `facts` are what programs want to know of the whole page. `session_seconds`
     has a number for each call of the command, `environments` are those in which runs were made, with how many.
-    `remarks` say how the page came to be.
+    `remarks` say how the page came to be. The sections of a page with a `layout` follow from its `parts`.
     """
 
     experiment: str
@@ -128,6 +128,8 @@ class Page:
     train_seconds: float | None = None
     environments: tuple[Values, ...] = ()
     remarks: tuple[str, ...] = ()
+    layout: str = ""
+    parts: Values = field(default_factory=dict)
 
     @property
     def cells(self) -> Iterator[Values]:
@@ -144,8 +146,10 @@ class Page:
 
 
 def to_json(page: Page) -> dict[str, Any]:
-    """What page.json holds; what is as usual in a block is left out."""
-    return asdict(page) | {"sections": [{"title": s.title, "blocks": [*map(_block, s.blocks)]} for s in page.sections]}
+    """A page with all its sections as plain values; what is as usual in a block is left out."""
+    sections = [{"title": s.title, "blocks": [*map(block_values, s.blocks)]} for s in page.sections]
+    values = vars(page) | {"claims": [*map(asdict, page.claims)], "sections": sections}
+    return {key: value for key, value in values.items() if key not in ("layout", "parts")}
 
 
 def _short(found: Any) -> dict[str, Any]:
@@ -153,7 +157,8 @@ def _short(found: Any) -> dict[str, Any]:
     return {key: value for key, value in asdict(found).items() if value != usual[key]}
 
 
-def _block(block: Block) -> Any:
+def block_values(block: Block) -> Any:
+    """A block as plain values."""
     if isinstance(block, Table):
         rows = [[cell if isinstance(cell, str) else _short(cell) for cell in row] for row in block.rows]
         return _short(block) | {"rows": rows}
@@ -163,13 +168,17 @@ def _block(block: Block) -> Any:
 
 
 def from_json(values: Values) -> Page:
-    """The record in page.json."""
-    sections = tuple(Section(one["title"], tuple(map(_block_of, one["blocks"]))) for one in values["sections"])
-    claims = tuple(part(Verdict, one) for one in values.get("claims", ()))
-    return part(Page, {**values, "sections": sections, "claims": claims})
+    """The page of plain values, whose sections may be made already; KeyError or TypeError for others."""
+    sections = (
+        one if isinstance(one, Section) else Section(one["title"], tuple(map(block_of, one["blocks"])))
+        for one in values["sections"]
+    )
+    claims = (one if isinstance(one, Verdict) else part(Verdict, one) for one in values.get("claims", ()))
+    return part(Page, {**values, "sections": tuple(sections), "claims": tuple(claims)})
 
 
-def _block_of(found: Any) -> Block:
+def block_of(found: Any) -> Block:
+    """The block of plain values."""
     if isinstance(found, str):
         return found
     if "items" in found:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Claim, change, lead
+from experiments.claims import Bound, falls, leads
 from experiments.encodings_languages import runs
 from experiments.experiment import Scale
-from experiments.text.runs import tested_as
 from experiments.text.subjects import aligned
 from experiments.text.table import Subject, text_table
+from experiments.text.testing import tested_as
 from regulargpt.config.schema import RunConfig
 
 ACCURACY = "accuracy in %"
@@ -40,24 +40,17 @@ def rows() -> dict[str, Subject]:
 
 def gains(language: str) -> Bound:
     """Sharpened by P_max, the network with T5's biases is right more often at every greater length."""
-    figures = tuple(lead(ACCURACY, f"{language}/t5+p_max", f"{language}/t5", k) for k in LONGER)
-    return Bound(figures, "above", 0.0)
+    return leads(ACCURACY, f"{language}/t5+p_max", f"{language}/t5", at=LONGER)
 
 
-CLAIMS = (
-    *(Claim(f"P_max makes T5 right more often: {language}.", "ours", (gains(language),)) for language in LANGUAGES),
-    Claim(
-        "Without a temperature accuracy falls with the length.",
-        "ours",
-        (
-            Bound(
-                tuple(change(ACCURACY, f"{language}/t5", 8, 2) for language in LANGUAGES[1:]),
-                "below",
-                0.0,
-            ),
+CLAIMS = {
+    "ours": {
+        **{f"P_max makes T5 right more often: {language}.": gains(language) for language in LANGUAGES},
+        "Without a temperature accuracy falls with the length.": falls(
+            ACCURACY, *(f"{language}/t5" for language in LANGUAGES[1:]), far=8, near=2
         ),
-    ),
-)
+    }
+}
 EXPERIMENT = text_table(
     "alignment-languages",
     "Sharpened attention on formal languages",
@@ -66,7 +59,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={ACCURACY: tested_as("accuracy")},
     drawn=ACCURACY,
-    shown=ACCURACY,
     multiples=LONGER,
     about="Nothing was published of this: chapter 5 of the thesis is about text.",
     remarks=("One seed each. Words are those of the table of encodings and languages, and are no longer than 40.",),

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, above, below
-from experiments.text.runs import quantities
+from experiments.claims import above, below
 from experiments.text.subjects import encoding
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import HIGHER, SLOPE, VARIANCE
 
-SECTION = "thesis, section 2.5"
 # "Highly similar" to a slope of -1.
 NEAR = 0.2
-CLAIMS = (
-    Claim(
-        "The variance of layer 0 falls with the position m almost as 1/m.",
-        SECTION,
-        (below(SLOPE, "none", -1 + NEAR, at=1), above(SLOPE, "none", -1 - NEAR, at=1)),
-        "1/m needs independent inputs and even attention: bytes of code recur",
-    ),
-    Claim(
-        "In higher layers it falls less.",
-        SECTION,
-        (above(HIGHER, "none", 0, at=1),),
-    ),
-)
+CLAIMS = {
+    "thesis, section 2.5": {
+        "The variance of layer 0 falls with the position m almost as 1/m.": (
+            below(SLOPE, "none", -1 + NEAR, at=1),
+            above(SLOPE, "none", -1 - NEAR, at=1),
+            "1/m needs independent inputs and even attention: bytes of code recur",
+        ),
+        "In higher layers it falls less.": above(HIGHER, "none", 0, at=1),
+    }
+}
 EXPERIMENT = text_table(
     "figure-2.7",
     "The variance by position without encodings",

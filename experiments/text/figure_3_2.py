@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, above, leads
-from experiments.text.runs import quantities
+from experiments.claims import above, leads
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.effective_length import THRESHOLD
 from regulargpt.measurements.quantities import FLATTEST, KERNEL
 
-SECTION = "thesis, section 3.5.4"
-CLAIMS = (
-    Claim(
-        f"The logarithmic variant has flat kernels: one loses less than {-THRESHOLD:g} up to 16x.",
-        SECTION,
-        (above(FLATTEST, "kerple_log", THRESHOLD, at=16),),
-    ),
-    Claim(
-        "ALiBi and the power variant fall to more negative values.",
-        SECTION,
-        (leads(KERNEL, "kerple_log", "kerple_power", "alibi", at=4),),
-    ),
-)
+CLAIMS = {
+    "thesis, section 3.5.4": {
+        f"The logarithmic variant has flat kernels: one loses less than {-THRESHOLD:g} up to 16x.": above(
+            FLATTEST, "kerple_log", THRESHOLD, at=16
+        ),
+        "ALiBi and the power variant fall to more negative values.": leads(
+            KERNEL, "kerple_log", "kerple_power", "alibi", at=4
+        ),
+    }
+}
 SUBJECTS = {"kerple_log": alone(KERPLE_LOG), "kerple_power": KERPLE_POWER, "alibi": alone(ALIBI)}
 EXPERIMENT = text_table(
     "figure-3.2",

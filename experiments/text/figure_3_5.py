@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.claims import Claim, beats, falls_on
+from experiments.claims import Claim, Claims, beats, falls_on
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SHORT, T5, alone, sliding
-from experiments.text.table import BY_POSITION, Source, TextTable, text_table
+from experiments.text.table import Source, TextTable, text_table
+from experiments.text.testing import ByPosition
 
 SUBJECTS = {
     "kerple_log": alone(KERPLE_LOG),
@@ -18,7 +19,7 @@ LENGTHS = (1, 2, 4, 8)
 REMARK = "The reference is KERPLE-log as it was trained, with a window of L in the test."
 
 
-def position_figure(name: str, title: str, claims: Sequence[Claim], multiples: tuple[int, ...]) -> TextTable:
+def position_figure(name: str, title: str, claims: Claims, multiples: tuple[int, ...]) -> TextTable:
     """The loss by position, up to the last of these multiples."""
     return text_table(
         name,
@@ -26,7 +27,7 @@ def position_figure(name: str, title: str, claims: Sequence[Claim], multiples: t
         SUBJECTS,
         [Source(name, {"github": "GitHub"}, lambda data, row, length: (f"{length}/{row}", row))],
         claims,
-        scoring=BY_POSITION,
+        test=ByPosition(),
         axis="position",
         multiples=multiples,
         remarks=(REMARK,),

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, below, leads
+from experiments.claims import below, leads
 from experiments.text.figure_3_2 import SUBJECTS
-from experiments.text.runs import quantities
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import HEADS
 
-CLAIMS = (
-    Claim(
-        "The logarithmic variant looks farther than the power variant: fewer of its heads have ended at L.",
-        "thesis, section 3.7.5",
-        (leads(HEADS, "kerple_power", "kerple_log", at=1),),
-    ),
-    Claim(
-        "The logarithmic variant has flat kernels: one does not end up to 16x.",
-        "thesis, section 3.5.4",
-        (below(HEADS, "kerple_log", 3.5, at=16),),
-    ),
-)
+CLAIMS = {
+    "thesis, section 3.7.5": {
+        "The logarithmic variant looks farther than the power variant: fewer of its heads have ended at L.": leads(
+            HEADS, "kerple_power", "kerple_log", at=1
+        )
+    },
+    "thesis, section 3.5.4": {
+        "The logarithmic variant has flat kernels: one does not end up to 16x.": below(HEADS, "kerple_log", 3.5, at=16)
+    },
+}
 EXPERIMENT = text_table(
     "figure-3.6",
     "Effective lengths of learned kernels",
@@ -27,7 +25,6 @@ EXPERIMENT = text_table(
     [Source("figure-3.6", {"text": ""}, by_length)],
     CLAIMS,
     measuring=quantities(HEADS),
-    shown=HEADS,
     drawn=HEADS,
     axis="distance",
     remarks=(

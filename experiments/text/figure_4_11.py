@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Claim, above, below, lead, leads
+from experiments.claims import Bound, above, below, lead, leads
 from experiments.text.receptive_field import field_figure
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SANDWICH, SANDWICH_SMOOTH, T5, alone
 from regulargpt.measurements.quantities import GRADIENT
 
-SECTION = "thesis, section 4.6"
 # "About 60 %", and how far shares may differ that are called similar.
 LEAST, MOST, SIMILAR = 0.5, 0.7, 0.1
 OTHERS = ("sandwich_smooth", "kerple_log", "t5")
@@ -19,26 +18,20 @@ def similar(row: str) -> tuple[Bound, Bound]:
     return Bound(leading, "below", SIMILAR), Bound(leading, "above", -SIMILAR)
 
 
-CLAIMS = (
-    Claim(
-        "Sandwich has about 60 % of the gradient on the last L symbols.",
-        SECTION,
-        (
+CLAIMS = {
+    "thesis, section 4.6": {
+        "Sandwich has about 60 % of the gradient on the last L symbols.": (
             above(GRADIENT, "sandwich", LEAST, at=1, is_printed=True),
             below(GRADIENT, "sandwich", MOST, at=1, is_printed=True),
         ),
-    ),
-    Claim(
-        "Smoothed Sandwich, KERPLE-log and T5 have a similar receptive field.",
-        SECTION,
-        tuple(bound for row in OTHERS for bound in similar(row)),
-    ),
-    Claim(
-        "ALiBi's is another: more of its gradient lies on the last L symbols.",
-        SECTION,
-        (leads(GRADIENT, "alibi", "sandwich", at=1),),
-    ),
-)
+        "Smoothed Sandwich, KERPLE-log and T5 have a similar receptive field.": tuple(
+            bound for row in OTHERS for bound in similar(row)
+        ),
+        "ALiBi's is another: more of its gradient lies on the last L symbols.": leads(
+            GRADIENT, "alibi", "sandwich", at=1
+        ),
+    }
+}
 EXPERIMENT = field_figure(
     "figure-4.11",
     "Receptive fields of Sandwich and those like it",

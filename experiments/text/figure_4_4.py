@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, leads
+from experiments.claims import leads
 from experiments.text.receptive_field import field_figure, reaches_beyond, stays_inside
 from experiments.text.table_4_1 import NARROW, SUBJECTS, WINDOW_REMARK, WINDOWS
 from regulargpt.measurements.quantities import FIELD, REACH
 
-SECTION = "thesis, section 4.5.1"
 BEYOND = ("window=120", "window=160", "window=320")
-CLAIMS = (
-    Claim("With w up to 100 the receptive field is within L.", SECTION, tuple(map(stays_inside, NARROW))),
-    Claim("From w = 120 on it is beyond L.", SECTION, tuple(map(reaches_beyond, BEYOND))),
-    Claim(
-        "The wider the window, the longer the receptive field.",
-        SECTION,
-        tuple(leads(FIELD, *pair, at=REACH) for pair in zip(BEYOND[1:], BEYOND, strict=False)),
-    ),
-)
+CLAIMS = {
+    "thesis, section 4.5.1": {
+        "With w up to 100 the receptive field is within L.": tuple(map(stays_inside, NARROW)),
+        "From w = 120 on it is beyond L.": tuple(map(reaches_beyond, BEYOND)),
+        "The wider the window, the longer the receptive field.": tuple(
+            leads(FIELD, *pair, at=REACH) for pair in zip(BEYOND[1:], BEYOND, strict=False)
+        ),
+    }
+}
 EXPERIMENT = field_figure(
     "figure-4.4",
     "Receptive fields of windows",

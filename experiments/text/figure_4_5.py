@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, leads
+from experiments.claims import leads
 from experiments.text.receptive_field import field_figure, reaches_beyond
 from experiments.text.table_4_1 import SHIFTS, SLOPE_REMARK, SUBJECTS
 from regulargpt.measurements.quantities import FIELD, REACH
 
-SECTION = "thesis, section 4.5.1"
 ROWS = tuple(f"shift={d}" for d in SHIFTS)
-CLAIMS = (
-    Claim("With every shift the receptive field is longer than L.", SECTION, tuple(map(reaches_beyond, ROWS))),
-    Claim(
-        "The steepest slopes, h - 3, have the shortest receptive field.",
-        SECTION,
-        tuple(leads(FIELD, row, ROWS[0], at=REACH) for row in ROWS[1:]),
-    ),
-)
+CLAIMS = {
+    "thesis, section 4.5.1": {
+        "With every shift the receptive field is longer than L.": tuple(map(reaches_beyond, ROWS)),
+        "The steepest slopes, h - 3, have the shortest receptive field.": tuple(
+            leads(FIELD, row, ROWS[0], at=REACH) for row in ROWS[1:]
+        ),
+    }
+}
 EXPERIMENT = field_figure(
     "figure-4.5",
     "Receptive fields of ALiBi with shifted slopes",

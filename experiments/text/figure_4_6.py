@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim
 from experiments.text.receptive_field import field_figure, reaches_beyond, spreads
 from experiments.text.subjects import ROTARY, alone
 
-CLAIMS = (
-    Claim(
-        "Rotary does not keep to the last L symbols.",
-        "thesis, section 4.5.3",
-        (spreads("rotary"), reaches_beyond("rotary", is_printed=False)),
-    ),
-)
+CLAIMS = {
+    "thesis, section 4.5.3": {
+        "Rotary does not keep to the last L symbols.": (spreads("rotary"), reaches_beyond("rotary", is_printed=False))
+    }
+}
 EXPERIMENT = field_figure("figure-4.6", "The receptive field of Rotary", {"rotary": alone(ROTARY)}, CLAIMS)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, above
+from experiments.claims import above
 from experiments.text.receptive_field import field_figure, spreads
-from experiments.text.runs import quantities
 from experiments.text.subjects import SINUSOIDAL, alone, longer
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import FIELD, GRADIENT, JUMP, REACH
 
 # The positions around L are an eighth of the segment.
 EVEN, TIMES = 1 / 8, 2
 ROWS = {"sinusoidal": alone(SINUSOIDAL), "sinusoidal-longer": alone(longer(SINUSOIDAL, TIMES))}
-CLAIMS = (
-    Claim("Sinusoidal does not keep to the last L symbols.", "thesis, section 4.5.3", (spreads("sinusoidal"),)),
-    Claim(
+CLAIMS = {
+    "thesis, section 4.5.3": {
+        "Sinusoidal does not keep to the last L symbols.": spreads("sinusoidal"),
         "It looks at the symbols around position L, where training ended: they have more than their share of the "
-        "gradient, whatever L is.",
-        "thesis, section 4.5.3",
-        (above(JUMP, "sinusoidal", EVEN, at=REACH), above(JUMP, "sinusoidal-longer", TIMES * EVEN, at=REACH)),
-    ),
-)
+        "gradient, whatever L is.": (
+            above(JUMP, "sinusoidal", EVEN, at=REACH),
+            above(JUMP, "sinusoidal-longer", TIMES * EVEN, at=REACH),
+        ),
+    }
+}
 EXPERIMENT = field_figure(
     "figure-4.7",
     "The receptive field of Sinusoidal",

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, above, below
+from experiments.claims import above, below
 from experiments.text.retrieval import retriever
-from experiments.text.runs import quantities
 from experiments.text.subjects import T5, alone
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import FLATTEST, STEEPEST
 
 # A symbol far away has e times as much weight as the same symbol at distance 0, or as little.
 ONE = 1.0
-SECTION = "thesis, section 5.3.2"
 ROWS = {"text": alone(T5), **{task: alone(retriever(task)) for task in ("line", "passkey", "topic")}}
-CLAIMS = (
-    Claim(
-        "One head learns to look at symbols nearby: those at 4x have less than 1/e of the weight.",
-        SECTION,
-        tuple(below(STEEPEST, row, -ONE, at=4) for row in ROWS),
-    ),
-    Claim(
-        "Another learns to look at symbols far away: those at 4x have more than e times the weight.",
-        SECTION,
-        tuple(above(FLATTEST, row, ONE, at=4) for row in ROWS),
-    ),
-)
+CLAIMS = {
+    "thesis, section 5.3.2": {
+        "One head learns to look at symbols nearby: those at 4x have less than 1/e of the weight.": tuple(
+            below(STEEPEST, row, -ONE, at=4) for row in ROWS
+        ),
+        "Another learns to look at symbols far away: those at 4x have more than e times the weight.": tuple(
+            above(FLATTEST, row, ONE, at=4) for row in ROWS
+        ),
+    }
+}
 EXPERIMENT = text_table(
     "figure-5.1",
     "Biases that T5 learns",
@@ -32,7 +29,6 @@ EXPERIMENT = text_table(
     [Source("figure-5.1", {"": "Flan-T5-XL"}, by_length)],
     CLAIMS,
     measuring=quantities(FLATTEST, STEEPEST),
-    shown=FLATTEST,
     drawn=FLATTEST,
     axis="distance",
     remarks=(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from experiments.claims import Bound, Claim, Level, change
+from experiments.claims import above, below, claimed, falls
 from experiments.text.alignment import ABOVE, ABOVE_ENTROPY, GAP, TAU, above_entropy, above_p_max, gap, temperature
 from experiments.text.retrieval import ABOUT, retriever
 from experiments.text.subjects import alone
@@ -14,29 +12,24 @@ FIGURES = {"topic": "5.4", "line": "5.6", "passkey": "5.7"}
 ROWS = {task: alone(retriever(task)) for task in FIGURES}
 
 
-def claims(task: str) -> tuple[Claim, Claim, Claim]:
-    """What the temperatures of a task do."""
-
-    def level(measure: str, side: Literal["below", "above"]) -> Bound:
-        return Bound((Level(measure, task, 16),), side, 0.0)
-
-    falls = Bound((change(TAU, task, 16, 2),), "below", 0.0)
-    return (
-        Claim(f"The temperature falls with the length: {task}.", "thesis, section 5.7", (falls,)),
-        Claim(
-            f"The temperature by entropy is lower than that by P_max: {task}.",
-            "thesis, section 5.7",
-            (level(GAP, "below"),),
-        ),
-        Claim(
-            f"The search finds higher temperatures than the propositions: {task}.",
-            "thesis, section 5.10.4",
-            (level(ABOVE, "above"), level(ABOVE_ENTROPY, "above")),
-        ),
+CLAIMS = [
+    claim
+    for task in FIGURES
+    for claim in claimed(
+        {
+            "thesis, section 5.7": {
+                f"The temperature falls with the length: {task}.": falls(TAU, task, near=2),
+                f"The temperature by entropy is lower than that by P_max: {task}.": below(GAP, task, 0.0, at=16),
+            },
+            "thesis, section 5.10.4": {
+                f"The search finds higher temperatures than the propositions: {task}.": (
+                    above(ABOVE, task, 0.0, at=16),
+                    above(ABOVE_ENTROPY, task, 0.0, at=16),
+                )
+            },
+        }
     )
-
-
-CLAIMS = [claim for task in FIGURES for claim in claims(task)]
+]
 EXPERIMENT = text_table(
     "figure-5.4",
     "Temperatures by length for retrieval",
@@ -44,7 +37,6 @@ EXPERIMENT = text_table(
     [Source(f"figure-{printed}", {task: ""}, by_length) for task, printed in FIGURES.items()],
     CLAIMS,
     measuring={TAU: temperature, GAP: gap, ABOVE: above_p_max, ABOVE_ENTROPY: above_entropy},
-    shown=TAU,
     drawn=TAU,
     multiples=(2, 4, 8, 16),
     about=ABOUT,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, beats, explodes, falls_below, falls_on, rises
+from experiments.claims import beats, explodes, falls_below, falls_on, rises
 from experiments.text.subjects import ALIBI, ROTARY, SHORT, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_data_and_model, text_table
 
 TRAIN_LEN = 1024
-SECTION = "LEX, section 4.2"
-CLAIMS = (
-    Claim(
-        "LEX falls with every longer length tested, up to 8x.",
-        SECTION,
-        (falls_below("xpos+bca"), falls_on("xpos+bca", (2, 4, 8))),
-        SHORT,
-    ),
-    Claim(
-        "LEX is better than all others at every longer length.",
-        SECTION,
-        (beats("xpos+bca", "sinusoidal", "alibi", "rotary"),),
-    ),
-    Claim("Rotary explodes from 2x on.", SECTION, (explodes("rotary"),)),
-    Claim("Absolute positions explode from 2x on.", SECTION, (explodes("sinusoidal"),)),
-    Claim("ALiBi falls at 2x.", SECTION, (falls_below("alibi"),), SHORT),
-    Claim("ALiBi is worse at 8x than at L.", SECTION, (rises("alibi", (8,)),)),
-)
+CLAIMS = {
+    "LEX, section 4.2": {
+        "LEX falls with every longer length tested, up to 8x.": (
+            falls_below("xpos+bca"),
+            falls_on("xpos+bca", (2, 4, 8)),
+            SHORT,
+        ),
+        "LEX is better than all others at every longer length.": beats("xpos+bca", "sinusoidal", "alibi", "rotary"),
+        "Rotary explodes from 2x on.": explodes("rotary"),
+        "Absolute positions explode from 2x on.": explodes("sinusoidal"),
+        "ALiBi falls at 2x.": (falls_below("alibi"), SHORT),
+        "ALiBi is worse at 8x than at L.": rises("alibi", (8,)),
+    }
+}
 EXPERIMENT = text_table(
     "lex-table-2",
     "LEX beside absolute positions, ALiBi and Rotary",

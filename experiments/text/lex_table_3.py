@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from experiments.claims import Claim, leads
+from experiments.claims import leads
 from experiments.text.lex_table_2 import TRAIN_LEN
-from experiments.text.runs import quantities
 from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_model, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import RESOLUTION
 
-SECTION = "LEX, section 4.3"
-CLAIMS = (
-    Claim(
-        "At L, xPos has the highest resolution, above Rotary, absolute positions and ALiBi.",
-        SECTION,
-        (leads(RESOLUTION, "xpos", "rotary", "sinusoidal", "alibi", at=1),),
-    ),
-    Claim(
-        "At 2x, LEX has the highest resolution.",
-        SECTION,
-        (leads(RESOLUTION, "xpos+bca", "xpos", "rotary", "sinusoidal", "alibi", at=2),),
-    ),
-    Claim(
-        "Without blockwise attention, xPos still has a higher one at 2x than Rotary.",
-        SECTION,
-        (leads(RESOLUTION, "xpos", "rotary", at=2),),
-    ),
-)
+CLAIMS = {
+    "LEX, section 4.3": {
+        "At L, xPos has the highest resolution, above Rotary, absolute positions and ALiBi.": leads(
+            RESOLUTION, "xpos", "rotary", "sinusoidal", "alibi", at=1
+        ),
+        "At 2x, LEX has the highest resolution.": leads(
+            RESOLUTION, "xpos+bca", "xpos", "rotary", "sinusoidal", "alibi", at=2
+        ),
+        "Without blockwise attention, xPos still has a higher one at 2x than Rotary.": leads(
+            RESOLUTION, "xpos", "rotary", at=2
+        ),
+    }
+}
 EXPERIMENT = text_table(
     "lex-table-3",
     "Attention resolution",

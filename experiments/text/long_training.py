@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from experiments.claims import Claim, falls_below, stays_within
+from experiments.claims import falls_below, stays_within
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SANDWICH, longer
 from experiments.text.table import Option, Source, Subject, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA
@@ -13,7 +13,6 @@ from regulargpt.config.schema import value_of
 
 # On two cores 24.6 million symbols in segments of 128.
 TIMES = 10
-SECTION = "thesis, section 4.6.2"
 
 
 def long(subject: Subject) -> Subject:
@@ -28,11 +27,13 @@ def long(subject: Subject) -> Subject:
     )
 
 
-CLAIMS = (
-    Claim("Sandwich falls below its value at L at 2x.", SECTION, (falls_below("sandwich"),)),
-    Claim("KERPLE-log falls below its value at L at 2x and 4x.", SECTION, (falls_below("kerple_log", (2, 4)),)),
-    Claim("ALiBi stays within 7 % of its value at L.", SECTION, (stays_within("alibi", 7, (2, 4, 8)),)),
-)
+CLAIMS = {
+    "thesis, section 4.6.2": {
+        "Sandwich falls below its value at L at 2x.": falls_below("sandwich"),
+        "KERPLE-log falls below its value at L at 2x and 4x.": falls_below("kerple_log", (2, 4)),
+        "ALiBi stays within 7 % of its value at L.": stays_within("alibi", 7, (2, 4, 8)),
+    }
+}
 EXPERIMENT = text_table(
     "long-training",
     "Three encodings with ten times the training",

@@ -12,19 +12,18 @@ import numpy as np
 
 from experiments.claims import RULE, Bound, number, quotient
 from experiments.experiment import Scale
+from experiments.page.layout import laid_out
 from experiments.page.record import Block, Cell, Items, Line, Page, Picture, Section, Table, Values
 from experiments.score_page import hardly_trained, source
 from experiments.text.results import LOSSES, Unknown
 from experiments.text.runs import TableRuns
-from experiments.text.table import BY_POSITION, Source, TextTable
+from experiments.text.table import Source, TextTable
 from regulargpt.config.schema import value_of
 from regulargpt.evaluation.interval import FILES, SEGMENTS, WORDS, Interval
 from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 
 MEASURE = "bits_per_byte"
-# Before it symbols cost so much that the rest of a curve by position would be flat.
-FIRST_DRAWN = 8
 # More lines are too many for one picture.
 MOST_LINES = 12
 # What published conditions are called on the page, and the key of ours.
@@ -49,7 +48,7 @@ SCORINGS = {
     "last_k": "the last symbols of each test segment, the same ones at every length",
     "nonoverlapping": "all symbols of test segments that lie side by side",
     "sliding": "the last symbols of windows a step apart",
-    BY_POSITION: "the symbols up to that position of the longest segments, from a factor of about 1.4 before it on",
+    "by-position": "the symbols up to that position of the longest segments, from a factor of about 1.4 before it on",
 }
 # By what intervals are over, beside seeds.
 INTERVALS = {
@@ -75,27 +74,30 @@ def text_page(runs: TableRuns, scale: Scale, made: Mapping[str, Any]) -> Page:
     table, results, failed = runs.table, runs.results, runs.failed
     has_losses = LOSSES if results.losses else ""
     too_small = "hardly trained at this scale" if scale == "smoke" else ""
-    of_table = {"scoring": table.scoring, "measure": table.shown, "axis": table.axis, "train_len": results.train_len}
-    unlearned = [{"run": name, "value": value} for name, value in runs.unlearned.items()]
-    return Page(
+    facts = {
+        **{"scoring": table.test.name, "measure": table.shown, "axis": table.axis, "train_len": results.train_len},
+        **{"over": FILES, "losses": has_losses},
+        "unlearned": [{"run": name, "value": value} for name, value in runs.unlearned.items()],
+    }
+    parts = {
+        "title": table.title,
+        "cells": [values for row in runs.configs for values in cells(row, runs)],
+        "models": [model(row, runs) for row in runs.configs],
+        "conditions": list(conditions(runs)),
+        "doubts": list(doubts(table)),
+        "notes": table.remarks,
+        "curves": curves(runs),
+    }
+    return laid_out(
+        "texts",
+        facts,
+        parts,
         experiment=table.name,
         scale=scale,
         heading=heading(table),
         lead=tuple(lead(runs, scale)),
         claims=tuple(one.verdict(results, printed_figures(one.bounds, table), too_small) for one in table.claims),
         judged=judged(FILES, has_losses),
-        sections=sections(
-            table.title,
-            [values for row in runs.configs for values in cells(row, runs)],
-            [model(row, runs) for row in runs.configs],
-            **of_table,
-            conditions=list(conditions(runs)),
-            doubts=tuple(doubts(table)),
-            notes=table.remarks,
-            curves=curves(runs),
-            unlearned=unlearned,
-        ),
-        facts={**of_table, "over": FILES, "losses": has_losses, "unlearned": unlearned},
         left_out=runs.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in failed.items()),
         missing=tuple(name for name in runs.names if name not in runs.summaries and name not in failed),
@@ -111,23 +113,20 @@ def judged(over: str, losses: str) -> str:
 
 
 def sections(
+    facts: Values,
+    *,
     title: str,
     cells: Sequence[Values],
     models: Sequence[Values],
-    *,
-    scoring: str,
-    measure: str,
-    axis: str,
-    train_len: int,
     conditions: Sequence[Sequence[str]],
     doubts: Sequence[str],
     notes: Sequence[str],
     curves: Sequence[Picture],
-    unlearned: Sequence[Values],
 ) -> tuple[Section, ...]:
     """The sections of a page of these cells and models."""
+    scoring, measure, axis, train_len = (facts[key] for key in ("scoring", "measure", "axis", "train_len"))
     beyond = "What a network has not learned at its training length it cannot lose beyond it."
-    few = tuple(f"{one['run']}: {one['value']:.4g} % at the training length" for one in unlearned)
+    few = tuple(f"{one['run']}: {one['value']:.4g} % at the training length" for one in facts["unlearned"])
     each = {
         title: lengths(cells, scoring, measure, axis, train_len, doubts),
         "Conditions": [
@@ -404,8 +403,7 @@ def line_of(row: str, runs: TableRuns) -> Curve:
         found = dict(results.curve(table.drawn, row))
     else:
         shown = [results.train_len * multiple for multiple in table.multiples]
-        tested = results.lengths(row)
-        drawn = [n for n in tested if (n >= FIRST_DRAWN if table.scoring == BY_POSITION else n in shown)]
+        drawn = table.test.drawn(results.lengths(row), shown)
         found = {length: results.loss_at(row, length).through(in_bits) for length in drawn}
     values = np.array([[one.value, one.low, one.high] for one in found.values()]).reshape(-1, 3).T  # (3, points)
     return Curve(table.subjects[row].title, list(found), *map(list, values))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from experiments.claims import Bound, Claim, above, below
-from experiments.text.runs import quantities
+from experiments.claims import Bound, Claims, above, below
 from experiments.text.table import Source, Subject, TextTable, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import FIELD, GRADIENT, HELD, REACH
 
 REMARK = f"Gradients are those of the true next symbol, of segments of {REACH} L symbols, as in print."
@@ -17,7 +17,7 @@ def field_figure(
     name: str,
     title: str,
     subjects: Mapping[str, Subject],
-    claims: Sequence[Claim],
+    claims: Claims,
     *,
     remarks: tuple[str, ...] = (),
     **more: Any,

@@ -1,15 +1,14 @@
 """What trained models came to on the same segments of text, and differences between them with paired intervals.
 
 losses.json beside a page has what every segment cost every network, so that each paired verdict can be computed again:
-`files[seed][segments]` has the file of the text that each of so many segments lies in (`[7, 3]` is three times file 7,
-`[4, 9, 1]` the files 4 to 9), `losses[row][seed][length]` the
-loss of each segment in thousandths of a nat a symbol. Pages are made of these rounded numbers.
+`files[seed][segments]` has the file of the text that each of so many segments lies in (`[7, 3]` is three times file 7);
+`losses`, squeezed, have by row, seed and length the loss of each segment in thousandths of a nat a symbol. Pages are
+made of these rounded numbers.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from experiments.page.compact import stretches, whole
+from experiments.page.compact import dense, squeezed, stretches, unsqueezed, whole
 from languages.errors import UserError
 from regulargpt.evaluation.interval import Interval, Sample
 from regulargpt.storage import atomic
@@ -173,20 +172,15 @@ def rounded(losses: Losses) -> Losses:
 
 
 def write_losses(place: Path, results: Results) -> None:
-    """Write the losses of a page into its folder: a line a row and seed."""
+    """Write the losses of a page into its folder."""
+    losses = {row: {seed: in_units(run) for seed, run in seeds.items()} for row, seeds in results.losses.items()}
     files = {
         str(seed): {n: [*stretches(of.tolist())] for n, of in counts.items()} for seed, counts in results.files.items()
     }
-    head = f'{{"unit":"1/{UNIT} nat a symbol","train_len":{results.train_len},"files":{dense(files)},"losses":{{\n'
+    unit = f"1/{UNIT} nat a symbol"
+    stored = {"unit": unit, "train_len": results.train_len, "files": files, "losses": squeezed(losses)}
     atomic.make_folder(place)
-    atomic.write_text(place / LOSSES, head + ",\n".join(lines(results)) + "\n}}\n")
-
-
-def lines(results: Results) -> Iterator[str]:
-    """Each row's seeds."""
-    for row, seeds in results.losses.items():
-        each = ",\n ".join(f'"{seed}":{dense(in_units(run))}' for seed, run in seeds.items())
-        yield f"{dense(row)}:{{\n {each}}}"
+    atomic.write_text(place / LOSSES, dense(stored) + "\n")
 
 
 def in_units(run: Losses) -> dict[int, list[int]]:
@@ -198,9 +192,11 @@ def read_losses(place: Path) -> Results:
     """The results that the losses of a page are; it has no further measures."""
     path = place / LOSSES
     stored = atomic.parse_json(atomic.read_bytes(path), path)
+    if not isinstance(stored["losses"], str):
+        raise atomic.FormatError(f"{atomic.shown(path)} has no squeezed losses; make the page anew")
     losses = {
         row: {int(seed): numbered(run, lambda each: np.array(each) / UNIT) for seed, run in seeds.items()}
-        for row, seeds in stored["losses"].items()
+        for row, seeds in unsqueezed(stored["losses"]).items()
     }
     files: Files = {
         int(seed): numbered(of, lambda parts: np.array(whole(parts))) for seed, of in stored["files"].items()
@@ -215,8 +211,3 @@ def numbered(values: Mapping[str, Any], made: Callable[[Any], Any]) -> dict[int,
     {64: (1,)}
     """
     return {int(key): made(value) for key, value in values.items()}
-
-
-def dense(value: object) -> str:
-    """JSON without blanks."""
-    return json.dumps(value, separators=(",", ":"))

@@ -11,9 +11,9 @@ from numpy import ndarray
 
 from experiments.experiment import Fields, Scale
 from experiments.text.results import of_mean
-from experiments.text.runs import tested_as
 from experiments.text.sharpening import reader_at
 from experiments.text.table import PUBLISHED_LENGTH, Source, Subject
+from experiments.text.testing import tested_as
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import Interval

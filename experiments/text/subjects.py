@@ -23,6 +23,11 @@ def encoding(title: str, name: str, seeds: int = 1, attention: str = "full", **o
     return Subject(title, {"model.encoding.name": name, **keys}, seeds, attention)
 
 
+def by_encoding(*subjects: Subject) -> dict[str, Subject]:
+    """Rows that are called as their encodings are."""
+    return {str(subject.options["model.encoding.name"]): subject for subject in subjects}
+
+
 def tested(subject: Subject, attention: str, title: str) -> Subject:
     """The same runs, tested under another attention."""
     return replace(subject, attention=attention, title=f"{subject.title} + {title}")

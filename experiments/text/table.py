@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.claims import MULTIPLES, Claim
+from experiments.claims import MULTIPLES, Claim, Claims, claimed
 from experiments.experiment import Column, Experiment, Fields, Scale
 from experiments.published import Published, published
+from experiments.text.testing import LAST_K, Measuring, Test
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, flat
-from regulargpt.evaluation.interval import Interval
-from regulargpt.storage.folder import RunFolder
 
 CPU_CORPUS, FULL_CORPUS = "text:code", "text:code-large"
 PUBLISHED_LENGTH = 512
@@ -44,12 +43,8 @@ TEXTS = (
     "Small models on another text cannot show whether the published perplexities are right. They can show whether "
     "what was concluded from them also holds here."
 )
-# Of longest segments alone, by the position of the symbol instead of by the length of the segment.
-BY_POSITION = "by-position"
 # An option that depends on the scale is a function of the config that it is set in.
 Option = Any | Callable[[RunConfig], Any]
-# A measure of a trained run by tested length, under an attention or with the temperatures of a strategy ("" for none).
-Measuring = Callable[[RunFolder, str], Mapping[int, Interval]]
 
 
 @dataclass(frozen=True)
@@ -150,16 +145,16 @@ def by_data_and_model(data: str, row: str, length: int) -> tuple[str, str]:
 class TextTable(Experiment):
     """An experiment whose cells are losses by length and whose page says which published claims hold.
 
-    `scoring` is the protocol of the test, `multiples` the lengths shown, each so many times `unit` training lengths of
-    the scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by
-    name, and `sharpening` those that ask how attention is sharpened: the one that is `shown` stands in the cells
-    instead of the perplexity. Of a figure another one is `drawn` over its `axis`, and no losses are tested.
+    `test` is what losses are of, `multiples` the lengths shown, each so many times `unit` training lengths of the
+    scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by name,
+    and `sharpening` those that ask how attention is sharpened: the one that is `shown` stands in the cells instead of
+    the perplexity. Of a figure another one is `drawn` over its `axis`, and no losses are tested.
     """
 
     subjects: Mapping[str, Subject]
     sources: tuple[Source, ...]
     claims: tuple[Claim, ...]
-    scoring: str = "last_k"
+    test: Test = LAST_K
     multiples: tuple[int, ...] = MULTIPLES
     unit: int = 1
     whole: Fields = field(default_factory=lambda: THESIS)
@@ -184,15 +179,10 @@ class TextTable(Experiment):
 
 
 def text_table(
-    name: str,
-    title: str,
-    subjects: Mapping[str, Subject],
-    sources: Sequence[Source],
-    claims: Sequence[Claim],
-    **more: Any,
+    name: str, title: str, subjects: Mapping[str, Subject], sources: Sequence[Source], claims: Claims, **more: Any
 ) -> TextTable:
-    """The table of these rows."""
-    whole = more.get("whole", THESIS)
+    """The table of these rows; what a figure draws is shown in its cells, if nothing else is."""
+    whole, shown = more.get("whole", THESIS), more.pop("shown", more.get("drawn", ""))
     return TextTable(
         name=name,
         title=title,
@@ -201,7 +191,8 @@ def text_table(
         configs=lambda row, runs, scale: trained(subjects[row], scale, whole),
         subjects=subjects,
         sources=tuple(sources),
-        claims=tuple(claims),
+        claims=claimed(claims),
+        shown=shown,
         **more,
     )
 

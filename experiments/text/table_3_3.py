@@ -2,53 +2,36 @@
 
 from __future__ import annotations
 
-from experiments.claims import MULTIPLES, Claim, beats, explodes, falls_below, no_worse, rises
-from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5
+from experiments.claims import MULTIPLES, beats, explodes, falls_below, no_worse, rises
+from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5, by_encoding
 from experiments.text.table import Source, by_data_and_length, text_table
+from experiments.text.testing import SIDE_BY_SIDE
 
 DATA = {"openwebtext2": "OpenWebText2", "github": "GitHub", "arxiv": "ArXiv"}
-SECTION = "thesis, section 3.5.2"
-CLAIMS = (
-    Claim(
-        "KERPLE-log is better than ALiBi, Rotary and Sinusoidal at every longer length.",
-        SECTION,
-        (beats("kerple_log", "alibi", "rotary", "sinusoidal"),),
-    ),
-    Claim(
-        "KERPLE-log is at most 0.5 % worse than KERPLE-power at any length.",
-        SECTION,
-        (no_worse("kerple_log", "kerple_power", 0.5, MULTIPLES),),
-    ),
-    Claim(
-        "KERPLE-log is at most 1 % worse than T5 up to 4x, and better from 8x on.",
-        SECTION,
-        (no_worse("kerple_log", "t5", 1, (1, 2, 4)), beats("kerple_log", "t5", at=(8, 16))),
-    ),
-    Claim(
-        "On segments side by side the perplexity of KERPLE-log falls below its value at L at every longer length.",
-        SECTION,
-        (falls_below("kerple_log", (2, 4, 8, 16)),),
-    ),
-    Claim(
-        "Rotary rises from 2x on and explodes beyond 2x.",
-        SECTION,
-        (rises("rotary", (2,)), explodes("rotary", beyond=2)),
-    ),
-    Claim("Sinusoidal explodes from 2x on.", SECTION, (explodes("sinusoidal"),)),
-    Claim("T5 is worse at 16x than at 4x.", "thesis, Table 3.3", (rises("t5", (16,), base=4),)),
-)
+CLAIMS = {
+    "thesis, section 3.5.2": {
+        "KERPLE-log is better than ALiBi, Rotary and Sinusoidal at every longer length.": beats(
+            "kerple_log", "alibi", "rotary", "sinusoidal"
+        ),
+        "KERPLE-log is at most 0.5 % worse than KERPLE-power at any length.": no_worse(
+            "kerple_log", "kerple_power", 0.5, MULTIPLES
+        ),
+        "KERPLE-log is at most 1 % worse than T5 up to 4x, and better from 8x on.": (
+            no_worse("kerple_log", "t5", 1, (1, 2, 4)),
+            beats("kerple_log", "t5", at=(8, 16)),
+        ),
+        "On segments side by side the perplexity of KERPLE-log "
+        "falls below its value at L at every longer length.": falls_below("kerple_log", (2, 4, 8, 16)),
+        "Rotary rises from 2x on and explodes beyond 2x.": (rises("rotary", (2,)), explodes("rotary", beyond=2)),
+        "Sinusoidal explodes from 2x on.": explodes("sinusoidal"),
+    },
+    "thesis, Table 3.3": {"T5 is worse at 16x than at 4x.": rises("t5", (16,), base=4)},
+}
 EXPERIMENT = text_table(
     "table-3.3",
     "KERPLE and others on segments side by side",
-    {
-        "kerple_log": KERPLE_LOG,
-        "kerple_power": KERPLE_POWER,
-        "alibi": ALIBI,
-        "t5": T5,
-        "rotary": ROTARY,
-        "sinusoidal": SINUSOIDAL,
-    },
+    by_encoding(KERPLE_LOG, KERPLE_POWER, ALIBI, T5, ROTARY, SINUSOIDAL),
     [Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring="nonoverlapping",
+    test=SIDE_BY_SIDE,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from experiments.claims import MULTIPLES, Claim, beats, explodes, stays_within
-from experiments.text.subjects import KERPLE_LOG, encoding
+from experiments.text.subjects import KERPLE_LOG, by_encoding, encoding
 from experiments.text.table import Source, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA
+from experiments.text.testing import SIDE_BY_SIDE
 
 SECTION = "thesis, section 3.7.3"
 CLAIMS = (
@@ -33,14 +34,14 @@ CLAIMS = (
 EXPERIMENT = text_table(
     "table-3.6",
     "Gaussian-like kernels",
-    {
-        "gauss_wht1": encoding("1-para-wht", "gauss_wht1"),
-        "gauss_wht2": encoding("2-para-wht", "gauss_wht2"),
-        "gauss_bias2": encoding("2-para-bias", "gauss_bias2"),
-        "gauss_bias3": encoding("3-para-bias", "gauss_bias3"),
-        "kerple_log": KERPLE_LOG,
-    },
+    by_encoding(
+        encoding("1-para-wht", "gauss_wht1"),
+        encoding("2-para-wht", "gauss_wht2"),
+        encoding("2-para-bias", "gauss_bias2"),
+        encoding("3-para-bias", "gauss_bias3"),
+        KERPLE_LOG,
+    ),
     [Source("table-3.6", DATA, by_data_and_length), Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring="nonoverlapping",
+    test=SIDE_BY_SIDE,
 )

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.claims import Claim, beats, falls_below, rises
+from experiments.claims import beats, falls_below, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, longer
 from experiments.text.table import Source, text_table
 from experiments.text.table_3_3 import DATA
+from experiments.text.testing import SIDE_BY_SIDE
 
-SECTION = "thesis, section 3.7.4"
-CLAIMS = (
-    Claim(
-        "Trained on segments twice as long, KERPLE-log stays better than ALiBi at every longer length.",
-        SECTION,
-        (beats("kerple_log", "alibi"),),
-    ),
-    Claim(
-        "It is better than T5 from 8x on.",
-        SECTION,
-        (beats("kerple_log", "t5", at=(8, 16)),),
-    ),
-    Claim(
-        "It falls below its value at L from 4x on.",
-        SECTION,
-        (falls_below("kerple_log", (4, 8, 16)),),
-    ),
-    Claim("T5 is worse at 16x than at 4x.", "thesis, Table 3.9", (rises("t5", (16,), base=4),)),
-)
+CLAIMS = {
+    "thesis, section 3.7.4": {
+        "Trained on segments twice as long, KERPLE-log stays better than ALiBi at every longer length.": beats(
+            "kerple_log", "alibi"
+        ),
+        "It is better than T5 from 8x on.": beats("kerple_log", "t5", at=(8, 16)),
+        "It falls below its value at L from 4x on.": falls_below("kerple_log", (4, 8, 16)),
+    },
+    "thesis, Table 3.9": {"T5 is worse at 16x than at 4x.": rises("t5", (16,), base=4)},
+}
 EXPERIMENT = text_table(
     "table-3.9",
     "Training on segments twice as long",
@@ -45,7 +37,7 @@ EXPERIMENT = text_table(
         )
     ],
     CLAIMS,
-    scoring="nonoverlapping",
+    test=SIDE_BY_SIDE,
     unit=2,
     remarks=("L is here the longer training length. The half of the table about 1.3B parameters is not tried.",),
 )

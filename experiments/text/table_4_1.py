@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from experiments.claims import Claim, above, below, explodes, rises, stays_within
-from experiments.text.runs import quantities
 from experiments.text.subjects import encoding, shifted
 from experiments.text.table import Source, Subject, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import HELD, SHARE
 
 SHIFTS, EQUAL = (-3, 0, 2, 4, 6, 8), (0, 2, 4, 6, 8)
@@ -78,10 +78,7 @@ def claims(section: str) -> tuple[Claim, ...]:
         Claim(
             "Windows: the empirical receptive field is within L up to w = 100, and beyond it from w = 160 on.",
             "thesis, section 4.5.1, Figure 4.4",
-            (
-                *(above(SHARE, row, HELD, at=4) for row in NARROW),
-                *(below(SHARE, row, HELD, at=4) for row in WIDE),
-            ),
+            (*(above(SHARE, row, HELD, at=4) for row in NARROW), *(below(SHARE, row, HELD, at=4) for row in WIDE)),
         ),
         Claim(
             "From 4x on no perplexity rises by more than 3 %: symbols farther back are ignored.",

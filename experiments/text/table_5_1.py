@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Claim, change
+from experiments.claims import Claim, claimed, falls, grows
 from experiments.text.alignment import ENTROPY, P_MAX, dispersion
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
@@ -11,19 +11,14 @@ TASKS = ("topic", "line", "passkey", "needles", "code-key")
 PUBLISHED = TASKS[:3]
 
 
-def changes(measure: str, row: str, rises: bool) -> Bound:
-    """A measure of a row is higher, or lower, at 16x than at the training length."""
-    fall = change(measure, row, 16, 1, is_printed=measure == P_MAX and row in PUBLISHED)
-    return Bound((fall,), "above" if rises else "below", 0.0)
-
-
-def flattens(task: str) -> tuple[Claim, Claim]:
+def flattens(task: str) -> tuple[Claim, ...]:
     """Attention in a task."""
-    section = "thesis, section 5.3.3" if task in PUBLISHED else "ours"
-    return (
-        Claim(f"The largest probability falls with the length: {task}.", section, (changes(P_MAX, task, False),)),
-        Claim(f"The entropy of attention rises with the length: {task}.", section, (changes(ENTROPY, task, True),)),
-    )
+    is_printed = task in PUBLISHED
+    tests = {
+        f"The largest probability falls with the length: {task}.": falls(P_MAX, task, is_printed=is_printed),
+        f"The entropy of attention rises with the length: {task}.": grows(ENTROPY, task),
+    }
+    return claimed({"thesis, section 5.3.3" if is_printed else "ours": tests})
 
 
 CLAIMS = [claim for task in TASKS for claim in flattens(task)]
@@ -35,7 +30,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy")},
     drawn=P_MAX,
-    shown=P_MAX,
     about=ABOUT,
     remarks=("Means over all heads; of queries that see at least half of the document, since ours is a causal model.",),
 )

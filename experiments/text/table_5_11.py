@@ -17,7 +17,7 @@ def as_long(data: str, row: str, length: int) -> tuple[str, str]:
     return row, AS_LONG.get(length // PUBLISHED_LENGTH, "12000" if length == 16 * PUBLISHED_LENGTH else "")
 
 
-CLAIMS = temperatures_fall("t5", "thesis, section 5.7")
+CLAIMS = {"thesis, section 5.7": temperatures_fall("t5")}
 EXPERIMENT = text_table(
     "table-5.11",
     "Temperatures for code",
@@ -26,7 +26,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     drawn=TEMPERATURE,
-    shown=TEMPERATURE,
     multiples=LONGER,
     remarks=("The published grid ends at 0.5, where the entropy's temperatures lie from 3,000 tokens on.",),
 )

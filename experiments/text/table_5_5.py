@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Claim, Level, change, lead
+from experiments.claims import above, falls, leads
 from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table
 
-SECTION = "thesis, section 5.5.3"
 FAR = (8, 16)
 AVERAGES = {8: "10/average", 16: "20/average"}
 
@@ -17,42 +16,14 @@ def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
     return f"{data}/{row.partition('/')[2]}", AVERAGES.get(length // Source.train_len, "")
 
 
-def gains(strategy: str) -> Bound:
-    """More is found than without a temperature."""
-    figures = tuple(lead(EXACT, f"documents/t5+{strategy}", "documents/t5", k) for k in FAR)
-    return Bound(figures, "above", 0.0)
-
-
-CLAIMS = (
-    Claim("P_max finds more than the model as it is.", SECTION, (gains("p_max"),)),
-    Claim(
-        "P_max finds more than entropy does.",
-        SECTION,
-        (
-            Bound(
-                tuple(lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR),
-                "above",
-                0.0,
-            ),
-        ),
-    ),
-    Claim(
-        "The gain is largest where the document stands in the middle.",
-        SECTION,
-        (
-            Bound(
-                tuple(Level(MIDDLE, "documents/t5+p_max", k) for k in FAR),
-                "above",
-                0.0,
-            ),
-        ),
-    ),
-    Claim(
-        "The model as it is finds less among more documents.",
-        SECTION,
-        (Bound((change(EXACT, "documents/t5", 16, 1),), "below", 0.0),),
-    ),
-)
+CLAIMS = {
+    "thesis, section 5.5.3": {
+        "P_max finds more than the model as it is.": leads(EXACT, "documents/t5+p_max", "documents/t5", at=FAR),
+        "P_max finds more than entropy does.": leads(EXACT, "documents/t5+p_max", "documents/t5+entropy", at=FAR),
+        "The gain is largest where the document stands in the middle.": above(MIDDLE, "documents/t5+p_max", 0.0, FAR),
+        "The model as it is finds less among more documents.": falls(EXACT, "documents/t5"),
+    }
+}
 EXPERIMENT = text_table(
     "table-5.5",
     "One of several documents",
@@ -61,7 +32,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={EXACT: exact_match, MIDDLE: middle_gain},
     drawn=EXACT,
-    shown=EXACT,
     about=ABOUT,
     remarks=(
         "A document of ours is a key, noise and a value; at most 16 stand in a word, and longer words have longer "

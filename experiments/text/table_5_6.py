@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Claim, change, lead
+from experiments.claims import Bound, falls, leads
 from experiments.text.completion import EXACT, SIMILAR, TRUNCATION, exact, published_similarity, similar
 from experiments.text.subjects import T5, aligned, alone, sharpened
 from experiments.text.table import text_table
 
-SECTION = "thesis, section 5.5.4"
 FAR = (4, 8, 16)
 T5_ALONE = alone(T5)
 
 
 def nearer(row: str, other: str, at: tuple[int, ...] = FAR) -> Bound:
     """Lines of a row are more similar to the true ones than those of another."""
-    return Bound(tuple(lead(SIMILAR, row, other, k) for k in at), "above", 0.0)
+    return leads(SIMILAR, row, other, at=at)
 
 
-CLAIMS = (
-    Claim(
-        "The model as it is loses its lines in longer contexts.",
-        SECTION,
-        (Bound((change(SIMILAR, "t5", 16, 1),), "below", 0.0),),
-    ),
-    Claim(
-        "Both alignments help: lines are nearer to the true ones.",
-        SECTION,
-        (nearer("t5+p_max", "t5", (8, 16)), nearer("t5+entropy", "t5", (8, 16))),
-    ),
-    Claim("P_max is better than entropy.", SECTION, (nearer("t5+p_max", "t5+entropy"),)),
-    Claim(
-        "Up to 4x P_max is better than cutting the context to the training length.",
-        SECTION,
-        (nearer("t5+p_max", "t5+truncation", (2, 4)),),
-    ),
-    Claim(
-        "So is the rule that knows lengths alone.",
-        SECTION,
-        (nearer("t5+log", "t5+truncation", (2, 4)),),
-    ),
-)
+CLAIMS = {
+    "thesis, section 5.5.4": {
+        "The model as it is loses its lines in longer contexts.": falls(SIMILAR, "t5"),
+        "Both alignments help: lines are nearer to the true ones.": (
+            nearer("t5+p_max", "t5", (8, 16)),
+            nearer("t5+entropy", "t5", (8, 16)),
+        ),
+        "P_max is better than entropy.": nearer("t5+p_max", "t5+entropy"),
+        "Up to 4x P_max is better than cutting the context to the training length.": nearer(
+            "t5+p_max", "t5+truncation", (2, 4)
+        ),
+        "So is the rule that knows lengths alone.": nearer("t5+log", "t5+truncation", (2, 4)),
+    }
+}
 EXPERIMENT = text_table(
     "table-5.6",
     "Code completion",
-    {
-        **aligned("t5", T5_ALONE),
-        "t5+truncation": sharpened(T5_ALONE, TRUNCATION, "context cut to L"),
-    },
+    {**aligned("t5", T5_ALONE), "t5+truncation": sharpened(T5_ALONE, TRUNCATION, "context cut to L")},
     [published_similarity()],
     CLAIMS,
     sharpening={SIMILAR: similar, EXACT: exact},
     drawn=SIMILAR,
-    shown=SIMILAR,
     remarks=(
         "Each of 128 lines of the test part is continued greedily, byte by byte, up to its end. They are the same "
         "lines at every length. Exact lines are compared without spaces.",

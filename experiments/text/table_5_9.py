@@ -18,9 +18,11 @@ ROWS = {
 }
 
 
-CLAIMS = [
-    claim for task in TASKS for claim in temperatures_fall(f"{task}/t5", "thesis, sections 5.5.2 and 5.7", of=task)
-]
+CLAIMS = {
+    "thesis, sections 5.5.2 and 5.7": {
+        sentence: tests for task in TASKS for sentence, tests in temperatures_fall(f"{task}/t5", of=task).items()
+    }
+}
 EXPERIMENT = text_table(
     "table-5.9",
     "Temperatures for retrieval",
@@ -29,7 +31,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     drawn=TEMPERATURE,
-    shown=TEMPERATURE,
     multiples=LONGER,
     about=ABOUT,
     remarks=(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from experiments.claims import MULTIPLES, Claim, beats, explodes, rises, stays_within
+from experiments.claims import MULTIPLES, Claims, beats, explodes, rises, stays_within
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, regulargpt
 from experiments.text.table import Source, by_length, text_table
 
-SECTION = "thesis, section 6.5"
 # With segments of 64 symbols: two levels each, and as many training lengths in C^2 as published, or nearly.
 CHUNKS = {"32/6": (12, 1), "64/6": (24, 1), "128/6": (32, 1), "128/12": (32, 2), "256/6": (48, 1)}
 NAMES = {published: f"regulargpt-{published}" for published in CHUNKS}
@@ -23,44 +22,30 @@ REMARKS = (
 )
 
 
-def claims(explosion: float) -> tuple[Claim, ...]:
+def claims(explosion: float) -> Claims:
     """What is claimed; past C^ceil(log_C L) the perplexity rises by this factor or more."""
-    return (
-        Claim(
+    return {
+        "thesis, section 6.5": {
             "RegularGPT with C, K is worse past C^ceil(log_C L): 32/6 at 4x, 64/6 at 16x, "
-            f"each by a factor of {explosion:g} or more over its value at L.",
-            SECTION,
-            (
+            f"each by a factor of {explosion:g} or more over its value at L.": (
                 explodes(NAMES["32/6"], beyond=2, by=explosion),
                 explodes(NAMES["64/6"], beyond=8, by=explosion),
             ),
-        ),
-        Claim(
-            "Up to there it stays within 4 %: 32/6 at 2x, 64/6 up to 8x, 128/6 and 128/12 at every length.",
-            SECTION,
-            (
+            "Up to there it stays within 4 %: 32/6 at 2x, 64/6 up to 8x, 128/6 and 128/12 at every length.": (
                 stays_within(NAMES["32/6"], 4, (2,)),
                 stays_within(NAMES["64/6"], 4, (2, 4, 8)),
                 stays_within(NAMES["128/6"], 4),
                 stays_within(NAMES["128/12"], 4),
             ),
-        ),
-        Claim(
-            "A chunk of half a training segment deteriorates at 2x: 256/6 rises.",
-            SECTION,
-            (rises(NAMES["256/6"], (2,)),),
-        ),
-        Claim(
-            "More layers make up for weights shared over depth: 128/12 is better than 128/6 at every length.",
-            SECTION,
-            (beats(NAMES["128/12"], NAMES["128/6"], at=MULTIPLES),),
-        ),
-        Claim(
-            "The Transformers are better at L: KERPLE-log, T5 and ALiBi than any RegularGPT.",
-            SECTION,
-            tuple(beats(row, *NAMES.values(), at=(1,)) for row in ("kerple_log", "t5", "alibi")),
-        ),
-    )
+            "A chunk of half a training segment deteriorates at 2x: 256/6 rises.": rises(NAMES["256/6"], (2,)),
+            "More layers make up for weights shared over depth: 128/12 is better than 128/6 at every length.": (
+                beats(NAMES["128/12"], NAMES["128/6"], at=MULTIPLES),
+            ),
+            "The Transformers are better at L: KERPLE-log, T5 and ALiBi than any RegularGPT.": [
+                beats(row, *NAMES.values(), at=(1,)) for row in ("kerple_log", "t5", "alibi")
+            ],
+        }
+    }
 
 
 EXPERIMENT = text_table(

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
-from regulargpt.data.base import Data
+from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model
-from regulargpt.objectives.answers import Objective
+from regulargpt.objectives.answers import AtOnce, Objective
 from regulargpt.objectives.measures import Guess, measure
 
 FEWEST_WORDS = 4
@@ -87,8 +87,7 @@ def measures_by_length(
     words, points = {T: samples_at(T, config) for T in lengths if data.is_tested(T)}, []
     with seen_through(model, config.attention, train_len):
         on_test(words)
-        for length, samples in words.items():
-            point = point_at(model, data, objective, length, samples, seed, device)
+        for point in points_at(model, data, objective, words, seed, device):
             points.append(point)
             on_point(point)
     return points
@@ -107,24 +106,58 @@ def seen_through(model: nn.Module, attention: str, train_len: int) -> Iterator[N
         model.set_attention("full", train_len)
 
 
+def points_at(
+    model: nn.Module, data: Data, objective: Objective, samples: Mapping[int, int], seed: int, device: torch.device
+) -> Iterator[Point]:
+    """The measures of a model, as it is, at each length on so many test words.
+
+    Words of many lengths go through at once where objective and model let them. `point_at` does the same slowly.
+    """
+    at_once = objective.symbols_at_once(model) if isinstance(objective, AtOnce) else 0
+    for lengths in together(samples, at_once):
+        if not isinstance(objective, AtOnce) or sum(T * samples[T] for T in lengths) > at_once:
+            yield from (point_at(model, data, objective, T, samples[T], seed, device) for T in lengths)
+            continue
+        words = [data.test(seed, T, samples[T]) for T in lengths]
+        for T, alike, found in zip(lengths, words, objective.measure_at_once(model, words, device), strict=True):
+            yield point_of(T, alike, found, objective, data.files(seed, T, samples[T]))
+
+
+def together(samples: Mapping[int, int], at_once: int) -> Iterator[list[int]]:
+    """The lengths in groups, in their order: as many as have so many symbols together, or one that has more.
+
+    >>> list(together({3: 2, 4: 2, 5: 2, 90: 2}, at_once=20))
+    [[3, 4], [5], [90]]
+    """
+    group, symbols = [], 0
+    for length, count in samples.items():
+        if group and symbols + length * count > at_once:
+            yield group
+            group, symbols = [], 0
+        group, symbols = [*group, length], symbols + length * count
+    if group:
+        yield group
+
+
 def point_at(
-    model: nn.Module,
-    data: Data,
-    objective: Objective,
-    length: int,
-    samples: int,
-    seed: int,
-    device: torch.device,
+    model: nn.Module, data: Data, objective: Objective, length: int, samples: int, seed: int, device: torch.device
 ) -> Point:
     """The measures of a model, as it is, on so many test words of one length."""
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
     at_once = min(words_at_once(model, length), max(1, LOGITS_AT_ONCE // (length * objective.n_outputs)))
     parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
-    found = {name: torch.cat([part[name] for part in parts]).cpu() for name in parts[0]}
+    found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    return point_of(length, words, found, objective, data.files(seed, length, samples))
+
+
+def point_of(
+    length: int, words: Words, measured: Mapping[str, Tensor], objective: Objective, files: np.ndarray | None
+) -> Point:
+    """The result at a length, from what was measured of each of its words."""
+    found = {name: of_words.cpu() for name, of_words in measured.items()}
     if not all(bool(of_words.isfinite().all()) for of_words in found.values()):
         raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
-    files = data.files(seed, length, samples)
     measures = {name: _value(name, of_words, files) for name, of_words in found.items()}
     numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
     main = next(iter(found.values()))

@@ -30,8 +30,7 @@ from regulargpt.finite.conformance import suite
 from regulargpt.finite.learn import short_words
 from regulargpt.finite.lstar import Learner, Query, Unbounded, by_length
 from regulargpt.finite.nonempty import Word, machine, smallest_machine
-from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.ragged import ragged_roots
+from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits
 
 Ints = npt.NDArray[np.int64]
 
@@ -75,16 +74,18 @@ class Answers:
 
 def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
     """A network's answers to words of any lengths: a tree reads them at once, others a length at a time."""
-    if not (isinstance(model, Tree) and model.why_no_certificate() is None):
+    if not may_be_ragged(model):
         return by_length(partial(answers_of, model), words)
-    # The longest first: what goes through the network together is of nearly one length.
+    # The longest first: words of one length stand together.
+    device = next(model.parameters()).device
     order = sorted(range(len(words)), key=lambda i: -len(words[i]))
     found = np.empty(len(words), dtype=np.int64)
     with torch.no_grad():
         while order:
             at_once = max(1, MOST_SYMBOLS // len(words[order[0]]))
             part, order = order[:at_once], order[at_once:]
-            found[part] = model.readout(ragged_roots(model, [words[i] for i in part])).argmax(1).cpu().numpy()
+            asked = [torch.from_numpy(alike).to(device) for alike in batches(words[i] for i in part)]
+            found[part] = ragged_logits(model, asked).argmax(1).cpu().numpy()
     return found.tolist()
 
 

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from languages.errors import UserError
 from regulargpt.measurements.position_variance import Layer, Setting, draw_layer, generator, layer_norm, normal, split
 from regulargpt.models.layers import linear
+from regulargpt.training.optimisers import Adam
 
 Progress = Callable[[int, int], None]
 Streams = Callable[[str, int], Iterator[Tensor]]
@@ -141,7 +142,7 @@ def probe_streams(
     """
     model = setting.model
     probes = [classifier(model, generator(seed, "probe", at)).to(device) for at in range(model.n_layers + 1)]
-    optimisers = [torch.optim.Adam(probe.parameters(), lr=LR) for probe in probes]
+    optimisers = [Adam(probe.parameters(), lr=LR) for probe in probes]
     positions = torch.arange(model.length, device=device).repeat(setting.batch_size)
     for step in range(setting.updates):
         # One layer after the other: only one table of logits is alive at a time.

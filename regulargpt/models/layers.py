@@ -1,6 +1,7 @@
 """What the baselines share: layers drawn from an explicit generator, counted randomness, and the readout.
 
-torch.nn's constructors draw from the global random state; built on the meta device they draw nothing.
+torch.nn's constructors draw from the global random state; built on the meta device they draw nothing. What makes them
+real after that, and an embedding there, would have torch import its compiler, a second: the weights are put in instead.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,18 +23,24 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 
 def linear(n_in: int, n_out: int, generator: torch.Generator, bias: bool = True) -> nn.Linear:
     """A linear layer with weights N(0, 1/n_in) and bias 0."""
-    layer = nn.Linear(n_in, n_out, bias=bias, device="meta").to_empty(device="cpu")
+    layer = undrawn(n_in, n_out, bias)
     nn.init.normal_(layer.weight, std=n_in**-0.5, generator=generator)
+    return layer
+
+
+def undrawn(n_in: int, n_out: int, bias: bool = True) -> nn.Linear:
+    """A linear layer with bias 0, whose weights are still to be drawn."""
+    layer = nn.Linear(n_in, n_out, bias=bias, device="meta")
+    layer.weight = nn.Parameter(torch.empty(n_out, n_in))
     if bias:
-        nn.init.zeros_(layer.bias)
+        layer.bias = nn.Parameter(torch.zeros(n_out))
     return layer
 
 
 def embedding(n_symbols: int, d_model: int, generator: torch.Generator, std: float = 1.0) -> nn.Embedding:
     """One vector N(0, std^2) per symbol."""
-    layer = nn.Embedding(n_symbols, d_model, device="meta").to_empty(device="cpu")
-    nn.init.normal_(layer.weight, std=std, generator=generator)
-    return layer
+    weight = torch.empty(n_symbols, d_model).normal_(0.0, std, generator=generator)
+    return nn.Embedding.from_pretrained(weight, freeze=False)
 
 
 class TiedReadout(nn.Module):

@@ -6,8 +6,8 @@ mean over words of the share of right answers, `words` the share of words with e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.models.tree.base import as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
+from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits, symbols_at_once
 from regulargpt.objectives.measures import Guess
 
 # Of the last answer, by position, and of whole words.
@@ -45,6 +46,21 @@ class Objective(Protocol):
 
     def guesses(self, words: Words) -> Mapping[str, Guess]:
         """What guessing has of each measure, by its name; nothing of one where that means nothing."""
+        ...
+
+
+@runtime_checkable
+class AtOnce(Protocol):
+    """What an objective has beside, if it measures words of many lengths in one pass of the model."""
+
+    def symbols_at_once(self, model: nn.Module) -> int:
+        """So many symbols; 0 for a model that reads words of one length only."""
+        ...
+
+    def measure_at_once(
+        self, model: nn.Module, words: Sequence[Words], device: torch.device
+    ) -> Iterable[Mapping[str, Tensor]]:
+        """What `measure` gives of the words of each length."""
         ...
 
 
@@ -84,7 +100,22 @@ class Last:
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """Which last answers are right."""
-        return {"accuracy": model(self.read(words, device)).argmax(-1) == to_tensor(self.task.labels(words), device)}
+        return self.right(model(self.read(words, device)), words)
+
+    def symbols_at_once(self, model: nn.Module) -> int:
+        # A class derived from this one, which measures something else, does it a length at a time.
+        return symbols_at_once(model) if type(self).measure is Last.measure and may_be_ragged(model) else 0
+
+    def measure_at_once(
+        self, model: nn.Module, words: Sequence[Words], device: torch.device
+    ) -> Iterator[Mapping[str, Tensor]]:
+        logits = ragged_logits(as_tree(model), [self.read(alike, device) for alike in words])
+        for alike, of_alike in zip(words, logits.split([len(alike) for alike in words]), strict=True):
+            yield self.right(of_alike, alike)
+
+    def right(self, logits: Float[Tensor, "batch n_outputs"], words: Words) -> Mapping[str, Tensor]:
+        """Which of these answers are the words'."""
+        return {"accuracy": logits.argmax(-1) == to_tensor(self.task.labels(words), logits.device)}
 
     def guesses(self, words: Words) -> Mapping[str, Guess]:
         """Of one of the machine's answers."""

@@ -19,6 +19,7 @@ from regulargpt.models.layers import seed_counted
 from regulargpt.objectives.answers import Objective
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
+from regulargpt.training.optimisers import Adam, AdamW
 from regulargpt.training.phase import FurtherPhase, Phase
 from regulargpt.training.words import WordTraining
 
@@ -200,7 +201,7 @@ def train(
 
 def make_optimiser(model: Model, config: TrainingOptions) -> torch.optim.Optimizer:
     """Adam, AMSGrad or AdamW over all parameters, in the groups that the model makes of them."""
-    cls = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    cls = AdamW if config.optimiser == "adamw" else Adam
     return cls(
         model.parameter_groups(),
         lr=config.lr,

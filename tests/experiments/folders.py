@@ -67,17 +67,37 @@ def fill(folder: SweepFolder, names: Iterable[str], result: Callable[[RunConfig]
 
 def finished(path: Path, config: RunConfig, accuracy: float, **more: Any) -> RunFolder:
     """A finished run with this accuracy at every length."""
-    folder = RunFolder.create(path, config.render(), ENVIRONMENT)
-    folder.append_metrics([{"step": 1, "loss": 0.5}])
-    (path / WEIGHTS).write_bytes(b"weights")
-    (path / MODEL_CONFIG).write_text("{}")
     own = tested(config, accuracy)
-    folder.write_measures(own["samples"], own["measures"])
     extra = {
         other.id: tested(other.test_of(config), accuracy) for other in map(protocol, config.evaluation.extra_protocols)
     }
     known = {"train_len": config.data.train_len, "steps": 1400, "train_seconds": 2.5, "proven": None}
-    folder.write_summary({**known, **own, "score": accuracy, "extra_protocols": extra, **more})
+    return written(path, config, {**known, **own, "score": accuracy, "extra_protocols": extra, **more})
+
+
+def finished_text(
+    path: Path, config: RunConfig, measure: str, values: dict[int, float], spread: float = 0.0, segments: str = ""
+) -> RunFolder:
+    """A finished run on texts or retrieval with these values of a measure by length."""
+    by_length = {str(length): value for length, value in values.items()}
+    intervals = {key: [value - spread, value + spread] for key, value in by_length.items()}
+    known = {"train_seconds": 60.0, "steps": 600, "parameters": 100_000, "proven": None, "extra_protocols": {}}
+    test = {"test_from": config.scored[0], "test_len": config.test_len, "factor": 2, "measure": measure}
+    measures = {measure: {"values": by_length, "intervals": intervals}}
+    summary = {**known, **test, "samples": dict.fromkeys(by_length, 16), "measures": measures}
+    return written(path, config, summary, segments)
+
+
+def written(path: Path, config: RunConfig, summary: dict[str, Any], segments: str = "") -> RunFolder:
+    """A finished run with this summary."""
+    folder = RunFolder.create(path, config.render(), ENVIRONMENT)
+    folder.append_metrics([{"step": 1, "loss": 0.5}])
+    (path / WEIGHTS).write_bytes(b"weights")
+    (path / MODEL_CONFIG).write_text("{}")
+    folder.write_measures(summary["samples"], summary["measures"])
+    if segments:
+        folder.write_segments(segments)
+    folder.write_summary(summary)
     folder.finish()
     return folder
 

@@ -212,6 +212,11 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="accuracy is 'x', not a number"):
         columns.read(tmp_path / "b.csv")
     (tmp_path / "c.csv").write_text("language\n")
+    (tmp_path / "other").mkdir()
+    columns.write(tmp_path / "other" / "a.csv", rows[:1])
+    shutil.copy(tmp_path / "a.csv", tmp_path / "other")
+    with pytest.raises(UserError, match=r"languages\.csv lacks drawn-001; copy the one that belongs to .*a\.csv"):
+        columns.lines(tmp_path / "other" / "a.csv")
     with pytest.raises(UserError, match="has not the columns of an atlas"):
         columns.read(tmp_path / "c.csv")
 

@@ -53,9 +53,12 @@ def test_a_page_is_made_of_its_record_alone(tmp_path: Path):
     shutil.rmtree(folder.path / "runs")
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
     assert {name: (place / name).read_bytes() for name in before} == before
-    (place / "page.json").write_text("{}")
-    with pytest.raises(UserError, match=r"page\.json is no record of a page: 'sections'; make it anew"):
-        files.read(place)
+    former = '{"sections":[{"title":"","blocks":[{"rows":[[{"lines":[["100","ours"]]}]]}]}]}'
+    squeezed = '{"layout":"texts","facts":{},"parts":{"curves":[{"file":"a.svg","lines":"a"}]}}'
+    for text in ("{}", former, squeezed):
+        (place / "page.json").write_text(text)
+        with pytest.raises(UserError, match=r"page\.json is no record of a page: .*; make it anew"):
+            files.read(place)
 
 
 def test_sessions_are_remembered(tmp_path: Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.text import alignment, completion, runs, sharpening
+from experiments.text import alignment, completion, sharpening, testing
 from experiments.text.completion import TRUNCATION
 from experiments.text.sharpening import reader_at, temperature_at
 from regulargpt.config.schema import RunConfig
@@ -69,7 +69,7 @@ def test_a_temperature_is_searched_once_for_all_who_ask(folder: RunFolder, monke
     monkeypatch.setattr(settings, "find", counted)
     sharpening.temperature_at.cache_clear()
     config = RunConfig.parse(folder.config_text)
-    points = runs.points(folder, config, "p_max")
+    points = testing.points(folder, config, "p_max")
     completion.lines(folder, "p_max")
     assert searched == ["p_max"] * 2  # at 16 and at 32
     for point in points:

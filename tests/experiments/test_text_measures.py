@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.experiment import Scale
-from experiments.text import runs
+from experiments.text import testing
 from experiments.text.table import sized
 from regulargpt.evaluation.interval import Interval, student
 from regulargpt.measurements import variance_by_position
@@ -35,7 +35,7 @@ SMOKE: Scale = "smoke"
 
 def of(name: str, folder: RunFolder, attention: str = "full") -> Mapping[int, Interval]:
     """A quantity of a run."""
-    return runs.quantities(name)[name](folder, attention)
+    return testing.quantities(name)[name](folder, attention)
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +73,13 @@ def test_resolutions_lie_between_0_and_1_at_two_lengths(windowed: RunFolder):
 @pytest.mark.slow
 def test_a_test_is_made_once_and_kept(windowed: RunFolder, tmp_path: Path):
     told: list[str] = []
-    own = runs.losses(windowed, "last_k", "full", notice=told.append)
-    side_by_side = runs.losses(windowed, "nonoverlapping", "full", notice=told.append)
-    narrow = runs.losses(windowed, "last_k", "sliding:4", notice=told.append)
+    own = testing.Test("last_k").losses(windowed, "full", notice=told.append)
+    side_by_side = testing.Test("nonoverlapping").losses(windowed, "full", notice=told.append)
+    narrow = testing.Test("last_k").losses(windowed, "sliding:4", notice=told.append)
     assert told == ["run: nonoverlapping, full attention", "run: last_k, sliding:4 attention"]
     assert set(own) == set(side_by_side) == set(narrow) == {16, 32, 64, 128, 256}
     assert not np.array_equal(own[16], narrow[16])
-    again = runs.losses(windowed, "nonoverlapping", "full", notice=told.append)
+    again = testing.Test("nonoverlapping").losses(windowed, "full", notice=told.append)
     assert len(told) == 2
     assert all(np.array_equal(again[length], side_by_side[length]) for length in again)
     # The segments of all lengths are the same text.
@@ -153,7 +153,7 @@ def test_the_jackknife_of_a_mean_is_its_standard_error(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(("seen", "said"), [("sliding:4", "run: share, sliding:4"), ("", "run: share")])
 def test_a_measure_is_announced_with_what_is_seen_if_that_is_said(tmp_path: Path, seen: str, said: str):
     told: list[str] = []
-    once = runs.measured(
+    once = testing.measured(
         RunFolder(tmp_path / "run"), "share", seen, lambda folder, seen: {8: Interval(0.2, 0.1, 0.3)}, told.append
     )
     assert once == {8: Interval(0.2, 0.1, 0.3)}
@@ -162,15 +162,16 @@ def test_a_measure_is_announced_with_what_is_seen_if_that_is_said(tmp_path: Path
 
 def test_losses_by_position_are_those_of_the_segments(windowed: RunFolder):
     told: list[str] = []
-    found = runs.by_position(windowed, 64, "full", told.append)
-    assert runs.by_position(windowed, 64, "full", told.append).keys() == found.keys()
+    by_position = testing.ByPosition()
+    found = by_position.losses(windowed, "full", longest=64, notice=told.append)
+    assert by_position.losses(windowed, "full", longest=64, notice=told.append).keys() == found.keys()
     assert told == ["run: positions 1 to 64, full attention"]
-    report = measured("positions", windowed.path, length=64, words=runs.SEGMENTS).report
+    report = measured("positions", windowed.path, length=64, words=testing.SEGMENTS).report
     assert [found[part["last"]].mean() for part in report["bins"]] == pytest.approx(
         [part["nll"] for part in report["bins"]], abs=1e-4
     )
     # What lies within the window is the same in a narrower view only where that is seen.
-    narrow = runs.by_position(windowed, 64, "sliding:4")
+    narrow = by_position.losses(windowed, "sliding:4", longest=64)
     assert np.allclose(narrow[4], found[4])
     assert not np.allclose(narrow[64], found[64])
 
@@ -178,8 +179,8 @@ def test_losses_by_position_are_those_of_the_segments(windowed: RunFolder):
 @pytest.mark.slow
 def test_a_longer_test_is_made_where_a_table_asks_for_one(windowed: RunFolder):
     told: list[str] = []
-    own = runs.losses(windowed, "last_k", "full", notice=told.append, longest=256)
+    own = testing.Test("last_k").losses(windowed, "full", notice=told.append, longest=256)
     assert told == []
-    farther = runs.losses(windowed, "last_k", "full", notice=told.append, longest=512)
+    farther = testing.Test("last_k").losses(windowed, "full", notice=told.append, longest=512)
     assert told == ["run: last_k, full attention"]
     assert list(farther) == [*own, 512]

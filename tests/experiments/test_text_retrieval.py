@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import reproduction
-from experiments.claims import Bound, Claim, change
+from experiments.claims import falls
 from experiments.experiment import Scale
 from experiments.text import retrieval
 from experiments.text.retrieval import EXACT, NeedleHits, exact_match, found_at, gain_by_third, middle_gain, retriever
@@ -26,8 +26,8 @@ from regulargpt.measurements.measuring import measured
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
-from tests.experiments.folders import ENVIRONMENT, cells_of, pictures_of
+from regulargpt.storage.folder import RunFolder
+from tests.experiments.folders import cells_of, finished_text, pictures_of
 
 SMALL = {
     **{"device": "cpu", "model.d_model": 16, "model.n_heads": 2, "model.d_ff": 32, "training.steps": 30},
@@ -114,13 +114,12 @@ def share(folder: RunFolder, strategy: str) -> dict[int, Interval]:
 
 
 def table_of(rows: tuple[str, ...]) -> TextTable:
-    falls = Bound(tuple(change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
     return text_table(
         "made-up",
         "Made up",
         {row: retriever(row) for row in rows},
         [],
-        [Claim("Less is found in longer documents.", "nowhere", (falls,))],
+        {"nowhere": {"Less is found in longer documents.": falls(EXACT, *rows)}},
         sharpening={EXACT: share},
         drawn=EXACT,
         shown=EXACT,
@@ -132,19 +131,10 @@ def page_of(path: Path, table: TextTable, at_first: dict[str, list[float]], scal
     folder, configs = SweepFolder.create(path), {name_of(one): one for one in table.all_configs(scale)}
     folder.add(configs)
     for name, config in configs.items():
-        run_folder = RunFolder.create(folder.run_path(name), config.render(), ENVIRONMENT)
-        run_folder.append_metrics([{"step": 1, "loss": 0.5}])
-        (run_folder.path / WEIGHTS).write_bytes(b"weights")
-        (run_folder.path / MODEL_CONFIG).write_text("{}")
-        first, *further = map(str, config.tested)
+        first, *further = config.tested
         value = at_first[config.data.name.partition(":")[2]][config.seed]
         values = {first: value, **dict.fromkeys(further, value / 2)}
-        measures = {"exact_match": {"values": values, "intervals": {T: [v, v] for T, v in values.items()}}}
-        run_folder.write_measures(dict.fromkeys(values, 16), measures)
-        known = {"train_seconds": 60.0, "steps": 600, "parameters": 100_000, "proven": None, "extra_protocols": {}}
-        test = {"test_from": config.scored[0], "test_len": config.test_len, "factor": 2, "measure": "exact_match"}
-        run_folder.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
-        run_folder.finish()
+        finished_text(folder.run_path(name), config, "exact_match", values)
     return reproduction.write_page(folder.path, table, scale)
 
 

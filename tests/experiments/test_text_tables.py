@@ -18,15 +18,15 @@ from experiments.page.record import to_json
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.text.page import judged
 from experiments.text.results import LOSSES, read_losses
-from experiments.text.runs import stored_losses
 from experiments.text.table import TextTable
+from experiments.text.testing import stored_losses
 from languages.errors import UserError
+from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.config.validation import validate
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
-from tests.experiments.folders import ENVIRONMENT
+from tests.experiments.folders import finished_text
 
 TABLES = [table for name in EXPERIMENTS if isinstance(table := experiment(name), TextTable)]
 LEX_5 = next(table for table in TABLES if table.name == "lex-table-5")
@@ -123,20 +123,12 @@ def filled(path: Path, table: TextTable, scale: Scale = "cpu", fails: str = "") 
         if fails and value_of(config, "model.encoding.name") == fails:
             folder.record_failure(name, "the loss is not finite", "diverged")
             continue
-        run = RunFolder.create(folder.run_path(name), config.render(), ENVIRONMENT)
-        run.append_metrics([{"step": 1, "loss": 0.5}])
-        (run.path / WEIGHTS).write_bytes(b"weights")
-        (run.path / MODEL_CONFIG).write_text("{}")
-        values = {str(length): 2.0 for length in config.tested}
-        measures = {"bits_per_byte": {"values": values, "intervals": {key: [1.9, 2.1] for key in values}}}
-        run.write_measures(dict.fromkeys(values, 16), measures)
-        run.write_segments(csv_of(losses_of(config)))
-        known = {"train_seconds": 60.0, "steps": 600, "parameters": 430_000, "proven": None, "extra_protocols": {}}
-        test = {"test_from": config.scored[0], "test_len": config.test_len, "factor": 2, "measure": "bits_per_byte"}
-        run.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
-        run.finish()
+        values = dict.fromkeys(config.tested, 2.0)
+        run = finished_text(
+            folder.run_path(name), config, "bits_per_byte", values, spread=0.1, segments=csv_of(losses_of(config))
+        )
         for view in ("bca", f"sliding:{config.data.train_len}"):
-            stored_losses(run, f"{table.scoring}-{view}", lambda config=config: losses_of(config, rescued=True))
+            stored_losses(run, f"{table.test.name}-{view}", lambda config=config: losses_of(config, rescued=True))
     return folder
 
 
@@ -257,19 +249,18 @@ def test_what_is_not_there_is_refused(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_from_end_to_end(tmp_path: Path):
-    command = [sys.executable, "-m", "regulargpt", "reproduce", "lex-table-4", "--scale", "smoke", "--out", "r"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("testing text-code-transformer") == 4
+def test_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.chdir(tmp_path)
+    command = ["reproduce", "lex-table-4", "--scale", "smoke", "--out", "r"]
+    assert call(command) == 0
+    assert capsys.readouterr().err.count("testing text-code-transformer") == 4
     page = (tmp_path / "r" / "lex-table-4-smoke" / "page.md").read_text()
     assert "Scale smoke: 4 of 4 runs are done." in page
     assert "None." in page.partition("## Runs that failed or are missing")[2]
     kept = sorted(path.name for path in (tmp_path / "r" / "runs").rglob("tests/*"))
     assert kept == ["last_k-bca.json"] * 4
     # A second call trains and tests nothing.
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (again.returncode, "testing" in again.stderr) == (0, False)
+    assert (call(command), "testing" in capsys.readouterr().err) == (0, False)
 
 
 FIGURES = [
@@ -281,9 +272,7 @@ FIGURES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "heading", "picture", "kept"), FIGURES, ids=[name for name, *_ in FIGURES])
 def test_figures_from_end_to_end(tmp_path: Path, name: str, heading: str, picture: str, kept: int):
-    command = [sys.executable, "-m", "regulargpt", "reproduce", name, "--scale", "smoke", "--out", "r"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
+    assert call(["reproduce", name, "--scale", "smoke", "--out", str(tmp_path / "r")]) == 0
     place = tmp_path / "r" / f"{name}-smoke"
     page, record = (place / "page.md").read_text(), files.read(place)
     assert f"## {heading}" in page

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,13 +24,16 @@ SHAPES: list[dict[str, Any]] = [
         [("pre", "gelu"), ("post", "relu"), ("pre", "relu"), ("post", "gelu")], [(True, True), (False, False)], [2, 3]
     )
 ]
-IDS = ["-".join(map(str, shape.values())) for shape in SHAPES]
 TREES: list[dict[str, Any]] = [
     *({"name": "regulargpt", "gates": True} | SHAPES[i] for i in (0, 3, 5, 8)),
     *({"name": "ldru", "operator": operator} for operator in ("mlp", "gated-sum", "sum", "linear")),
 ]
-TREE_IDS = ["-".join(map(str, shape.values())) for shape in TREES]
 D, D_FF, HEADS, K = 8, 12, 2, 3
+
+
+def each(shapes: list[dict[str, Any]]) -> pytest.MarkDecorator:
+    """A test of each shape."""
+    return pytest.mark.parametrize("shape", shapes, ids=lambda shape: "-".join(map(str, shape.values())))
 
 
 def random_model(seed: int = 0, size: float = 2.0, name: str = "regulargpt", **shape: Any) -> Tree:

@@ -19,6 +19,7 @@ from regulargpt.models.transformer import Transformer, attention, masks
 from regulargpt.models.transformer.positions import RandomPositions
 from regulargpt.training.trainer import make_optimiser
 from tests.regulargpt.attending import attended, attention_of, transformer, words
+from tests.regulargpt.cases import BIDIRECTIONAL, assert_equal, slopes
 
 FIXED = [name for name in ENCODINGS if ENCODINGS[name].load().fixed_bias]
 OWN_BIAS = [name for name in ENCODINGS if ENCODINGS[name].load().bias is not Encoding.bias]
@@ -44,27 +45,18 @@ def biases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-@pytest.mark.parametrize("name", FIXED)
-def test_a_fixed_bias_is_made_once_and_for_all_passes(name: str, biases: list[str]):
-    model, text = transformer(name), words(2, 12)
+@pytest.mark.parametrize("name", [*FIXED, *SHARED])
+def test_a_fixed_bias_is_made_once_and_a_learned_one_of_all_layers_once_a_pass(name: str, biases: list[str]):
+    model, text = transformer(name).train(name in SHARED), words(2, 12)
     first = model(text, readout="all")
     assert len(biases) == (1 if model.encoding.shared_bias else 2)
     biases.clear()
-    assert torch.equal(model(text, readout="all"), first)
-    assert biases == []
-    assert set(model.state_dict()) == set(transformer(name).state_dict())
-
-
-@pytest.mark.parametrize("name", SHARED)
-def test_a_learned_bias_of_all_layers_is_made_once_a_pass(name: str, biases: list[str]):
-    model, text = transformer(name).train(), words(2, 12)
-    before = model(text, readout="all")
-    assert len(biases) == 1
     with torch.no_grad():
         for p in model.encoding.parameters():
             p.mul_(0.5).add_(0.3)
-    assert not torch.allclose(model(text, readout="all"), before, atol=1e-9)
-    assert len(biases) == 2
+    assert torch.equal(model(text, readout="all"), first) == (name in FIXED)
+    assert len(biases) == (name in SHARED)
+    assert set(model.state_dict()) == set(transformer(name).state_dict())
 
 
 @pytest.mark.parametrize("name", FIXED[:2])
@@ -92,19 +84,24 @@ def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch):
     assert not model.kept_masks
 
 
-@pytest.mark.parametrize("name", list(ENCODINGS))
-def test_pieces_and_the_whole_have_the_same_gradients(name: str, monkeypatch: pytest.MonkeyPatch):
-    model, text, results = transformer(name, train_len=70).train(), words(2, 70), []
-    for at_once, fewest in ((1 << 19, 32), (1, 7), (1, 64)):
-        monkeypatch.setattr(attention, "CPU_AT_ONCE", at_once)
+DIRECTIONS = [(name, causal) for name in ENCODINGS for causal in ((True, False) if name in BIDIRECTIONAL else (True,))]
+
+
+@pytest.mark.parametrize(("name", "causal"), DIRECTIONS)
+def test_pieces_and_the_whole_have_the_same_gradients(name: str, causal: bool, monkeypatch: pytest.MonkeyPatch):
+    model, text, results = transformer(name, train_len=70, causal=causal).train(), words(2, 70), []
+    for at_once, fewest in ((1 << 22, 32), (1, 7), (1, 64)):
+        monkeypatch.setattr(attention, "CPU_AT_ONCE" if causal else "BOTH_WAYS_AT_ONCE", at_once)
         monkeypatch.setattr(attention, "MIN_QUERIES", fewest)
         model.kept_masks.clear()
-        outputs = model(text, readout="all")
-        gradients = torch.autograd.grad(outputs.square().sum(), list(model.parameters()), materialize_grads=True)
-        results.append([outputs, *gradients])
+        results.append(slopes(model, model(text, readout="all")))
     for pieces in results[1:]:
-        for one, whole in zip(pieces, results[0], strict=True):
-            assert torch.allclose(one, whole, atol=1e-9, rtol=1e-9)
+        assert_equal(pieces, results[0], 1e-9)
+    seen = torch.ones(70, 70, dtype=torch.bool)
+    x, n = model.encoding.embed(model.embedding(text) * 4.0, torch.arange(70.0)), torch.arange(70, dtype=torch.float64)
+    block = model.blocks[0]
+    found = block.attn(block.ln1(x), model.encoding, n, 0)
+    assert_equal([found], [attended(model, 0, block.ln1(x), seen.tril() if causal else seen)], 1e-9)
 
 
 @pytest.mark.parametrize("name", ["none", "alibi", *SHARED[:1], "transformer_xl"])
@@ -142,12 +139,7 @@ def test_a_compiled_model_gives_the_same_outputs_and_gradients(name: str):
     model, text = transformer(name).train(), words(2, 9)
     compiled = torch.compile(model, backend="eager")
     for _ in range(2):
-        results = []
-        for run in (compiled, model):
-            outputs = run(text, readout="all")
-            results.append([outputs, *torch.autograd.grad(outputs.square().sum(), list(model.parameters()))])
-        for one, other in zip(*results, strict=True):
-            assert torch.allclose(one, other, atol=1e-12)
+        assert_equal(*(slopes(model, run(text, readout="all")) for run in (compiled, model)))
 
 
 def test_a_tied_readout_has_the_embedding_as_its_weights():
@@ -213,52 +205,31 @@ def test_parameters_of_the_encoding_have_a_rate_of_their_own_and_do_not_decay():
         assert [len(group["params"]) for group in one.parameter_groups()] == [len(list(one.parameters()))]
 
 
-@pytest.mark.parametrize("name", [name for name in ENCODINGS if not ENCODINGS[name].options.causal_only])
-def test_pieces_that_look_both_ways_and_the_whole_have_the_same_gradients(name: str, monkeypatch: pytest.MonkeyPatch):
-    model, text, results = transformer(name, train_len=70, causal=False).train(), words(2, 70), []
-    for at_once, fewest in ((1 << 22, 32), (1, 7), (1, 64)):
-        monkeypatch.setattr(attention, "BOTH_WAYS_AT_ONCE", at_once)
-        monkeypatch.setattr(attention, "MIN_QUERIES", fewest)
-        model.kept_masks.clear()
-        outputs = model(text, readout="all")
-        gradients = torch.autograd.grad(outputs.square().sum(), list(model.parameters()), materialize_grads=True)
-        results.append([outputs, *gradients])
-    seen = torch.ones(70, 70, dtype=torch.bool)
-    n, x = torch.arange(70, dtype=torch.float64), model.encoding.embed(model.embedding(text) * 4.0, torch.arange(70.0))
-    block = model.blocks[0]
-    found = block.attn(block.ln1(x), model.encoding, n, 0)
-    assert torch.allclose(found, attended(model, 0, block.ln1(x), seen), atol=1e-9)
-    for pieces in results[1:]:
-        for one, whole in zip(pieces, results[0], strict=True):
-            assert torch.allclose(one, whole, atol=1e-9, rtol=1e-9)
-
-
 def test_short_words_that_look_both_ways_stay_whole_and_long_ones_are_cut():
     model = transformer("alibi", causal=False)
     for length, counts in ((1024, [1024]), (4096, [512] * 8)):
-        whole, _ = attention_of(model, 0).turned(
-            torch.zeros(1, length, 16, dtype=torch.float64),
-            model.encoding,
-            torch.arange(length, dtype=torch.float64),
-            0,
-            "all",
-            attention.Pass(),
-        )
+        x, n = torch.zeros(1, length, 16, dtype=torch.float64), torch.arange(length, dtype=torch.float64)
+        whole, _ = attention_of(model, 0).turned(x, model.encoding, n, 0, "all", attention.Pass())
         where = list(attention.pieces(whole))
         assert [queries.stop - queries.start for queries, _ in where] == counts
         assert all(keys == slice(0, length) for _, keys in where)
 
 
+LONG = """
+import resource, torch
+from regulargpt.models.transformer import Transformer
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+model = Transformer(5, 5, d_model=32, n_heads=8, d_ff=32, n_layers=1, causal=False, encoding="t5").eval()
+model(torch.zeros(1, 64, dtype=torch.long))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model(torch.zeros(1, 4096, dtype=torch.long), readout="all")
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
 @pytest.mark.slow
 def test_a_long_word_that_is_seen_both_ways_takes_little_memory():
-    code = (
-        "import resource, torch; from regulargpt.models.transformer import Transformer; torch.set_num_threads(1); "
-        "model = Transformer(5, 5, d_model=32, n_heads=8, d_ff=32, n_layers=1, causal=False, encoding='t5').eval(); "
-        "torch.set_grad_enabled(False); model(torch.zeros(1, 64, dtype=torch.long)); "
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
-        "model(torch.zeros(1, 8192, dtype=torch.long), readout='all'); "
-        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    # Its pattern alone would have 2,048 MiB, and so would its mask.
-    assert int(done.stdout) < 400
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
+    # Its pattern alone would have 512 MiB, and so would its mask.
+    assert int(done.stdout) < 250

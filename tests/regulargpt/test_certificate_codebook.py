@@ -44,7 +44,7 @@ def test_no_codebook_has_more_windows_than_a_proof_looks_at(monkeypatch: pytest.
     assert [count_windows(target, book) for book in codebooks(network, target)] == sizes[:3]
 
 
-@pytest.mark.parametrize("spec", ["cyclic-400", "dyck-16"])
+@pytest.mark.parametrize("spec", ["cyclic-300", "dyck-14"])
 def test_means_of_a_sample_come_to_every_element(spec: str):
     """Of a large table a part of the windows is looked at; from them, too, every element follows from the leaves up."""
     target = target_of(spec, 2)

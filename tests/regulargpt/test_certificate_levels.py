@@ -26,7 +26,9 @@ from regulargpt.finite.specification import Specification, specified_machine
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.shape import Side
 from tests.regulargpt import reference_levels
+from tests.regulargpt.machines import machines, multiplication
 
+PARTS = ("full", "rest", "roots")
 SIDES = st.sampled_from(["right", "left"])
 
 
@@ -57,18 +59,6 @@ class Synthetic:
         return int(self.answers[nodes[0] - 1])
 
 
-@st.composite
-def machines(draw: st.DrawFn, most: int = 3) -> MooreMachine:
-    Q = draw(st.integers(1, most))
-    rows = draw(st.lists(st.tuples(*[st.integers(0, Q - 1)] * 2), min_size=Q, max_size=Q))
-    outputs = draw(st.tuples(*[st.integers(-1, 1)] * Q))
-    return MooreMachine(tuple(f"q{i}" for i in range(Q)), "01", tuple(rows), "q0", outputs, ("no", "yes"))
-
-
-def specification_of(machine: MooreMachine) -> Specification:
-    return Specification.of_machine(machine)
-
-
 def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int) -> int | None:
     for T in range(1, longest + 1):
         for word in itertools.product(range(2), repeat=T):
@@ -82,7 +72,7 @@ def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
     network = Synthetic(seed, K, 2, aligned)
-    proof = prove(specification_of(machine), C, network.image, network.answers, aligned)
+    proof = prove(Specification.of_machine(machine), C, network.image, network.answers, aligned)
     shortest = first_wrong(machine, network, C, 9)
     if proof.wrong is None:
         assert shortest is None
@@ -92,37 +82,26 @@ def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: in
         assert len(proof.wrong) == shortest
 
 
-def as_json(machine: MooreMachine) -> object:
-    return json.loads(to_json(machine))
+def machine_of_checker(machine: MooreMachine) -> Machine:
+    return Machine(json.loads(to_json(machine)), "it")
 
 
 def listed(table: dict[tuple[int, ...], int], C: int) -> Table:
-    return Table(
-        100, np.array(list(table), dtype=np.int64).reshape(-1, C), np.array(list(table.values()), dtype=np.int64)
-    )
+    windows, images = np.array(list(table), dtype=np.int64), np.array(list(table.values()), dtype=np.int64)
+    return Table(100, windows.reshape(-1, C), images)
 
 
 @settings(max_examples=60)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
     network = Synthetic(seed, K, 2, aligned)
-    proof = prove(specification_of(machine), C, network.image, network.answers, aligned)
-    every = {
-        level: {
-            w: network.one(level, w)
-            for n in range(1, C + 1)
-            for w in (v + (0,) * (C - n) for v in itertools.product(range(1, 1 + size), repeat=n))
-        }
-        for level, size in ((0, 2), (1, K))
-    }
-    arguments = (
-        Machine(as_json(machine), "it"),
-        C,
-        listed(every[0], C),
-        listed(every[1], C),
-        network.answers.tolist(),
-        aligned,
-    )
+    proof = prove(Specification.of_machine(machine), C, network.image, network.answers, aligned)
+    tables = []
+    for level, size in ((0, 2), (1, K)):
+        lengths = (itertools.product(range(1, 1 + size), repeat=n) for n in range(1, C + 1))
+        windows = (w + (0,) * (C - len(w)) for w in itertools.chain(*lengths))
+        tables.append(listed({w: network.one(level, w) for w in windows}, C))
+    arguments = (machine_of_checker(machine), C, *tables, network.answers.tolist(), aligned)
     if proof.holds:
         found = induction(*arguments)
         homomorphism = all(len(functions) == 1 for functions in found.functions.values())
@@ -136,7 +115,7 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
 @settings(max_examples=200)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
 def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine, span: int, times: int):
-    specification, checker = specification_of(machine), Machine(as_json(machine), "it")
+    specification, checker = Specification.of_machine(machine), machine_of_checker(machine)
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
         assert not (specification.answerable(long) & ~specification.answerable(short)).any()
         assert checker.answerable(long) <= checker.answerable(short)
@@ -163,7 +142,7 @@ def test_which_nodes_count_is_what_words_of_each_length_say(machine: MooreMachin
     multiples, beside = slice(None, None, span), slice(None)
     first, last = (beside, multiples) if aligned == "right" else (multiples, beside)
     starts, ends = set().union(*before[first]), set().union(*after[last])
-    specification, checker = specification_of(machine), Machine(as_json(machine), "it")
+    specification, checker = Specification.of_machine(machine), machine_of_checker(machine)
     inside, rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
     for element, f in enumerate(map(tuple, specification.monoid.elements.tolist())):
         expected = any(f[q] in ends for q in starts)
@@ -179,34 +158,25 @@ def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
 @settings(max_examples=30)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
-    specification, network = specification_of(machine), Synthetic(seed, K, 2, aligned)
+    specification, network = Specification.of_machine(machine), Synthetic(seed, K, 2, aligned)
     found = list(levels.levels(specification, C, network.image, aligned))
     first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
     level, height = found[-1], len(found) - 1
     for later in range(height + 1, height + 7):
         level = levels.next_level(level, later, C**later, specification, C, network.image, aligned)
         then = found[first + 1 + (later - height - 1) % (height - first)]
-        for mine, known in ((level.full, then.full), (level.rest, then.rest), (level.roots, then.roots)):
-            assert pairs(mine) <= pairs(known)
+        for part in PARTS:
+            assert pairs(getattr(level, part)) <= pairs(getattr(then, part))
 
 
 def ideal_network(specification: Specification, aligned: Side = "right"):
-    """The network that the monoid itself is: state = element."""
-    times, letters = specification.monoid.table, specification.monoid.generators
-
-    def image(level: int, rows: np.ndarray) -> np.ndarray:
-        e = np.zeros(len(rows), dtype=np.int64)
-        for column in levels.from_left(list(rows.T), aligned):
-            value = column - 1 if level else letters[column - 1]
-            e = np.where(column > 0, times[e, value], e)
-        return 1 + e
-
-    return image
+    """The network that the monoid itself is."""
+    return multiplication(specification.monoid, aligned)
 
 
 def tables_of(machine: MooreMachine, C: int, aligned: Side) -> tuple[Proof, list[dict[tuple[int, ...], int]]]:
     """The search's proof of the network that the monoid is, and the windows that it asked for, of leaves and nodes."""
-    specification, found = specification_of(machine), [{}, {}]
+    specification, found = Specification.of_machine(machine), [{}, {}]
     network = ideal_network(specification, aligned)
 
     def image(level: int, rows: np.ndarray) -> np.ndarray:
@@ -224,11 +194,11 @@ def tables_of(machine: MooreMachine, C: int, aligned: Side) -> tuple[Proof, list
 def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
     machine: MooreMachine, C: int, aligned: Side
 ):
-    specification = specification_of(machine)
+    specification = Specification.of_machine(machine)
     C = C if specification.monoid.size <= 8 else 2  # windows in thousands, not more
     proof, found = tables_of(machine, C, aligned)
     answers = [None if answer < 0 else answer for answer in specification.answers.tolist()]
-    checker = Machine(as_json(machine), "it")
+    checker = machine_of_checker(machine)
     checked = induction(checker, C, *(listed(table, C) for table in found), answers, aligned)
     assert (checked.levels, checked.roots) == (proof.n_levels, len(proof.roots))
     assert checked.answered == int((specification.answers[proof.roots[:, 1]] >= 0).sum())
@@ -248,7 +218,7 @@ def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
 @example(ODD, 2, "right")
 @example(ODD, 2, "left")
 def test_no_word_with_an_answer_has_a_window_that_was_not_asked_for(machine: MooreMachine, C: int, aligned: Side):
-    C = C if specification_of(machine).monoid.size <= 8 else 2
+    C = C if Specification.of_machine(machine).monoid.size <= 8 else 2
     _, found = tables_of(machine, C, aligned)
     for T in range(1, 9):
         words = np.array(list(itertools.product(range(2), repeat=T)))
@@ -308,16 +278,12 @@ def test_words_outside_the_domain_are_not_asked():
 
 def test_a_task_whose_words_have_even_length_only_leaves_odd_ones_out():
     even = Dfa(("even", "odd"), "ab", ((1, 1), (0, 0)), "even", {"even"})
-    task = Task("even", _count_a(), "", "", (), domain=even)
-    specification = Specification.of(task)
+    count_a = MooreMachine(("0", "1"), "ab", ((1, 0), (0, 1)), "0", (0, 1), ("even a", "odd a"))
+    specification = Specification.of(Task("even", count_a, "", "", (), domain=even))
     # From the level of two symbols on, full nodes have even length; so have left ones that can begin a word.
     for level in itertools.islice(levels.levels(specification, 2, ideal_network(specification)), 1, None):
         for kinds in (level.full, level.rest):
             assert all(len(specification.monoid.words[e]) % 2 == 0 for e in kinds.elements)
-
-
-def _count_a() -> MooreMachine:
-    return MooreMachine(("0", "1"), "ab", ((1, 0), (0, 1)), "0", (0, 1), ("even a", "odd a"))
 
 
 @settings(max_examples=100)
@@ -327,11 +293,9 @@ def _count_a() -> MooreMachine:
 def test_slices_give_the_levels_of_all_windows_at_once(
     machine: MooreMachine, seed: int, K: int, C: int, aligned: Side, size: int
 ):
-    specification = specification_of(machine)
+    specification = Specification.of_machine(machine)
     C = C if specification.monoid.size * K <= 6 else 2
-    network = Synthetic(seed, K, 2, aligned)
-    found = in_slices(specification, C, network, aligned, size)
-    assert_same_proofs(found, all_at_once(specification, C, network, aligned))
+    assert_slices_give_all(specification, C, Synthetic(seed, K, 2, aligned), aligned, size)
 
 
 @pytest.mark.parametrize("aligned", ["right", "left"])
@@ -340,36 +304,30 @@ def test_slices_give_the_levels_of_all_machines_of_two_states(aligned: Side):
     for rows in itertools.product(pairs_of_two, repeat=2):
         for outputs in ((0, 1), (-1, 1), (1, -1)):  # all others that say anything are these by other names
             machine = MooreMachine(("q0", "q1"), "01", rows, "q0", outputs, ("no", "yes"))
-            specification, network = specification_of(machine), Synthetic(1, 2, 2, aligned)
-            found = in_slices(specification, 2, network, aligned, 3)
-            assert_same_proofs(found, all_at_once(specification, 2, network, aligned))
+            assert_slices_give_all(Specification.of_machine(machine), 2, Synthetic(1, 2, 2, aligned), aligned, 3)
 
 
 Found = tuple[list[levels.Level], Proof, list[set[tuple[int, ...]]]]
 
 
-def followed(specification: Specification, C: int, network: Synthetic, aligned: Side) -> Found:
-    """The levels, the proof, and the windows of leaves and of nodes that were asked for."""
+def followed(specification: Specification, C: int, network: Synthetic, aligned: Side, **patched: object) -> Found:
+    """The levels, the proof, and the windows of leaves and nodes that were asked for, with parts of `levels` other."""
     asked: list[set[tuple[int, ...]]] = [set(), set()]
 
     def image(level: int, rows: np.ndarray) -> np.ndarray:
         asked[level > 0].update(map(tuple, rows.tolist()))
         return network.image(level, rows)
 
-    found = list(levels.levels(specification, C, image, aligned))
-    return found, prove(specification, C, image, network.answers, aligned), asked
-
-
-def in_slices(specification: Specification, C: int, network: Synthetic, aligned: Side, size: int) -> Found:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "SLICE", size)
-        return followed(specification, C, network, aligned)
+        for name, value in patched.items():
+            patch.setattr(levels, name, value)
+        found = list(levels.levels(specification, C, image, aligned))
+        return found, prove(specification, C, image, network.answers, aligned), asked
 
 
-def all_at_once(specification: Specification, C: int, network: Synthetic, aligned: Side) -> Found:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "next_level", reference_levels.next_level)
-        return followed(specification, C, network, aligned)
+def assert_slices_give_all(specification: Specification, C: int, network: Synthetic, aligned: Side, size: int) -> None:
+    whole = followed(specification, C, network, aligned, next_level=reference_levels.next_level)
+    assert_same_proofs(followed(specification, C, network, aligned, SLICE=size), whole)
 
 
 def assert_same_proofs(found: Found, expected: Found) -> None:
@@ -377,9 +335,8 @@ def assert_same_proofs(found: Found, expected: Found) -> None:
     assert asked == expected_asked
     assert len(mine) == len(theirs)
     for level, other in zip(mine, theirs, strict=True):
-        for kinds, known in ((level.full, other.full), (level.rest, other.rest), (level.roots, other.roots)):
-            for name in ("states", "elements", "lengths", "children"):
-                np.testing.assert_array_equal(getattr(kinds, name), getattr(known, name))
+        for part, name in itertools.product(PARTS, ("states", "elements", "lengths", "children")):
+            np.testing.assert_array_equal(*(getattr(getattr(of, part), name) for of in (level, other)))
     assert (proof.n_levels, proof.wrong) == (expected_proof.n_levels, expected_proof.wrong)
     np.testing.assert_array_equal(proof.pairs, expected_proof.pairs)
     np.testing.assert_array_equal(proof.roots, expected_proof.roots)
@@ -392,23 +349,13 @@ def test_windows_are_counted_before_they_are_made(spec: str, aligned: Side, monk
     for height, level in enumerate(levels.levels(specification, 3, ideal_network(specification, aligned), aligned)):
         windows = levels.Windows.of(level, 3 ** (height + 1), specification, 3, aligned)
         count = max(sum(len(kept) for kept in windows.kept(n)) for n in (1, 2, 3))
-        monkeypatch.setattr(levels, "MAX_WINDOWS", count)
-        windows.check_count(height)
-        monkeypatch.setattr(levels, "MAX_WINDOWS", count - 1)
-        with pytest.raises(UserError, match=rf"{count:,} windows of \d nodes at level {height}: too many to look at"):
+        message = rf"{count:,} windows of \d nodes at level {height}: too many to look at"
+        with monkeypatch.context() as patch:
+            patch.setattr(levels, "MAX_WINDOWS", count)
             windows.check_count(height)
-        monkeypatch.undo()
-
-
-def test_windows_are_all_tuples_with_any_node_at_the_left_end():
-    assert reference_levels.windows(2, 3, 2, 3).tolist() == [
-        [0, 0, -1],
-        [0, 1, -1],
-        [0, 2, -1],
-        [1, 0, -1],
-        [1, 1, -1],
-        [1, 2, -1],
-    ]
+            patch.setattr(levels, "MAX_WINDOWS", count - 1)
+            with pytest.raises(UserError, match=message):
+                windows.check_count(height)
 
 
 def test_too_many_windows_are_refused_in_one_line():

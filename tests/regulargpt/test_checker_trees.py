@@ -3,7 +3,6 @@
 import itertools
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 import languages
-from regulargpt.certificate.checker import Malformed, Rejected, check
-from regulargpt.certificate.checker.claims import claim, unquantised_claim
+from regulargpt.certificate.checker import Malformed, Rejected
+from regulargpt.certificate.checker.claims import claim
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.search.codebook import Codebook
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
-from regulargpt.storage.manifest import digest
 from tests.regulargpt.exact_trees import (
     as_config,
     certificate_of,
@@ -30,10 +27,26 @@ from tests.regulargpt.exact_trees import (
     last_symbol,
     parity_ldru,
 )
+from tests.regulargpt.forging import (
+    Cases,
+    Change,
+    Record,
+    assert_refused,
+    checked,
+    drop,
+    forge,
+    put,
+    refused_each,
+    slack,
+)
 
-Record = dict[str, Any]
 KINDS = ("regulargpt", "ldru")
 LDRU: dict[str, Any] = {"d_model": 2, "dropout": 0.0}
+
+
+def of_parity(operator: str) -> Record:
+    """The config of an LDRU on parity."""
+    return as_config("ldru", LDRU | {"operator": operator}, languages.get("parity"))
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -41,13 +54,11 @@ def certified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """A certificate of each kind; the languages ask for the order of symbols."""
     folder = tmp_path_factory.mktemp("certified") / request.param
     if request.param == "ldru":
-        found = certificate_of(
-            last_ldru(), as_config("ldru", LDRU | {"operator": "linear"}, last_symbol()), last_symbol(), folder
-        )
+        model, task, options = last_ldru(), last_symbol(), LDRU | {"operator": "linear"}
     else:
-        model, options = constructed_gated("even-pairs")
-        task = languages.get("even-pairs")
-        found = certificate_of(model, as_config("regulargpt", asdict(options), task), task, folder)
+        (model, of_gated), task = constructed_gated("even-pairs"), languages.get("even-pairs")
+        options = asdict(of_gated)
+    found = certificate_of(model, as_config(request.param, options, task), task, folder)
     assert found.proven, found.report
     return folder
 
@@ -59,10 +70,9 @@ def copy(certified: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("operator", ["sum", "mlp"])
 def test_an_exact_tree_counted_from_the_left_is_accepted_and_the_claim_says_so(operator: str, tmp_path: Path):
-    task = languages.get("parity")
-    options = LDRU | {"operator": operator}
-    assert certificate_of(parity_ldru(operator), as_config("ldru", options, task), task, tmp_path / "it").proven
-    accepted = check(tmp_path / "it" / "certificate.json")
+    found = certificate_of(parity_ldru(operator), of_parity(operator), languages.get("parity"), tmp_path / "it")
+    assert found.proven
+    accepted = checked(tmp_path / "it")
     assert "computed as a tree with chunks of 2 counted from the left in real arithmetic" in accepted.claim
     assert (accepted.prototypes, accepted.entries, accepted.levels, accepted.roots) == (2, 6 + 6, 2, 2)
     assert accepted.homomorphism
@@ -76,7 +86,7 @@ def test_no_state_is_replaced_and_every_short_word_is_answered_rightly(C: int, t
     gated, options = constructed_gated("parity", C)
     models: list[tuple[Tree, Record]] = [(gated, as_config("regulargpt", asdict(options), task))]
     if C == 2:
-        models.append((parity_ldru("mlp"), as_config("ldru", LDRU | {"operator": "mlp"}, task)))
+        models.append((parity_ldru("mlp"), of_parity("mlp")))
     for i, (model, config) in enumerate(models):
         found = certificate_of(model, config, task, tmp_path / str(i))
         assert found.report["unquantised"]["proven"], found.report
@@ -103,31 +113,18 @@ def test_prototypes_that_the_states_fall_short_of_are_moved_to_them_where_balls_
     moved = centred.book.prototypes
     torch.testing.assert_close(moved[:2], exact.prototypes, atol=1e-6, rtol=0)
     assert moved[2].tolist() == [30.0, 40.0]
-    config = as_config("ldru", LDRU | {"operator": "sum"}, task)
-    found = certificate_of(model, config, task, tmp_path / "it", quantised)
+    found = certificate_of(model, of_parity("sum"), task, tmp_path / "it", quantised)
     assert found.report["unquantised"]["proven"]
     record = json.loads((tmp_path / "it" / "certificate.json").read_text())
     torch.testing.assert_close(torch.tensor(record["prototypes"], dtype=torch.float64), moved, atol=1e-12, rtol=0)
-    assert check(tmp_path / "it" / "certificate.json").unquantised_claim is not None
+    assert checked(tmp_path / "it").unquantised_claim is not None
 
 
 def test_both_kinds_are_accepted(certified: Path):
-    accepted = check(certified / "certificate.json")
+    accepted = checked(certified)
     assert ("counted from the left" in accepted.claim) == (certified.name == "ldru")
     assert accepted.states == accepted.answered_states
     assert accepted.unquantised_claim is not None
-
-
-def edit(folder: Path, change: Callable[[Record], object]) -> None:
-    path = folder / "certificate.json"
-    record = json.loads(path.read_text())
-    change(record)
-    path.write_text(json.dumps(record))
-
-
-def resign(folder: Path, name: str, file: str) -> None:
-    """Put the digest of a changed file into the certificate, as a careful forger would."""
-    edit(folder, lambda record: record[name].update(sha256=digest((folder / file).read_bytes())))
 
 
 def reclaim(record: Record) -> None:
@@ -150,83 +147,58 @@ def leave_out_rests(record: Record) -> None:
     table["windows"], table["images"] = ([row[side] for row in rows] for side in (0, 1))
 
 
-FORGERIES: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = [
-    ("the other side's claim", reclaim, Rejected, "the claim is not the one"),
-    ("mirrored windows", turn_windows, Rejected, "the state is not nearest"),
-    ("no rests", leave_out_rests, Rejected, r"nodes: window \[\d, 0\] occurs at level 2 and is not in the table"),
-    (
-        "absent before a node",
-        lambda r: r["nodes"]["windows"].__setitem__(0, [0, 1]),
-        Malformed,
-        "an absent place before a node",
-    ),
-    ("nothing", lambda r: r["nodes"]["windows"].__setitem__(0, [0, 0]), Malformed, "an absent place before a node"),
-    (
-        "an image",
-        lambda r: r["nodes"]["images"].__setitem__(0, 1 + r["nodes"]["images"][0] % 2),
-        Rejected,
-        "the state is not nearest",
-    ),
-    (
-        "a symbol's image",
-        lambda r: r["leaves"]["images"].__setitem__(0, 1 + r["leaves"]["images"][0] % 2),
-        Rejected,
-        "the state is not nearest",
-    ),
-    ("an answer", lambda r: r["answers"].__setitem__(0, 1 - r["answers"][0]), Rejected, "the answer at prototype 1"),
-    (
-        "a prototype",
-        lambda r: r["prototypes"][0].__setitem__(0, 9.0),
-        Rejected,
-        "the state is not nearest|the answer at prototype",
-    ),
-    ("chunks", lambda r: r.update(chunk_size=3), Rejected, "C = 3"),
-]
+def without_norms(weights: Record) -> None:
+    for name in [name for name in weights if "norm" in name or "ln1" in name]:
+        del weights[name]
 
 
-def slack(value: float) -> Callable[[Record], object]:
-    return lambda r: r["unquantised"].update(slack=value, claim=unquantised_claim(value))
+def other_image(part: str) -> Change:
+    return lambda r: put(f"{part}/images/0", 1 + r[part]["images"][0] % 2)(r)
 
 
-BALLS: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = [
-    ("smaller balls", lambda r: r["unquantised"].update(radii=[0.0] * len(r["prototypes"])), Rejected, "as it is: "),
-    (
-        "larger balls",
-        lambda r: r["unquantised"].update(radii=[9.0] * len(r["prototypes"])),
-        Rejected,
-        "the answer can change within the ball",
-    ),
-    ("a larger slack", slack(0.9), Rejected, "as it is: leaves, window"),
-    ("fewer balls", lambda r: r["unquantised"]["radii"].pop(), Malformed, "'radii' is not"),
-]
-FORGERIES += BALLS
+def all_radii(radius: float) -> Change:
+    return lambda r: put("unquantised/radii", [radius] * len(r["prototypes"]))(r)
 
 
-@pytest.mark.parametrize(("change", "kind", "message"), [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])
-def test_a_forged_certificate_is_refused(
-    copy: Path, change: Callable[[Record], object], kind: type[ValueError], message: str
-):
-    edit(copy, change)
-    with pytest.raises(kind, match=message):
-        check(copy / "certificate.json")
+FORGERIES: Cases = {
+    ("certificate", Rejected): {
+        "the other side's claim": (reclaim, "the claim is not the one"),
+        "mirrored windows": (turn_windows, "the state is not nearest"),
+        "no rests": (leave_out_rests, r"nodes: window \[\d, 0\] occurs at level 2 and is not in the table"),
+        "an image": (other_image("nodes"), "the state is not nearest"),
+        "a symbol's image": (other_image("leaves"), "the state is not nearest"),
+        "an answer": (lambda r: put("answers/0", 1 - r["answers"][0])(r), "the answer at prototype 1"),
+        "a prototype": (put("prototypes/0/0", 9.0), "the state is not nearest|the answer at prototype"),
+        "chunks": (put("chunk_size", 3), "C = 3"),
+        "smaller balls": (all_radii(0.0), "as it is: "),
+        "larger balls": (all_radii(9.0), "the answer can change within the ball"),
+        "a larger slack": (slack(0.9), "as it is: leaves, window"),
+    },
+    ("certificate", Malformed): {
+        "absent before a node": (put("nodes/windows/0", [0, 1]), "an absent place before a node"),
+        "nothing": (put("nodes/windows/0", [0, 0]), "an absent place before a node"),
+        "fewer balls": (drop("unquantised/radii/-1"), "'radii' is not"),
+    },
+    ("weights", Rejected): {
+        name: (lambda w, name=name: w[name].neg_(), "the state is not nearest|the answer at prototype")
+        for name in ("embedding.weight", "readout.weight")
+    },
+    ("weights", Malformed): {"no norms": (without_norms, "are not the tensors")},
+}
 
 
-def rewrite(folder: Path, change: Callable[[Record], object]) -> None:
-    """Change config.json, with its digest."""
-    record = json.loads((folder / "config.json").read_text())
-    change(record["model"])
-    (folder / "config.json").write_text(json.dumps(record))
-    resign(folder, "network", "config.json")
+@refused_each(FORGERIES)
+def test_a_forged_certificate_is_refused(copy: Path, name: str, change: Change, kind: type[ValueError], message: str):
+    assert_refused(copy, name, change, kind, message)
 
 
 @pytest.mark.parametrize("name", [*KINDS, "gated-regulargpt", "transformer", "my_package:Model", "Ldru", "", None])
 def test_under_another_name_it_is_refused(copy: Path, name: str | None):
     if name == copy.name:
-        assert check(copy / "certificate.json")
+        assert checked(copy)
         return
-    rewrite(copy, lambda model: model.update(name=name))
-    with pytest.raises((Malformed, Rejected), match=r"unknown key|are not the tensors|a name among|names no model"):
-        check(copy / "certificate.json")
+    message = "unknown key|are not the tensors|a name among|names no model"
+    assert_refused(copy, "network", put("model/name", name), (Malformed, Rejected), message)
 
 
 def test_with_the_options_of_another_network_its_tensors_give_it_away(copy: Path, certified: Path):
@@ -240,23 +212,20 @@ def test_with_the_options_of_another_network_its_tensors_give_it_away(copy: Path
         }
         known = as_config(name, {}, task)["model"]
         record = as_config(name, {key: value for key, value in options.items() if key in known}, task)
-        (copy / "config.json").write_text(json.dumps(record))
-        resign(copy, "network", "config.json")
-        with pytest.raises(Malformed, match="are not the tensors that"):
-            check(copy / "certificate.json")
+        assert_refused(
+            copy, "network", lambda r, record=record: r.update(record), Malformed, "are not the tensors that"
+        )
 
 
 @pytest.mark.parametrize("operator", ["mlp", "gated-sum", "sum", "median"])
 def test_another_operator_is_refused(copy: Path, operator: str):
-    rewrite(copy, lambda model: model.update(operator=operator))
     message = "unknown key" if copy.name != "ldru" else "not the tensors" if operator != "median" else "is not known"
-    with pytest.raises(Malformed, match=message):
-        check(copy / "certificate.json")
+    assert_refused(copy, "network", put("model/operator", operator), Malformed, message)
 
 
 def test_options_that_say_nothing_of_the_function_change_nothing(copy: Path):
-    rewrite(copy, lambda model: model.update(state_noise=0.3))
-    assert check(copy / "certificate.json")
+    forge(copy, "network", put("model/state_noise", 0.3))
+    assert checked(copy)
 
 
 def test_the_weights_are_those_that_were_certified(copy: Path):
@@ -266,16 +235,6 @@ def test_the_weights_are_those_that_were_certified(copy: Path):
         data[at] ^= 1
         path.write_bytes(bytes(data))
         with pytest.raises(Rejected, match="is not the weights of this certificate"):
-            check(copy / "certificate.json")
+            checked(copy)
         data[at] ^= 1
         path.write_bytes(bytes(data))
-    weights = load_file(path)
-    for name in ("embedding.weight", "readout.weight"):
-        save_file(weights | {name: -weights[name]}, path)
-        resign(copy, "weights", "model.safetensors")
-        with pytest.raises(Rejected, match=r"the state is not nearest|the answer at prototype"):
-            check(copy / "certificate.json")
-    save_file({name: w for name, w in weights.items() if "norm" not in name and "ln1" not in name}, path)
-    resign(copy, "weights", "model.safetensors")
-    with pytest.raises(Malformed, match="are not the tensors"):
-        check(copy / "certificate.json")

@@ -73,7 +73,13 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path
 
 
 def load(place: str | Path) -> EncoderDecoder:
-    return Pretrained.load(place).model
+    return Pretrained.load(place).model.requires_grad_(False)
+
+
+def changed(folder: Path, name: str, **values: Any) -> None:
+    """Change a JSON file of a checkpoint."""
+    known = json.loads((folder / name).read_text()) if (folder / name).exists() else {}
+    (folder / name).write_text(json.dumps(known | values))
 
 
 def tokens(batch: int, length: int, seed: int = 0) -> Tensor:
@@ -87,16 +93,14 @@ def logits_of(model: Any, source: Tensor, target: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("source", "target"), [(1, 1), (13, 7), (200, 150), (300, 2)])
-def test_logits_are_those_of_transformers(saved: dict, shape: str, source: int, target: int):
+def test_logits_are_those_of_transformers(saved: dict, shape: str):
     model, folder = saved[shape]
     ours = load(f"hf:{folder}")
-    read, answered = tokens(2, source), tokens(2, target, seed=1)
-    expected = logits_of(model, read, answered)
-    with torch.no_grad():
-        found = ours.answers(torch.cat([read, answered], 1), target)
-    assert expected.std() > 0.05
-    assert torch.allclose(found, expected, atol=1e-5, rtol=1e-5)
+    for source, target in ((1, 1), (13, 7), (200, 150), (300, 2)):
+        read, answered = tokens(2, source), tokens(2, target, seed=1)
+        expected = logits_of(model, read, answered)
+        assert expected.std() > 0.05
+        torch.testing.assert_close(ours.answers(torch.cat([read, answered], 1), target), expected, atol=1e-5, rtol=1e-5)
 
 
 def exact_norm(self: Any, x: Tensor) -> Tensor:
@@ -112,8 +116,7 @@ def test_in_double_precision_they_are_equal_to_twelve_digits(saved: dict, shape:
     model, folder = saved[shape]
     read, answered = tokens(2, 150), tokens(2, 140, seed=1)
     expected = logits_of(copy.deepcopy(model).double(), read, answered)
-    with torch.no_grad():
-        found = load(folder).double().answers(torch.cat([read, answered], 1), 140)
+    found = load(folder).double().answers(torch.cat([read, answered], 1), 140)
     assert torch.allclose(found, expected, atol=1e-11, rtol=1e-11)
 
 
@@ -133,8 +136,8 @@ def test_buckets_are_those_of_transformers(buckets: int, farthest: int, causal: 
 def test_greedy_answers_are_those_of_transformers_token_by_token(saved: dict, shape: str):
     model, folder = saved[shape]
     ours, lengths = Pretrained.load(folder), set()
-    for seed in range(12):
-        read = tokens(1, 5 + 9 * seed, seed)
+    for seed in range(8):
+        read = tokens(1, 5 + 13 * seed, seed)
         # Their cache has no place for a decoder deeper than the encoder.
         how = {"max_new_tokens": 20, "do_sample": False, "use_cache": shape in ("flan-t5", "codet5")}
         made = model.generate(read, attention_mask=torch.ones_like(read), **how)
@@ -159,16 +162,6 @@ def test_an_answer_ends_where_it_should(saved: dict):
             ours.answer(bad)
 
 
-def test_what_is_cached_is_what_a_pass_over_all_gives(saved: dict):
-    ours = Pretrained.load(saved["flan-t5"][1])
-    source = tokens(1, 30)
-    answer = ours.answer(source[0].tolist(), most=12)
-    read = torch.tensor([[ours.start, *answer[:-1]]])
-    with torch.no_grad():
-        every = ours.model.answers(torch.cat([source, read], 1), len(answer))
-    assert every.argmax(-1)[0].tolist() == answer
-
-
 def test_weights_in_several_files_and_in_half_precision(saved: dict, tmp_path: Path):
     model, folder = saved["flan-t5"]
     model.save_pretrained(tmp_path / "parts", max_shard_size="20KB")
@@ -181,16 +174,15 @@ def test_weights_in_several_files_and_in_half_precision(saved: dict, tmp_path: P
     save_file({name: tensor.bfloat16() for name, tensor in tensors.items()}, half / "model.safetensors")
     rough = load(half).state_dict()
     assert all(torch.equal(rough[name], whole[name].bfloat16().float()) for name in whole)
-    index = tmp_path / "parts" / "model.safetensors.index.json"
+    unclear = "does not say which file has which tensor"
     for weights, reason in (
-        ({"shared.weight": "../model.safetensors"}, "does not say which file has which tensor"),
-        ({"shared.weight": "pytorch_model.bin"}, "does not say which file has which tensor"),
-        ({"shared.weight": "none.safetensors"}, r"none.safetensors is missing; model.safetensors.index.json names it"),
-        ([], "does not say which file has which tensor"),
+        ({"shared.weight": "../model.safetensors"}, unclear),
+        ({"shared.weight": "pytorch_model.bin"}, unclear),
+        ([], unclear),
+        ({"shared.weight": "none.safetensors"}, "none.safetensors is missing; model.safetensors.index.json names it"),
     ):
-        index.write_text(json.dumps({"weight_map": weights}))
-        with pytest.raises(UserError, match=reason):
-            load(tmp_path / "parts")
+        changed(tmp_path / "parts", "model.safetensors.index.json", weight_map=weights)
+        refused(tmp_path / "parts", reason)
 
 
 def test_older_files_have_copies_and_say_less(saved: dict, tmp_path: Path):
@@ -205,21 +197,17 @@ def test_older_files_have_copies_and_say_less(saved: dict, tmp_path: Path):
     (old / "config.json").write_text(json.dumps({name: config[name] for name in kept}))
     (old / "generation_config.json").unlink()
     read = tokens(1, 9)
-    with torch.no_grad():
-        assert torch.equal(load(old)(read), load(folder)(read))
+    assert torch.equal(load(old)(read), load(folder)(read))
     # A readout of its own that is scaled all the same: the weights have the scale.
     weights["lm_head.weight"] = weights["shared.weight"] * 2
     save_file(weights, old / "model.safetensors")
-    with torch.no_grad():
-        assert torch.allclose(load(old)(read), 2 * load(folder)(read), rtol=1e-4)
+    assert torch.allclose(load(old)(read), 2 * load(folder)(read), rtol=1e-4)
 
 
 def test_mt5_is_read_as_t5(saved: dict, tmp_path: Path):
     folder = copied(saved["flan-t5"][1], tmp_path / "mt5")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "mt5"}))
-    with torch.no_grad():
-        assert torch.equal(load(folder)(tokens(1, 9)), load(saved["flan-t5"][1])(tokens(1, 9)))
+    changed(folder, "config.json", model_type="mt5")
+    assert torch.equal(load(folder)(tokens(1, 9)), load(saved["flan-t5"][1])(tokens(1, 9)))
 
 
 def test_without_transformers_the_extra_is_named(saved: dict, monkeypatch: pytest.MonkeyPatch):
@@ -283,13 +271,13 @@ SPECIAL = [
 @pytest.mark.parametrize(("changes", "reason"), SPECIAL)
 def test_special_tokens_that_are_refused(saved: dict, tmp_path: Path, changes: dict, reason: str):
     folder = copied(saved["t5"][1], tmp_path / "wrong")
-    (folder / "generation_config.json").write_text(json.dumps(changes))
+    changed(folder, "generation_config.json", **changes)
     refused(folder, reason)
 
 
 def test_several_ends_are_read(saved: dict, tmp_path: Path):
     folder = copied(saved["t5"][1], tmp_path / "ends")
-    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [1, 7], "decoder_start_token_id": 5}))
+    changed(folder, "generation_config.json", eos_token_id=[1, 7], decoder_start_token_id=5)
     found = Pretrained.load(folder)
     assert (found.start, found.ends) == (5, (1, 7))
 
@@ -300,38 +288,34 @@ def refused(folder: Path, reason: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def damaged(folder: Path) -> Iterator[tuple[str, str]]:
-    """Ways to spoil a folder, one at a time; each is undone by the caller."""
+def damaged(folder: Path) -> Iterator[str]:
+    """Ways to spoil a folder, one after the other, and what is said of each."""
     weights = folder / "model.safetensors"
-    whole = weights.read_bytes()
-    tensors = load_file(weights)
+    whole, tensors = weights.read_bytes(), load_file(weights)
     for content in (whole[: len(whole) // 2], b"", b"\xff" * 64, whole[:8] + b"x" + whole[9:]):
         weights.write_bytes(content)
-        yield "damaged", "transformers cannot read it .*; give a whole T5"
+        yield "transformers cannot read it .*; give a whole T5"
     save_file({**tensors, "encoder.embed_tokens.weight": torch.zeros(60, 24)}, weights)
-    yield "copies", "encoder.embed_tokens.weight differs from shared.weight; only shared ones can be read"
+    yield "encoder.embed_tokens.weight differs from shared.weight; only shared ones can be read"
     save_file({**tensors, "classifier.weight": torch.zeros(2)}, weights)
-    yield "unknown", "no T5 has a tensor classifier.weight; its config.json is of another"
+    yield "no T5 has a tensor classifier.weight; its config.json is of another"
     save_file({name: tensor for name, tensor in tensors.items() if name.startswith(("shared", "encoder"))}, weights)
-    yield "encoder", "has no tensor decoder.block.0.layer.0.SelfAttention.k.weight; is it a whole"
+    yield "has no tensor decoder.block.0.layer.0.SelfAttention.k.weight; is it a whole"
     weights.unlink()
-    yield "none", "has no model.safetensors; give the folder of a checkpoint in safetensors"
+    yield "has no model.safetensors; give the folder of a checkpoint in safetensors"
     (folder / "pytorch_model.bin").write_bytes(b"never opened")
-    yield "pickle", "pytorch_model.bin is a pickle, which may run code when it is opened; .* writes safetensors"
+    yield "pytorch_model.bin is a pickle, which may run code when it is opened; .* writes safetensors"
     (folder / "config.json").write_text("[]")
-    yield "config", "config.json is not a JSON object"
+    yield "config.json is not a JSON object"
     (folder / "config.json").unlink()
-    yield "no config", "has no config.json; give the folder of a T5 checkpoint, as `save_pretrained` writes it"
+    yield "has no config.json; give the folder of a T5 checkpoint, as `save_pretrained` writes it"
     shutil.rmtree(folder)
-    yield "nothing", "no such folder; a checkpoint is read from disk: download it first"
+    yield "no such folder; a checkpoint is read from disk: download it first"
 
 
 def test_damaged_folders_are_refused_in_one_line(saved: dict, tmp_path: Path):
-    kinds = []
-    for kind, reason in damaged(folder := copied(saved["t5"][1], tmp_path / "t5")):
+    for reason in damaged(folder := copied(saved["t5"][1], tmp_path / "t5")):
         refused(folder, reason)
-        kinds.append(kind)
-    assert len(kinds) == 12
 
 
 @pytest.fixture
@@ -370,16 +354,6 @@ def test_a_tokenizer_that_does_not_fit_is_refused(with_tokenizer: Path):
         Pretrained.load(with_tokenizer).encode("a")
 
 
-def test_temperatures_sharpen_the_encoder_of_a_checkpoint(saved: dict):
-    from regulargpt.measurements.alignment.statistics import sharpness
-
-    model, text = load(saved["flan-t5"][1]), tokens(2, 40).numpy()
-    before = sharpness(model, text)
-    model.set_temperature(torch.full((2, 5), 0.5))
-    assert (sharpness(model, text).p_max > before.p_max).all()
-    assert np.isfinite(before.entropy).all()
-
-
 # Alignment of a checkpoint.
 
 
@@ -389,10 +363,16 @@ def aligned(folder: Path, tmp_path: Path, **options: Any) -> dict[str, Any]:
     return align_checkpoint(f"hf:{folder}", str(text), **({"train_len": 16, "length": 64, "words": 3} | options)).report
 
 
-def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path):
+def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    heard: list[np.ndarray] = []
+    inner = checkpoint.drawn
+    monkeypatch.setattr(checkpoint, "drawn", lambda *arguments: heard.append(found := inner(*arguments)) or found)
     report = aligned(with_tokenizer, tmp_path, out=tmp_path / "out", fixed=0.7, by="layer")
     assert (report["train_len"], report["length"], report["words"]) == (16, 64, 3)
     assert (report["model"], report["measure"]) == ("with-tokenizer", "perplexity")
+    # The encoder is heard on exactly the tokens of the text, and the decoder's start.
+    assert [words.shape for words in heard] == [(3, 17), (3, 65)]
+    assert all((words[:, -1] == 0).all() for words in heard)
     short, long = report["before"]["short"], report["before"]["long"]
     assert short["p_max"] > long["p_max"]
     assert short["entropy"] < long["entropy"]
@@ -408,33 +388,16 @@ def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path)
 
 
 def test_the_score_is_the_loss_that_transformers_gives(saved: dict, with_tokenizer: Path):
-    model, _ = saved["t5"]
-    segments = tokens(3, 20 + CONTINUED)
+    model, segments = saved["t5"][0], tokens(3, 20 + CONTINUED)
     point = Continuation(Pretrained.load(with_tokenizer), segments.numpy()).point(None)
-    read, target = segments[:, :20], segments[:, 20:]
+    losses = []
     with torch.no_grad():
-        losses = [
-            model(input_ids=read[at : at + 1], attention_mask=torch.ones(1, 20), labels=target[at : at + 1]).loss.item()
-            for at in range(3)
-        ]
+        for word in segments.split(1):
+            read, target = word[:, :20], word[:, 20:]
+            losses.append(model(input_ids=read, attention_mask=torch.ones(1, 20), labels=target).loss.item())
     assert point.of_words["nll"] == pytest.approx(losses, abs=1e-5)
     assert point.main == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
     assert (point.length, point.samples) == (20, 3)
-
-
-def test_the_encoder_is_heard_on_exactly_the_tokens_of_the_text(with_tokenizer: Path, tmp_path: Path, monkeypatch):
-    heard: list[tuple[int, ...]] = []
-    inner = checkpoint.drawn
-
-    def drawn(*arguments: Any) -> np.ndarray:
-        found = inner(*arguments)
-        heard.append(found.shape)
-        assert (found[:, -1] == 0).all()
-        return found
-
-    monkeypatch.setattr(checkpoint, "drawn", drawn)
-    aligned(with_tokenizer, tmp_path, out=tmp_path / "out")
-    assert heard == [(3, 17), (3, 65)]
 
 
 def test_what_cannot_be_aligned_is_refused_before_anything_is_written(with_tokenizer: Path, tmp_path: Path):

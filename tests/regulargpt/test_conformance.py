@@ -17,10 +17,9 @@ from languages.automata.semiautomaton import numbered
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.finite import conformance, from_answers
 from regulargpt.finite.conformance import MOST_WORDS, USUAL, suite
-from regulargpt.finite.from_answers import MOST_QUERIES, AnswerLearner
+from regulargpt.finite.from_answers import MOST_QUERIES
 from regulargpt.finite.nonempty import counterexample
-from regulargpt.finite.specification import specified_machine
-from tests.regulargpt.test_from_answers import Machine, data_of
+from tests.regulargpt.test_from_answers import Machine, learner_of, of
 
 Ints = npt.NDArray[np.int64]
 NAMES = ("no", "yes")
@@ -96,7 +95,7 @@ def test_there_is_a_language_with_one_class_more_that_they_do_not_tell():
 @pytest.mark.parametrize("longest", [1, 2, 5, 17])
 def test_no_word_is_too_long_and_where_one_would_be_there_are_none(longest: int):
     for name in ("dyck-8", "tomita-3", "modular-arithmetic:plus=true", "prefix:p=2,k=4"):
-        found = suite(specified_machine(languages.get(name)).minimise(), longest)
+        found = suite(of(name).minimise(), longest)
         assert all(batch.shape[1] <= longest for batch in found.words)
         assert bool(found.words) == bool(found.classes)
         assert all(len(np.unique(batch, axis=0)) == len(batch) for batch in found.words)
@@ -123,45 +122,43 @@ def proposing(machine: MooreMachine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nine_brackets_that_are_open_at_once_are_asked_about(monkeypatch: pytest.MonkeyPatch):
     """Words as they are drawn hardly ever show that the ninth is forbidden."""
-    data, too_deep = data_of("dyck-8"), specified_machine(languages.get("dyck-9"))
-    learner = AnswerLearner(data, seed=0)
+    learner, too_deep = learner_of("dyck-8"), of("dyck-9")
     proposing(too_deep, monkeypatch)
     assert learner.learned(Machine(too_deep)) is None
     assert learner.wrong == [(0,) * 9 + (1,) * 9]
     assert learner.counterexamples == learner.wrong
     assert learner.compared == sum(map(len, suite(too_deep, 40).words))
-    found = learner.learned(Machine(specified_machine(data.task)))
+    found = learner.learned(Machine(of("dyck-8")))
     assert found is not None
-    assert counterexample(found.machine, specified_machine(data.task)) is None
+    assert counterexample(found.machine, of("dyck-8")) is None
     assert found.classes > found.machine.n_states
-    again = AnswerLearner(data, seed=0)
+    again = learner_of("dyck-8")
     again.load(learner.state())
     assert (again.labels_used, again.state()) == (learner.labels_used, learner.state())
 
 
 def test_a_network_that_is_right_where_its_machine_is_not_is_asked_again(monkeypatch: pytest.MonkeyPatch):
-    data, too_flat = data_of("dyck-8"), specified_machine(languages.get("dyck-7"))
-    learner = AnswerLearner(data, seed=0)
-    proposing(too_flat, monkeypatch)
-    found = learner.learned(Machine(specified_machine(data.task)))
+    learner = learner_of("dyck-8")
+    proposing(of("dyck-7"), monkeypatch)
+    found = learner.learned(Machine(of("dyck-8")))
     assert found is not None
-    assert counterexample(found.machine, specified_machine(data.task)) is None
+    assert counterexample(found.machine, of("dyck-8")) is None
     assert (len(learner.counterexamples) >= 1, learner.wrong, learner.fresh) == (True, [], 2)
 
 
 def test_words_that_are_no_questions_cost_no_answers():
-    data = data_of("modular-arithmetic:plus=true")
-    learner = AnswerLearner(data, seed=0)
-    found = learner.learned(Machine(specified_machine(data.task)))
+    name = "modular-arithmetic:plus=true"
+    learner, domain = learner_of(name), languages.get(name).domain
+    found = learner.learned(Machine(of(name)))
     assert found is not None
     words = suite(found.machine, 40).words
-    assert data.task.domain is not None
-    assert learner.compared == sum(int(data.task.domain.accepts(batch).sum()) for batch in words) < sum(map(len, words))
+    assert domain is not None
+    assert learner.compared == sum(int(domain.accepts(batch).sum()) for batch in words) < sum(map(len, words))
 
 
 def test_the_page_says_how_many_words_there_are():
     page = " ".join((ROOT / "docs" / "certificate.md").read_text(encoding="utf-8").split())
-    parity = suite(specified_machine(languages.get("parity")).minimise(), 40)
+    parity = suite(of("parity").minimise(), 40)
     words = sum(map(len, parity.words))
     assert f"For `parity`, {words:,} words rule out every other automaton of at most {parity.classes} states." in page
     assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST_WORDS:,})" in page
@@ -176,4 +173,4 @@ CLASSES = {"tomita-3": 13, "dyck-8": 16, "dyck-12": 19, "modular-arithmetic:plus
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_the_words_of_a_language_rule_out(name: str):
-    assert suite(specified_machine(languages.get(name)).minimise(), 40).classes == CLASSES[name]
+    assert suite(of(name).minimise(), 40).classes == CLASSES[name]

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +23,14 @@ from regulargpt.evaluation.by_length import (
     first_below,
     lengths_of,
     measures_by_length,
+    point_at,
+    points_at,
     samples_at,
     score,
     words_at_once,
 )
 from regulargpt.evaluation.interval import Interval, student
+from regulargpt.objectives import answers
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
 from regulargpt.objectives.measures import Guess
 
@@ -147,6 +152,32 @@ def test_the_result_does_not_depend_on_how_many_words_go_through_at_once(at_once
     assert max(model.sizes) <= at_once
 
 
+@pytest.mark.parametrize("goal", [Last, partial(Last, output_token=True), Prefixes, Next])
+@pytest.mark.parametrize("written", ["regulargpt:gates=true", "regulargpt:chunk_size=4", "ldru", "gru"])
+def test_a_tree_reads_words_of_many_lengths_at_once_and_has_the_points_of_each_length(
+    goal: Any, written: str, monkeypatch
+):
+    words, samples, alone = read_data("tomita-3"), {5: 20, 7: 16, 8: 10, 20: 30, 9: 8}, []
+
+    def slowly(*arguments: Any) -> Point:
+        alone.append(arguments[3])
+        return point_at(*arguments)
+
+    goal = goal(words)
+    model = build(f"{written}{',' if ':' in written else ':'}d_model=8", goal.n_inputs, goal.n_outputs).double().eval()
+    expected = [point_at(model, words, goal, length, count, 0, CPU) for length, count in samples.items()]
+    monkeypatch.setattr(answers, "symbols_at_once", lambda model: 300)
+    monkeypatch.setattr(evaluation, "point_at", slowly)
+    with torch.no_grad():
+        points = list(points_at(model, words, goal, samples, 0, CPU))
+    assert points == expected
+    assert [p.wrong is None or p.wrong.tolist() for p in points] == [
+        p.wrong is None or p.wrong.tolist() for p in expected
+    ]
+    # 20 has more symbols than go through at once.
+    assert alone == ([20] if type(goal) is Last and written != "gru" else list(samples))
+
+
 def test_words_depend_on_seed_and_length_only():
     separate = [p for T in (5, 9, 7) for p in measured(Knows(2), [T])]
     assert measured(Knows(2), [5, 9, 7]) == separate
@@ -162,16 +193,8 @@ def test_testing_is_in_evaluation_mode_and_keeps_no_gradients():
 def test_lengths_without_words_are_left_out_and_each_point_is_told():
     words, told = read_data("modular-arithmetic"), []
     model = build("gru:d_model=4", words.task.n_symbols, words.task.n_outputs)
-    points = measures_by_length(
-        model,
-        words,
-        Last(words),
-        range(1, 8),
-        config=EvaluationOptions(samples=10),
-        seed=0,
-        device=CPU,
-        on_point=told.append,
-    )
+    fixed = {"config": EvaluationOptions(samples=10), "seed": 0, "device": CPU, "on_point": told.append}
+    points = measures_by_length(model, words, Last(words), range(1, 8), **fixed)
     assert [p.length for p in points] == [1, 3, 5, 7]
     assert told == points
 
@@ -220,16 +243,9 @@ def points_of(
 
 
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():
-    points = points_of({41: 100.0, 42: 98.0, 500: 90.0, 10_000: 50.0})
-    assert score(points, range(41, 501)) == Score(
-        measure="accuracy",
-        score=pytest.approx(96.0),
-        worst=90.0,
-        first_below_99=42,
-        first_below_90=10_000,
-        chance=50.0,
-        majority=75.0,
-    )
+    found = score(points_of({41: 100.0, 42: 98.0, 500: 90.0, 10_000: 50.0}), range(41, 501))
+    parts = {"score": pytest.approx(96.0), "worst": 90.0, "chance": 50.0, "majority": 75.0}
+    assert found == Score(measure="accuracy", **parts, first_below_99=42, first_below_90=10_000)
 
 
 def test_of_a_measure_that_is_no_share_nothing_is_guessed():

@@ -14,12 +14,12 @@ from sklearn.cluster import AgglomerativeClustering
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.dendrogram import Dendrogram
 from regulargpt.extraction.recurrent import Automaton, Step, closure
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.learn import Teacher, learn, short_words
 from regulargpt.finite.levels import MAX_WINDOWS
 from regulargpt.finite.nonempty import answer_to_empty_word, counterexample, smallest_machine
@@ -28,25 +28,14 @@ from regulargpt.finite.table import nearest_two
 from regulargpt.finite.trees import roots, states
 from regulargpt.models.gru import Gru
 from regulargpt.models.lstm import Lstm
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.rnn import Rnn
+from tests.regulargpt.machines import machines, multiplication
 
 LANGUAGES = [
     *("parity", "even-pairs", "cycle-navigation", "dyck-2", "dyck-3", "abab-star", "flip-flop", "cyclic-6"),
     *("symmetric-3", "modular-arithmetic:plus=true", *(f"tomita-{n}" for n in range(1, 8))),
 ]
-
-
-def multiplication(monoid: TransitionMonoid):
-    """The table of a network that multiplies: a state is one more than the element."""
-
-    def image(level: int, windows: np.ndarray) -> np.ndarray:
-        found = np.zeros(len(windows), dtype=np.int64)
-        value = np.append(0, np.arange(monoid.size) if level else monoid.generators).astype(np.int64)
-        for column in windows.T[::-1]:
-            found = monoid.table[found, value[column]].astype(np.int64)
-        return 1 + found
-
-    return image
 
 
 def teacher_of(machine: MooreMachine, chunk_size: int, domain=None) -> Teacher:
@@ -78,16 +67,7 @@ def test_of_a_table_that_multiplies_the_minimal_machine_comes_back(name: str, ch
     )
 
 
-@st.composite
-def machines(draw: st.DrawFn) -> MooreMachine:
-    n, symbols, outputs = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
-    row = st.lists(st.integers(0, n - 1), min_size=symbols, max_size=symbols)
-    delta = draw(st.lists(row, min_size=n, max_size=n))
-    given_outputs = draw(st.lists(st.integers(0, outputs - 1), min_size=n, max_size=n))
-    return MooreMachine(numbered(n), ("a", "b")[:symbols], delta, "q0", tuple(given_outputs), ("x", "y", "z")[:outputs])
-
-
-@given(machines(), st.integers(2, 4))
+@given(machines(4, symbols=(1, 2), outputs=(1, 2, 3), least=0), st.integers(2, 4))
 @settings(max_examples=60)
 def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
     assume(TransitionMonoid.of(machine).size ** chunk_size <= MAX_WINDOWS // 4)
@@ -224,9 +204,8 @@ def test_a_blind_codebook_finds_the_points_and_the_machine(name: str, chunk_size
     blind = Blind.of(network, every_word(task.alphabet), words_of(task))
     size = TransitionMonoid.of(task.machine.minimise()).size
     assert (blind.agreement, blind.n_prototypes <= size * copies) == (1.0, True)
-    teacher = Teacher(
-        task.alphabet, task.output_names, chunk_size, blind.table.image, blind.table.answers()[0], task.domain
-    )
+    answers = blind.table.answers()[0]
+    teacher = Teacher(task.alphabet, task.output_names, chunk_size, blind.table.image, answers, task.domain)
     found = learnt(teacher, words_of(task), empty=answer_to_empty_word(task))
     assert found.proven
     assert counterexample(found.machine, task.machine) is None
@@ -240,9 +219,6 @@ def test_states_everywhere_are_refused():
 
 
 def test_the_states_of_a_tree_are_the_models_own():
-    from regulargpt.finite.float64_network import Float64Network
-    from regulargpt.models.regulargpt import RegularGPT
-
     model = RegularGPT(2, 3, chunk_size=3, d_model=16, n_heads=2, d_ff=32)
     network = Float64Network(model)
     for length in (1, 2, 3, 4, 9, 10):
@@ -261,36 +237,31 @@ def test_a_step_after_the_other_is_the_model(model):
     torch.testing.assert_close(step.readout(along.flatten(0, 1)).unflatten(0, expected.shape[:2]), expected)
 
 
-def counting_rnn(weight: float) -> Rnn:
-    """An RNN of two units: h_1 holds parity by h' = ReLU(x + h - 2 y), y' = ReLU(x + h - 1); weight scales both."""
+def parity_rnn() -> Rnn:
+    """An RNN of two units: h_1 holds parity by h' = ReLU(x + h - 2 y), y' = ReLU(x + h - 1)."""
     model = Rnn(2, 2, d_model=2)
-    model.rnn.weight_ih_l0.data = torch.tensor([[0.0, 1.0], [0.0, 1.0]])
-    model.rnn.weight_hh_l0.data = torch.tensor([[weight, -2.0], [weight, -2.0]])
-    model.rnn.bias_ih_l0.data = torch.tensor([0.0, -1.0])
-    model.rnn.bias_hh_l0.data = torch.zeros(2)
-    model.readout.weight.data = torch.tensor([[-1.0, 2.0], [1.0, -2.0]])
-    model.readout.bias.data = torch.tensor([0.5, -0.5])
+    rnn = {"weight_ih_l0": [[0, 1], [0, 1]], "weight_hh_l0": [[1, -2], [1, -2]], "bias_ih_l0": [0, -1]}
+    readout = {"readout.weight": [[-1, 2], [1, -2]], "readout.bias": [0.5, -0.5]}
+    for name, values in ({f"rnn.{name}": values for name, values in rnn.items()} | readout).items():
+        model.get_parameter(name).data = torch.tensor(values, dtype=torch.float32)
+    model.rnn.bias_hh_l0.data.zero_()
     return model
 
 
-def test_a_recurrent_network_that_is_an_automaton_gives_it():
-    # x + h counts to 2 at most; h - 2 y is the parity of what was read.
+@pytest.mark.parametrize("has_clusters", [True, False])
+def test_a_recurrent_network_that_is_an_automaton_gives_it(monkeypatch: pytest.MonkeyPatch, has_clusters: bool):
+    """x + h counts to 2 at most; h - 2 y is the parity of what was read. Without clusters balls cover the states."""
+    if not has_clusters:
+        monkeypatch.setattr("regulargpt.extraction.recurrent.cuts", lambda states: [])
     task = languages.get("parity")
-    automaton = Automaton.of(Step(counting_rnn(1.0)), words_of(task))
+    automaton = Automaton.of(Step(parity_rnn()), words_of(task))
     assert automaton.agreement == 1.0
-    assert automaton.machine(task) == task.machine.minimise()
-
-
-def test_without_clusters_balls_cover_the_states(monkeypatch):
-    monkeypatch.setattr("regulargpt.extraction.recurrent.cuts", lambda states: [])
-    task = languages.get("parity")
-    automaton = Automaton.of(Step(counting_rnn(1.0)), words_of(task))
-    assert (automaton.agreement, automaton.cut.below, len(automaton.prototypes)) == (1.0, 0.0, 3)
+    assert has_clusters or (automaton.cut.below, len(automaton.prototypes)) == (0.0, 3)
     assert automaton.machine(task) == task.machine.minimise()
 
 
 def test_a_recurrent_network_that_counts_is_covered_by_no_small_balls():
-    model = counting_rnn(1.0)
+    model = parity_rnn()
     model.rnn.weight_hh_l0.data = torch.eye(2)
     step = Step(model)
     with pytest.raises(UserError, match="the states do not lie near 50 points or fewer"):

@@ -43,8 +43,7 @@ from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, trainer_of
-from tests.regulargpt.test_construct import model as constructed_model
-from tests.regulargpt.test_fine_tuning import phase_of
+from tests.regulargpt.tuning import exact_model, phase_of, train
 
 
 class Machine(nn.Module):
@@ -61,49 +60,42 @@ class Machine(nn.Module):
         return nn.functional.one_hot(torch.from_numpy(answers).long(), len(self.machine.output_names)).double()
 
 
+def of(spec: str) -> MooreMachine:
+    """The machine of a language."""
+    return specified_machine(languages.get(spec))
+
+
 def data_of(spec: str, **fields: Any) -> LanguageData:
     return of_words(RunConfig().replaced({"data.name": spec, **fields}).data)
 
 
-LANGUAGES = [
-    "parity",
-    "cycle-navigation",
-    "even-pairs",
-    "tomita-3",
-    "tomita-5",
-    "modular-arithmetic:plus=true",
-    "aa-star",
-]
+def learner_of(spec: str) -> AnswerLearner:
+    return AnswerLearner(data_of(spec), seed=0)
 
 
-@pytest.mark.parametrize("spec", [*LANGUAGES, "dyck-4:depth=every", "regex:(ab)*", "symmetric-3"])
-def test_a_network_that_is_right_gives_the_automaton(spec: str):
-    data = data_of(spec)
-    network = Machine(specified_machine(data.task))
-    found = AnswerLearner(data, seed=0).learned(network)
+LANGUAGES = ["parity", "cycle-navigation", "even-pairs", "tomita-3", "tomita-5", "modular-arithmetic:plus=true"]
+
+
+@pytest.mark.parametrize("knows", [40, 12])
+@pytest.mark.parametrize("spec", [*LANGUAGES, "aa-star", "dyck-4:depth=every", "regex:(ab)*", "symmetric-3"])
+def test_a_network_that_is_right_gives_the_automaton(spec: str, knows: int):
+    """Short words are enough."""
+    network = Machine(of(spec), knows)
+    found = learner_of(spec).learned(network)
     assert found is not None
-    assert counterexample(found.machine, specified_machine(data.task)) is None
+    assert counterexample(found.machine, of(spec)) is None
     assert found.classes >= found.machine.n_states - 1  # an initial state to which no word leads is none
     assert max(network.asked) <= 40
     assert network.training  # as it was
-
-
-@pytest.mark.parametrize("spec", LANGUAGES)
-def test_short_words_are_enough(spec: str):
-    data = data_of(spec)
-    found = AnswerLearner(data, seed=0).learned(Machine(specified_machine(data.task), knows=12))
-    assert found is not None
-    assert counterexample(found.machine, specified_machine(data.task)) is None
 
 
 @pytest.mark.parametrize(
     ("spec", "other"), [("tomita-3", "tomita-4"), ("tomita-5", "tomita-6"), ("parity", "even-pairs")]
 )
 def test_a_network_that_knows_another_language_gives_none(spec: str, other: str):
-    data, learner = data_of(spec), AnswerLearner(data_of(spec), seed=0)
-    machine = specified_machine(languages.get(other))
-    assert machine.alphabet == data.task.alphabet
-    assert learner.learned(Machine(machine)) is None
+    learner = learner_of(spec)
+    assert of(other).alphabet == of(spec).alphabet
+    assert learner.learned(Machine(of(other))) is None
     assert learner.fresh == 0  # refused on the first words: none of the others were used
 
 
@@ -113,8 +105,7 @@ def test_a_network_without_any_rule_gives_none():
             numbers = (words * 2654435761 ** torch.arange(1, 1 + words.shape[1]) % 1_000_003).sum(1)
             return nn.functional.one_hot(numbers % 2, 2).double()
 
-    data = data_of("parity")
-    assert AnswerLearner(data, seed=0).learned(Hash(specified_machine(data.task))) is None
+    assert learner_of("parity").learned(Hash(of("parity"))) is None
 
 
 def test_the_words_it_is_told_are_counted_and_never_too_long():
@@ -148,10 +139,9 @@ def test_a_network_that_is_wrong_on_a_single_short_word_gives_no_wrong_automaton
             wrong = words.shape[1] == len(word) and (words == torch.tensor(word)).all(1)
             return torch.where(torch.as_tensor(wrong)[..., None], logits.flip(1), logits)
 
-    data = data_of("even-pairs")
-    found = AnswerLearner(data, seed=0).learned(Wrong(specified_machine(data.task)))
+    found = learner_of("even-pairs").learned(Wrong(of("even-pairs")))
     # L* may never ask for the word: then the automaton is the language's.
-    assert found is None or counterexample(found.machine, specified_machine(data.task)) is None
+    assert found is None or counterexample(found.machine, of("even-pairs")) is None
 
 
 def test_longer_words_are_not_asked_and_words_outside_the_domain_have_no_answer():
@@ -165,13 +155,9 @@ def test_longer_words_are_not_asked_and_words_outside_the_domain_have_no_answer(
 
 
 def test_a_learned_machine_is_compared_with_the_language():
-    task = languages.get("tomita-3")
-    assert against(specified_machine(task), task) == {
-        "states": specified_machine(task).n_states,
-        "language": "tomita-3",
-        "equal": True,
-    }
-    other = against(specified_machine(languages.get("tomita-4")), task)
+    task, states = languages.get("tomita-3"), of("tomita-3").n_states
+    assert against(of("tomita-3"), task) == {"states": states, "language": "tomita-3", "equal": True}
+    other = against(of("tomita-4"), task)
     assert not other["equal"]
     right = task.output_names[task.labels(task.machine.encode(other["differs"]["word"])[None])[0]]
     assert (other["differs"]["right"], other["differs"]["length"]) == (right, len(other["differs"]["word"]))
@@ -197,10 +183,20 @@ ANSWERS = {
 }
 
 
-def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    config = RunConfig().replaced({**COMMON, **ANSWERS})
+def learning(**fields: Any) -> RunConfig:
+    """A training that learns its automaton: options of the phase `every`, of the training `training__steps`."""
+    dotted = {key.replace("__", "."): value for key, value in fields.items()}
+    phase = {f"phases.table_fine_tuning.{key}" if "." not in key else key: value for key, value in dotted.items()}
+    return RunConfig().replaced({**COMMON, **ANSWERS, **phase})
+
+
+def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path: Path, monkeypatch):
+    config = learning()
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.step_count == phase["learned_at"] + 20:
+            raise RuntimeError("stopped here")
+
     whole = run(config, tmp_path / "whole")
     phase = whole["phases"]["table_fine_tuning"]
     assert whole["proven"]
@@ -208,9 +204,8 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
     learner = AnswerLearner(of_words(config.data), config.seed)
     learner.fresh, learner.compared = 1, sum(map(len, suite(languages.get("parity").machine, 20).words))
     assert (phase["labels_used"] - learner.labels_used) % (20 * -(-HELD_OUT // 20)) == 0
-    stopping = Stopped(phase["learned_at"] + 20)
-    with pytest.raises(Exception, match="stopped here"):
-        run(config, tmp_path / "stopped", Watch(on_step=stopping))
+    with pytest.raises(RuntimeError, match="stopped here"):
+        run(config, tmp_path / "stopped", Watch(on_step=stop))
     again = resume(tmp_path / "stopped")
     same = ("proven", "steps", "phases", "score", "measures")
     assert {key: again[key] for key in same} == {key: whole[key] for key in same}
@@ -224,14 +219,13 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
     assert learned is not None
     # The one of the certificate, or of the training; without both it is learned anew.
     monkeypatch.setattr(AnswerLearner, "learned", lambda self, model: None)
-    assert learned_machine(folder, config, model) == learned
-    automaton, other = folder.path / "automaton.json", to_json(specified_machine(languages.get("even-pairs")))
+    automaton, other = folder.path / "automaton.json", to_json(of("even-pairs"))
     certified = automaton.read_text()
-    automaton.write_text(other)
-    assert learned_machine(folder, config, model) == learned
-    automaton.write_text(certified)
-    shutil.rmtree(folder.path / "checkpoints")
-    assert learned_machine(folder, config, model) == learned
+    for text in (certified, other, certified):
+        automaton.write_text(text)
+        assert learned_machine(folder, config, model) == learned
+        if text == other:
+            shutil.rmtree(folder.path / "checkpoints")
     automaton.write_text(other)
     with pytest.raises(UserError, match="learned no automaton that fits"):
         learned_machine(folder, config, model)
@@ -241,26 +235,12 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
     monkeypatch.undo()
     assert learned_machine(folder, config, model) == learned
     assert (learned.machine.n_states, learned.classes) == (2, phase["classes"])
-    assert counterexample(learned.machine, specified_machine(languages.get("parity"))) is None
-
-
-class Stopped:
-    """Ends the process's training after a step."""
-
-    def __init__(self, step: int):
-        self.step = step
-
-    def __call__(self, trainer: Trainer) -> None:
-        if trainer.step_count == self.step:
-            raise RuntimeError("stopped here")
+    assert counterexample(learned.machine, of("parity")) is None
 
 
 def test_without_a_machine_there_is_no_attempt_and_no_certificate():
-    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 3, "phases.table_fine_tuning.every": 1})
-    trainer = trainer_of(config)
+    trainer = train(trainer_of(learning(training__steps=3, every=1)))
     phase = phase_of(trainer)
-    while not trainer.finished:
-        trainer.step()
     assert (phase.sought.certifier, phase.tuned, phase.sought.learned_at) == (None, None, None)
     assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
@@ -269,7 +249,7 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
 
 
 def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monkeypatch: pytest.MonkeyPatch):
-    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 8, "phases.table_fine_tuning.every": 2})
+    config = learning(training__steps=8, every=2)
     trainer = trainer_of(config)
     phase = phase_of(trainer)
     assert phase.sought.learner is not None
@@ -288,57 +268,43 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
     assert found is not None
     assert np.array_equal(found, near)
     # Once there is a machine, the table says what is wrong.
-    parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
+    parity = LearnedMachine(of("parity"), 2)
     monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
-    trainer.step()
-    trainer.step()
+    train(trainer, 4)
     assert (phase.sought.learned_at, trainer.words.near_wrong(4)) == (4, None)
 
 
 def test_a_word_that_misled_is_let_go_once_the_network_has_it_right():
-    data = data_of("parity")
-    learner = AnswerLearner(data, seed=0)
-    learner.wrong = [(1, 0, 1)]
-    assert learner.learned(Machine(specified_machine(languages.get("even-pairs")))) is None
-    assert learner.wrong == []  # even pairs has this word right, and others wrong
-    learner.wrong = [(1, 1, 1)]
-    assert learner.learned(Machine(specified_machine(languages.get("even-pairs")))) is None
-    assert learner.wrong == [(1, 1, 1)]
-    assert learner.learned(Machine(specified_machine(data.task))) is not None
+    learner = learner_of("parity")
+    # Even pairs has the first of these words right, and the other wrong.
+    for word, left in (((1, 0, 1), []), ((1, 1, 1), [(1, 1, 1)])):
+        learner.wrong = [word]
+        assert learner.learned(Machine(of("even-pairs"))) is None
+        assert learner.wrong == left
+    assert learner.learned(Machine(of("parity"))) is not None
     assert learner.wrong == []
 
 
 def test_an_earlier_machine_that_is_not_minimal_is_not_recalled():
-    data = data_of("parity")
-    minimal = specified_machine(data.task)
-    doubled = MooreMachine(
-        ("even", "odd", "even2", "odd2"),
-        ("0", "1"),
-        ((2, 1), (3, 0), (0, 3), (1, 2)),
-        "even",
-        (0, 1, 0, 1),
-        minimal.output_names,
-    )
+    minimal, rows = of("parity"), ((2, 1), (3, 0), (0, 3), (1, 2))
+    doubled = MooreMachine(("q0", "q1", "q2", "q3"), ("0", "1"), rows, "q0", (0, 1, 0, 1), minimal.output_names)
     assert counterexample(doubled, minimal) is None
-    learner = AnswerLearner(data, seed=0)
+    learner = learner_of("parity")
     assert learner.recalled(minimal) is not None
     assert learner.recalled(doubled) is None
 
 
-def test_an_automaton_that_the_network_contradicts_is_not_called_learned_from_its_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_automaton_that_the_network_contradicts_is_not_called_learned_from_its_answers(tmp_path: Path, monkeypatch):
     """The right automaton in the folder of a network that knows nothing yet."""
-    few = {**COMMON, **ANSWERS, "training.steps": 3, "training.checkpoint_every": 50, "evaluation.test_len": 22}
-    run(RunConfig().replaced(few), tmp_path / "run")
+    run(learning(training__steps=3, evaluation__test_len=22), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
-    (folder.path / "automaton.json").write_text(to_json(specified_machine(languages.get("parity"))))
+    (folder.path / "automaton.json").write_text(to_json(of("parity")))
     report = verify(folder.path, words=8)["certificate"]
     assert not report["proven"]
     assert "learned" not in report
     assert not any("learned from the network's answers" in line for line in sentences(report))
     # One that the network bears out is recalled; a network that errs on the longest words does not.
-    learner, parity = AnswerLearner(data_of("parity"), seed=0), specified_machine(languages.get("parity"))
+    learner, parity = learner_of("parity"), of("parity")
     assert learner.recalled(parity, Machine(parity)) is not None
     assert learner.recalled(parity, Machine(parity, knows=39)) is None
 
@@ -351,9 +317,7 @@ def test_an_automaton_that_is_no_moore_machine_is_refused(tmp_path: Path):
 
 def test_where_l_star_comes_to_nothing_the_language_is_queried_and_its_labels_are_counted():
     """As in even pairs every answer is: no held-out word shows L* a state that is missing, and many are wrong."""
-    data = data_of("parity")
-    task, learner = data.task, AnswerLearner(data, seed=0)
-    network = Machine(specified_machine(languages.get("even-pairs")))
+    learner, network = learner_of("parity"), Machine(of("even-pairs"))
     assert learner.learned(network) is None
     assert (learner.wrong, learner.queried) == ([], 0)
     used = learner.labels_used
@@ -365,15 +329,15 @@ def test_where_l_star_comes_to_nothing_the_language_is_queried_and_its_labels_ar
     assert learner.labels_used - used == learner.queried == min(len(asked), MOST_QUERIES)
     for word in learner.wrong:
         batch = np.array([word])
-        assert labels(task, batch) != network.machine.answers(batch)
-    again = AnswerLearner(data, seed=0)
+        assert labels(languages.get("parity"), batch) != network.machine.answers(batch)
+    again = learner_of("parity")
     again.load(learner.state())
     assert (again.labels_used, again.state()) == (learner.labels_used, learner.state())
 
 
 def test_no_more_words_are_queried_at_once_than_that(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(from_answers, "MOST_QUERIES", 16)
-    learner, network = AnswerLearner(data_of("parity"), seed=0), Machine(specified_machine(languages.get("tomita-5")))
+    learner, network = learner_of("parity"), Machine(of("tomita-5"))
     for i in (1, 2, 3):
         assert learner.learned(network) is None
         learner.query_language()
@@ -382,25 +346,17 @@ def test_no_more_words_are_queried_at_once_than_that(monkeypatch: pytest.MonkeyP
 
 
 def test_words_that_are_no_questions_are_not_queried():
-    data = data_of("modular-arithmetic")
-    learner = AnswerLearner(data, seed=0)
-    assert learner.learned(Machine(specified_machine(data.task), knows=0)) is None
+    learner, domain = learner_of("modular-arithmetic"), languages.get("modular-arithmetic").domain
+    assert learner.learned(Machine(of("modular-arithmetic"), knows=0)) is None
     learner.query_language()
-    assert data.task.domain is not None
+    assert domain is not None
     assert learner.wrong
-    assert all(data.task.domain.accepts(np.array([word])) for word in learner.wrong)
+    assert all(domain.accepts(np.array([word])) for word in learner.wrong)
 
 
 @pytest.mark.parametrize(("first", "looked"), [(0, []), (1, [2, 4, 6]), (3, [4, 6]), (4, [4, 6]), (9, [])])
-def test_the_language_is_queried_from_the_step_that_the_options_say(
-    monkeypatch: pytest.MonkeyPatch, first: int, looked: list[int]
-):
-    fields = {
-        "training.steps": 6,
-        "phases.table_fine_tuning.every": 2,
-        "phases.table_fine_tuning.membership_queries_from": first,
-    }
-    trainer = trainer_of(RunConfig().replaced({**COMMON, **ANSWERS, **fields}))
+def test_the_language_is_queried_from_the_step_that_the_options_say(monkeypatch, first: int, looked: list[int]):
+    trainer = trainer_of(learning(training__steps=6, every=2, membership_queries_from=first))
     learner, steps = phase_of(trainer).sought.learner, []
     assert learner is not None
 
@@ -410,8 +366,7 @@ def test_the_language_is_queried_from_the_step_that_the_options_say(
 
     monkeypatch.setattr(learner, "learned", lambda model: None)
     monkeypatch.setattr(learner, "query_language", query_language)
-    while not trainer.finished:
-        trainer.step()
+    train(trainer)
     assert steps == looked
     assert phase_of(trainer).sought.awaited == "no automaton yet" + "; 2 membership queries" * bool(looked)
     assert (trainer.words.near_wrong(8) is not None) == bool(looked)
@@ -422,8 +377,8 @@ def test_a_network_is_asked_for_words_of_one_length_together():
         def forward(self, words: Tensor) -> Tensor:
             return super().forward(torch.zeros_like(words))
 
-    network = Deaf(specified_machine(languages.get("tomita-4")))
-    assert AnswerLearner(data_of("tomita-4"), seed=0).learned(network) is None
+    network = Deaf(of("tomita-4"))
+    assert learner_of("tomita-4").learned(network) is None
     assert len(network.asked) < 200
 
 
@@ -450,10 +405,9 @@ def test_words_are_asked_about_on_the_networks_device():
 
 
 def test_a_wrong_word_is_told_with_the_answer_of_the_automaton_that_it_is_about():
-    learned, task = specified_machine(languages.get("even-pairs")), languages.get("parity")
-    certifier = Certifier.of_machine(learned, 2)
-    model = constructed_model("parity", "one-hot", 2)
-    quantised = certifier.certify(model)
+    learned, task = of("even-pairs"), languages.get("parity")
+    model, _ = exact_model("parity")
+    quantised = Certifier.of_machine(learned, 2).certify(model)
     assert quantised.proof.wrong is not None
     found = wrong_words(task, model, quantised)["wrong"]
     word = task.machine.encode(found["word"])[None]
@@ -466,23 +420,21 @@ def test_a_wrong_word_is_told_with_the_answer_of_the_automaton_that_it_is_about(
 
 def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):
     """A network that errs on few words may have come to a machine far larger than the language's."""
-    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 6, "phases.table_fine_tuning.every": 2})
+    config = learning(training__steps=6, every=2)
     trainer = trainer_of(config)
     phase = phase_of(trainer)
     assert phase.sought.learner is not None
-    parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
+    parity = LearnedMachine(of("parity"), 2)
     monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
     with monkeypatch.context() as limited:
         limited.setattr("regulargpt.finite.levels.MAX_WINDOWS", 3)
-        while trainer.step_count < 4:
-            trainer.step()
+        train(trainer, 4)
         assert (phase.sought.learned_at, phase.sought.learned, phase.sought.certifier) == (None, None, None)
         assert "too many to look at" in phase.awaited(trainer)[0]
         assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
         (again,) = trainer_of(config).further
         again.load(phase.state(), trainer.model)
         assert again.awaited(trainer)[0] == phase.awaited(trainer)[0]
-    while not trainer.finished:
-        trainer.step()
+    train(trainer)
     assert (phase.sought.learned_at, trainer.step_count) == (6, 6)
     assert phase.sought.certifier is not None

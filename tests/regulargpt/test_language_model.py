@@ -49,15 +49,8 @@ def data_of(path: Path, scoring: str, size: int = 3000, **options) -> TextData:
 
 
 def measured(data: TextData, lengths: list[int], model: nn.Module | None = None, samples: int = 20):
-    return measures_by_length(
-        model or Numbered(),
-        data,
-        LanguageModel(data),
-        lengths,
-        config=EvaluationOptions(samples=samples),
-        seed=3,
-        device=CPU,
-    )
+    config, objective = EvaluationOptions(samples=samples), LanguageModel(data)
+    return measures_by_length(model or Numbered(), data, objective, lengths, config=config, seed=3, device=CPU)
 
 
 def by_hand(data: TextData, length: int, ends: list[int], counted: int) -> list[float]:
@@ -149,11 +142,12 @@ def test_many_symbols_to_choose_from_are_few_segments_at_once(tmp_path: Path, mo
     assert [len(symbols) for symbols in model.read] == [3, 3, 3, 3, 3, 3, 2]
 
 
-def test_numbers_that_overflow_are_named(tmp_path: Path):
-    class Overflowing(Numbered):
-        def forward(self, symbols, readout="last"):
-            return super().forward(symbols, readout) * (math.nan if symbols.shape[1] > 8 else 1.0)
+class Overflowing(Numbered):
+    def forward(self, symbols, readout="last"):
+        return super().forward(symbols, readout) * (math.nan if symbols.shape[1] > 8 else 1.0)
 
+
+def test_numbers_that_overflow_are_named(tmp_path: Path):
     with pytest.raises(UserError, match="overflow at length 16; test it at shorter lengths"):
         measured(data_of(tmp_path, "last_k"), [8, 16], Overflowing())
 

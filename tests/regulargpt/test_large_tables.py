@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.torch import load_file, save_file
 
 from regulargpt.certificate import record as records
-from regulargpt.certificate.checker import Malformed, Rejected, check
+from regulargpt.certificate.checker import Malformed, Rejected, images
 from regulargpt.certificate.checker.balls import exact, exp, product, sqrt
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee, multiplies_plainly
 from regulargpt.certificate.checker.files import parsed, tensors
@@ -23,14 +21,21 @@ from regulargpt.certificate.checker.images import Images
 from regulargpt.certificate.checker.network import gelu, sigmoid
 from regulargpt.certificate.checker.networks import network_of
 from regulargpt.certificate.checker.tables import FoundTable, Table
-from regulargpt.construct.configuration import configuration
-from regulargpt.runs.certify import certificate_report
-from regulargpt.runs.run import run
-from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.manifest import digest
 from tests.regulargpt.exact_trees import as_config, certificate_of, last_ldru, last_symbol
+from tests.regulargpt.forging import (
+    Cases,
+    Change,
+    Record,
+    assert_refused,
+    checked,
+    drop,
+    forge,
+    made,
+    put,
+    refused_each,
+)
 
-Record = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 
@@ -41,13 +46,11 @@ def certified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "MAX_LISTED", 0)
         if request.param == "right":
-            settings = {"evaluation.test_len": 42, "evaluation.extra_lengths": ()}
-            run(configuration("even-pairs").replaced(settings), folder)
-            assert certificate_report(RunFolder.open(folder))["proven"]
+            made(folder, "even-pairs")
         else:
             options = {"operator": "linear", "d_model": 2}
             certificate_of(last_ldru(), as_config("ldru", options, last_symbol()), last_symbol(), folder)
-    edit(folder, lambda record: record.update(unquantised=None))
+    forge(folder, "certificate", put("unquantised", None))
     return folder
 
 
@@ -56,16 +59,10 @@ def copy(certified: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(certified, tmp_path / "run"))
 
 
-def edit(path: Path, change: Callable[[Record], object]) -> None:
-    record = json.loads((path / "certificate.json").read_text())
-    change(record)
-    (path / "certificate.json").write_text(records.text(record))
-
-
 def test_a_table_that_is_found_is_accepted(certified: Path):
     record = json.loads((certified / "certificate.json").read_text())
     assert set(record["leaves"]) == set(record["nodes"]) == {"entries", "sha256"}
-    accepted = check(certified / "certificate.json")
+    accepted = checked(certified)
     assert accepted.entries == record["leaves"]["entries"] + record["nodes"]["entries"]
     assert accepted.smallest_margin > 0.5
 
@@ -76,41 +73,40 @@ def double_point(record: Record) -> None:
     record["answers"][:2] = None, None
 
 
-FORGERIES: list[tuple[str, Callable[[Record], object], type[Exception], str]] = [
-    ("digest", lambda r: r["nodes"].update(sha256="0" * 64), Rejected, "have other images than the certificate says"),
-    ("no digest", lambda r: r["nodes"].update(sha256="0"), Malformed, "64 hexadecimal digits"),
-    ("no count", lambda r: r["nodes"].pop("entries"), Malformed, "'nodes' has no 'entries'"),
-    ("windows too", lambda r: r["nodes"].update(windows=[]), Malformed, "unknown key 'windows'"),
-    ("negative", lambda r: r["leaves"].update(entries=-1), Malformed, "a number of entries from 0 on"),
-    ("a truth value", lambda r: r["leaves"].update(entries=True), Malformed, "of the wrong kind"),
-    ("fewer", lambda r: r["nodes"].update(entries=r["nodes"]["entries"] - 1), Rejected, "nodes: more than"),
-    (
-        "more",
-        lambda r: r["leaves"].update(entries=r["leaves"]["entries"] + 1),
-        Rejected,
-        r"leaves: \d windows occur, not",
-    ),
-    ("far more", lambda r: r["nodes"].update(entries=1 << 40), Rejected, "at most 8,388,608 are gone through"),
-    ("answers", lambda r: r.update(answers=r["answers"][::-1]), Rejected, "the answer at prototype 1 is not"),
-    ("a point twice", double_point, Rejected, "at least as near|a tie, or nearly one"),
-]
+def count(part: str, more: int) -> Change:
+    return lambda r: put(f"{part}/entries", r[part]["entries"] + more)(r)
 
 
-@pytest.mark.parametrize(("change", "error", "message"), [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])
-def test_forgeries_are_refused(copy: Path, change: Callable[[Record], object], error: type[Exception], message: str):
-    edit(copy, change)
-    with pytest.raises(error, match=message):
-        check(copy / "certificate.json")
-
-
-def test_a_network_that_is_wrong_on_a_window_is_refused_with_the_window(copy: Path):
-    """Both symbols are the same to it: whatever the digest says, some root answers wrongly."""
-    weights = load_file(copy / "model.safetensors")
+def same_symbols(weights: Record) -> None:
+    """Whatever the digest says, some root answers wrongly."""
     weights["embedding.weight"] = weights["embedding.weight"][:1].repeat(2, 1)
-    save_file(weights, copy / "model.safetensors")
-    edit(copy, lambda r: r["weights"].update(sha256=digest((copy / "model.safetensors").read_bytes())))
-    with pytest.raises(Rejected, match=r"leaves, window \[\d, \d\]: prototype \d is the root of words that lead"):
-        check(copy / "certificate.json")
+
+
+FORGERIES: Cases = {
+    ("certificate", Rejected): {
+        "digest": (put("nodes/sha256", "0" * 64), "have other images than the certificate says"),
+        "fewer": (count("nodes", -1), "nodes: more than"),
+        "more": (count("leaves", 1), r"leaves: \d windows occur, not"),
+        "far more": (put("nodes/entries", 1 << 40), "at most 8,388,608 are gone through"),
+        "answers": (lambda r: r["answers"].reverse(), "the answer at prototype 1 is not"),
+        "a point twice": (double_point, "at least as near|a tie, or nearly one"),
+    },
+    ("certificate", Malformed): {
+        "no digest": (put("nodes/sha256", "0"), "64 hexadecimal digits"),
+        "no count": (drop("nodes/entries"), "'nodes' has no 'entries'"),
+        "windows too": (put("nodes/windows", []), "unknown key 'windows'"),
+        "negative": (put("leaves/entries", -1), "a number of entries from 0 on"),
+        "a truth value": (put("leaves/entries", True), "of the wrong kind"),
+    },
+    ("weights", Rejected): {
+        "same symbols": (same_symbols, r"leaves, window \[\d, \d\]: prototype \d is the root of words that lead"),
+    },
+}
+
+
+@refused_each(FORGERIES)
+def test_forgeries_are_refused(copy: Path, name: str, change: Change, kind: type[ValueError], message: str):
+    assert_refused(copy, name, change, kind, message)
 
 
 WINDOWS = st.lists(st.tuples(*[st.integers(0, 4)] * 3), unique=True, max_size=30)
@@ -193,13 +189,11 @@ def test_a_ball_too_small_for_a_double_keeps_a_radius():
     assert Doubles.of(arb("1e-400")).radius > 0
 
 
-def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(
-    certified: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(certified: Path, monkeypatch):
     assert is_ieee()
-    quick = check(certified / "certificate.json")
-    monkeypatch.setattr("regulargpt.certificate.checker.images.is_ieee", lambda: False)
-    slow = check(certified / "certificate.json")
+    quick = checked(certified)
+    monkeypatch.setattr(images, "is_ieee", lambda: False)
+    slow = checked(certified)
     assert 0 < quick.smallest_margin <= slow.smallest_margin
     assert slow.entries == quick.entries
 
@@ -240,19 +234,17 @@ def test_matrix_products_that_lose_small_terms_are_noticed():
 @pytest.mark.parametrize("seed", range(3))
 def test_float64_decides_as_the_balls_do(certified: Path, seed: int):
     """On random prototypes, most of which are far apart; what float64 leaves open, the balls decide."""
-    network = network_of(
-        tensors((certified / "model.safetensors").read_bytes()), parsed((certified / "config.json").read_bytes(), "it")
-    )
+    weights, config = ((certified / name).read_bytes() for name in ("model.safetensors", "config.json"))
+    network = network_of(tensors(weights), parsed(config, "it"))
     random = np.random.default_rng(seed)
     prototypes = exact(random.normal(size=(9, network.d)))
     with ctx.workprec(64):
         rows = np.concatenate([network.absent, prototypes])
         windows = np.column_stack([random.integers(1, 10, 40), random.integers(0, 10, 40)])
-        images = Images("nodes", network, network.in_doubles(), rows, prototypes, lambda *_: None)
-        found, decided = images.quickly(windows, None)
+        nodes = Images("nodes", network, network.in_doubles(), rows, prototypes, lambda *_: None)
+        found, decided = nodes.quickly(windows, None)
         assert decided.any()
-        quick = images.margin
-        images.margin = np.inf
-        np.testing.assert_array_equal(found[decided], images.exactly(windows[decided], None))
-        assert quick <= images.margin < quick + 1e-6
-        np.testing.assert_array_equal(images.of(windows), 1 + images.exactly(windows, None))
+        quick, nodes.margin = nodes.margin, np.inf
+        np.testing.assert_array_equal(found[decided], nodes.exactly(windows[decided], None))
+        assert quick <= nodes.margin < quick + 1e-6
+        np.testing.assert_array_equal(nodes.of(windows), 1 + nodes.exactly(windows, None))

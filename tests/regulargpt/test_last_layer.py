@@ -10,7 +10,7 @@ from regulargpt.certificate.tuning.fine_tuning import TrainingTable
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.models.regulargpt import block
 from regulargpt.models.tree.base import Tree
-from tests.regulargpt.networks import SHAPES, TREE_IDS, TREES, D, K, all_windows, random_model
+from tests.regulargpt.networks import SHAPES, TREES, D, K, all_windows, each, random_model
 
 PRE = {"norm": "pre", "activation": "gelu", "attention_bias": True, "chunk_size": 2}
 KINDS = [PRE | {"state_norm": True}, *TREES]
@@ -34,7 +34,7 @@ def errors(model: Tree, table: TrainingTable) -> torch.Tensor:
     return table.squared_errors(torch.cat([nodes, leaves]), torch.cat([table.images, table.leaf_images]))
 
 
-@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape["norm"] == "pre" and not shape["state_norm"]])
+@each([shape for shape in SHAPES if shape["norm"] == "pre" and not shape["state_norm"]])
 def test_without_a_state_norm_it_is_the_least_of_all_squares(shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
     """The gradient of the sum of squares is 0 there, and the sum is convex."""
     monkeypatch.setattr(last_layer, "NEAR", 0)
@@ -47,7 +47,7 @@ def test_without_a_state_norm_it_is_the_least_of_all_squares(shape: dict[str, An
         assert gradient.abs().max() < 1e-4
 
 
-@pytest.mark.parametrize("shape", KINDS, ids=["pre", *TREE_IDS])
+@each(KINDS)
 def test_states_come_nearer_and_nothing_else_changes(shape: dict[str, Any]):
     model, table = case(shape)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}

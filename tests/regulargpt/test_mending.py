@@ -22,6 +22,7 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.runs.certify import known_prototypes
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import RunFolder
+from tests.regulargpt.tuning import table_for
 
 HEADS: Any = {"d_model": 32, "n_heads": 2, "d_ff": 64}
 MODELS: dict[str, Callable[[int, int], Tree]] = {
@@ -67,10 +68,7 @@ def test_where_the_gain_is_0_the_prototypes_are_finite():
 def test_the_loss_is_that_of_a_plain_loop_with_its_gradients(name: str):
     """Without noise and with as many windows as are drawn: each state against each prototype, one by one."""
     model = small(name)
-    certifier = Certifier.of(languages.get("tomita-3"), model.chunk_size, model.aligned)
-    made = certifier.attempt(model, allowed=1.0).table
-    assert made is not None
-    table, n = made(), 24
+    table, n = table_for(model, Certifier.of(languages.get("tomita-3"), model.chunk_size, model.aligned)), 24
     free = FreePrototypes(model.state_norm, table.prototypes)
     seed_counted(model, 0, 1)
     loss, near = mending_loss(table, free, model, n, noise=0.0)
@@ -118,8 +116,7 @@ def test_a_network_that_misses_most_of_a_table_learns_it_with_prototypes_of_its_
     certifier = Certifier.of(task, model.chunk_size, model.aligned)
     before = certifier.attempt(model, allowed=1.0)
     assert before.missed > 0.2
-    assert before.table is not None
-    table = before.table()
+    table = table_for(model, certifier)
     free = FreePrototypes(model.state_norm, table.prototypes)
     optimiser = torch.optim.Adam([*model.parameters(), *free.parameters()], lr=3e-3, betas=(0.9, 0.98))
     after = before
@@ -140,10 +137,7 @@ def test_a_network_that_misses_most_of_a_table_learns_it_with_prototypes_of_its_
 
 
 def test_a_table_over_other_prototypes_draws_the_same_windows():
-    model = small("regulargpt")
-    made = Certifier.of(languages.get("parity"), 2).attempt(model, allowed=1.0).table
-    assert made is not None
-    table = made()
+    table = table_for(small("regulargpt"), Certifier.of(languages.get("parity"), 2))
     moved = copy.copy(table).over(table.prototypes + 1)
     first, second = (t.draw(32, torch.Generator().manual_seed(3)) for t in (table, moved))
     assert torch.equal(first, second)
@@ -158,9 +152,7 @@ def test_a_run_that_ended_on_a_table_is_verified_by_the_prototypes_of_its_last_s
 ):
     """Where there is no certificate yet, and where a damaged one lies."""
     model = small("regulargpt")
-    made = Certifier.of(languages.get("tomita-3"), model.chunk_size).attempt(model, allowed=1.0).table
-    assert made is not None
-    table = made()
+    table = table_for(model, Certifier.of(languages.get("tomita-3"), model.chunk_size))
     free = FreePrototypes(model.state_norm, table.prototypes)
     with torch.no_grad():
         free.before += torch.randn(free.before.shape, generator=torch.Generator().manual_seed(1))

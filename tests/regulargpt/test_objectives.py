@@ -68,13 +68,8 @@ def test_prefixes_count_the_positions_that_have_an_answer(name: str):
     loss, measured = goal.loss(model, words, CPU)
     assert value(loss) == pytest.approx(value(torch.stack(losses).mean()), abs=1e-10)
     by_position = [float(np.mean(here)) for here in shares]
-    assert measured == pytest.approx(
-        {
-            "accuracy": 100 * np.mean(right),
-            "accuracy_by_position": 100 * np.mean(by_position),
-            "words": 100 * np.mean([all(here) for here in shares]),
-        }
-    )
+    means = {"accuracy": right, "accuracy_by_position": by_position, "words": [all(here) for here in shares]}
+    assert measured == pytest.approx({name: 100 * np.mean(values) for name, values in means.items()})
     found = goal.measure(model, words, CPU)
     assert found["accuracy"].tolist() == right
     assert found["accuracy_by_position"].tolist() == pytest.approx([100 * share for share in by_position])
@@ -150,11 +145,9 @@ def test_a_loss_is_one_number_with_gradients_for_what_it_reads():
         assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
-def test_names_and_what_the_options_say_of_the_measures():
-    kinds = {"last": Last, "prefixes": Prefixes, "next": Next}
-    assert {name: type(objective("tomita-5", name)) for name in kinds} == kinds
-    task = languages.get("tomita-5")
-    for name in kinds:
-        goal = objective("tomita-5", name)
-        found = goal.measure(model_of(task, goal.n_outputs), some_words(task, 9), CPU)
-        assert tuple(found) == OBJECTIVES.options(name, "objective").measures
+@pytest.mark.parametrize(("name", "kind"), [("last", Last), ("prefixes", Prefixes), ("next", Next)])
+def test_names_and_what_the_options_say_of_the_measures(name: str, kind: type[Objective]):
+    task, goal = languages.get("tomita-5"), objective("tomita-5", name)
+    assert type(goal) is kind
+    found = goal.measure(model_of(task, goal.n_outputs), some_words(task, 9), CPU)
+    assert tuple(found) == OBJECTIVES.options(name, "objective").measures

@@ -28,23 +28,16 @@ ROOT = Path(__file__).parents[2]
 KINDS: list[Registry] = [MODELS, ENCODINGS, OBJECTIVES, PHASES]
 
 SLOPE = '''
-"""One slope for all heads."""
-
 from dataclasses import dataclass
-
 from regulargpt.options import option
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
-
 
 @dataclass(frozen=True)
 class SlopeOptions(EncodingOptions):
     slope: float = option(0.5, "What a symbol of distance costs.", least=0, why="a slope is not negative")
 
-
 class Slope(Encoding):
-    """The same slope for every head."""
-
     Options = SlopeOptions
 
     def __init__(self, *, slope=0.5, **sizes):
@@ -54,14 +47,11 @@ class Slope(Encoding):
     def bias(self, q, k, at):
         return -self.slope * at.distances.abs().to(q)[None, None]
 
-
 class Plain(Encoding):
     """Without options of its own."""
 
-
 class Wrong(Encoding):
     Options = dict
-
 
 A_VALUE = 3
 '''
@@ -91,10 +81,7 @@ def config_of(encoding: str, **changes: object) -> RunConfig:
 
 def test_an_encoding_from_outside_is_trained_with_its_option_and_comes_back(outside: None, tmp_path: Path):
     config = config_of("lab.slope:Slope:slope=0.25")
-    assert (value_of(config, "model.encoding.name"), value_of(config, "model.encoding.slope")) == (
-        "lab.slope:Slope",
-        0.25,
-    )
+    assert [value_of(config, f"model.encoding.{key}") for key in ("name", "slope")] == ["lab.slope:Slope", 0.25]
     assert RunConfig.parse(config.render()) == config
     assert '[model.encoding]\nname = "lab.slope:Slope"\nslope = 0.25\n' in config.render()
     assert trainer_of(config).model.encoding.slope == 0.25
@@ -116,29 +103,25 @@ def test_a_class_without_options_has_those_of_its_kind(outside: None):
     trainer_of(config).step()
 
 
-def test_a_model_from_outside_has_the_recipe_that_is_for_any_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    text = (
-        "from regulargpt.models.gru import Gru\n"
-        "from regulargpt.models.options import RecurrentOptions\n"
-        "class Mine(Gru):\n    Options = RecurrentOptions\n"
-    )
-    (tmp_path / "a_model_outside.py").write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    config = resolve("words", "a_model_outside:Mine:d_model=4", "parity")
-    assert (config.model.name, config.model.d_model) == ("a_model_outside:Mine", 4)
+MINE = "from regulargpt.models import gru, options\nclass Mine(gru.Gru):\n    Options = options.RecurrentOptions\n"
+
+
+def test_a_model_from_outside_has_the_recipe_that_is_for_any_model(outside: None, tmp_path: Path):
+    (tmp_path / "lab" / "model.py").write_text(MINE)
+    config = resolve("words", "lab.model:Mine:d_model=4", "parity")
+    assert (config.model.name, config.model.d_model) == ("lab.model:Mine", 4)
     assert config.training.solved_loss == 0.02
     validate(config)
     # The same class under its own name draws the same weights.
-    mine, gru = (trainer_of(config.replaced({"model.name": name})) for name in ("a_model_outside:Mine", "gru"))
+    mine, gru = (trainer_of(config.replaced({"model.name": name})) for name in ("lab.model:Mine", "gru"))
     weights = zip(mine.model.state_dict().values(), gru.model.state_dict().values(), strict=True)
     assert all(torch.equal(a, b) for a, b in weights)
 
 
-def test_a_phase_without_options_from_outside_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "a_phase_outside.py").write_text("class Pause:\n    pass\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    config = RunConfig.parse("[phases.'a_phase_outside:Pause']")
-    assert [phase.name for phase in config.phases] == ["a_phase_outside:Pause"]
+def test_a_phase_without_options_from_outside_is_not_lost(outside: None, tmp_path: Path):
+    (tmp_path / "lab" / "phase.py").write_text("class Pause:\n    pass\n")
+    config = RunConfig.parse("[phases.'lab.phase:Pause']")
+    assert [phase.name for phase in config.phases] == ["lab.phase:Pause"]
     assert RunConfig.parse(config.render()) == config
     assert "phases" not in RunConfig().render()
 
@@ -147,22 +130,16 @@ REFUSED = [
     ("lab.slope:Slope:slope=-1", "model.encoding.slope = -1.0; a slope is not negative"),
     ("lab.slope:Slope:slope=steep", "model.encoding.slope = 'steep'; give a number"),
     ("lab.slope:Slope:slop=1", "unknown key 'model.encoding.slop'; did you mean 'slope'?"),
-    ("lab.slope:Slpoe", "encoding lab.slope:Slpoe: lab.slope has no class Slpoe; did you mean 'Slope'?"),
-    ("lab.slope:A_VALUE", "encoding lab.slope:A_VALUE: lab.slope has no class A_VALUE;"),
-    (
-        "lab.slope:SlopeOptions",
-        "encoding lab.slope:SlopeOptions: SlopeOptions is no Encoding; derive it from "
-        "regulargpt.encodings.base.Encoding",
-    ),
-    ("lab.slope:Wrong", "encoding lab.slope:Wrong: its Options is no EncodingOptions; derive it from that class"),
-    (
-        "lab.stairs:Slope",
-        "encoding lab.stairs:Slope: No module named 'lab.stairs'; install the package, or put the folder that holds it "
-        "on PYTHONPATH",
-    ),
-    ("lab.broken:Slope", "encoding lab.broken:Slope: importing lab.broken fails with ZeroDivisionError: division by"),
     ("lab.slope", "unknown encoding 'lab.slope'; choose 'none', "),
-]
+    *((name, f"encoding {name}: {reason}") for name, reason in (
+        ("lab.slope:Slpoe", "lab.slope has no class Slpoe; did you mean 'Slope'?"),
+        ("lab.slope:A_VALUE", "lab.slope has no class A_VALUE;"),
+        ("lab.slope:SlopeOptions", "SlopeOptions is no Encoding; derive it from regulargpt.encodings.base.Encoding"),
+        ("lab.slope:Wrong", "its Options is no EncodingOptions; derive it from that class"),
+        ("lab.stairs:Slope", "No module named 'lab.stairs'; install the package, or put the folder that holds it on "
+                             "PYTHONPATH"),
+        ("lab.broken:Slope", "importing lab.broken fails with ZeroDivisionError: division by"))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("encoding", "message"), REFUSED)

@@ -31,32 +31,18 @@ CASES = [
     ("hard", "parity", 40, 41, 500, "parity"),
     ("hard", "dyck-12", 40, 41, 500, "dyck-12:depth=every"),
 ]
+EXTRA = "evaluation.extra_protocols"
 REFUSED = [
     ("thesis-1", {"evaluation.test_len": 400}, "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
     ("thesis-1", {"objective.output_token": True}, "protocol thesis-1 fixes objective.output_token = false, not true"),
-    (
-        "hard-1",
-        {"evaluation.extra_lengths": ()},
-        "protocol hard-1 fixes evaluation.extra_lengths = 1000,10000, not none",
-    ),
+    ("hard-1", {"evaluation.extra_lengths": ()},
+     "protocol hard-1 fixes evaluation.extra_lengths = 1000,10000, not none"),
     ("hard", {}, "protocol = 'hard': a config names the version, protocol = 'hard-2'"),
-    (
-        "thesis-1",
-        {"evaluation.extra_protocols": ("hard",)},
-        "evaluation.extra_protocols = 'hard': a config names the version, 'hard-2'",
-    ),
+    ("thesis-1", {EXTRA: ("hard",)}, "evaluation.extra_protocols = 'hard': a config names the version, 'hard-2'"),
     ("hadr-1", {}, "unknown protocol 'hadr-1'; did you mean 'hard-1'?"),
-    (
-        "thesis-1",
-        {"evaluation.extra_protocols": ("deletang2023-1",)},
-        "protocol deletang2023-1 asks with objective.output_token = true",
-    ),
-    (
-        "hard-1",
-        {"data.train_len": 60, "evaluation.extra_protocols": ("thesis-1",)},
-        "protocol hard-1 fixes data.train_len = 40",
-    ),
-]
+    ("thesis-1", {EXTRA: ("deletang2023-1",)}, "protocol deletang2023-1 asks with objective.output_token = true"),
+    ("hard-1", {"data.train_len": 60, EXTRA: ("thesis-1",)}, "protocol hard-1 fixes data.train_len = 40"),
+]  # fmt: skip
 
 
 def made(language: str, recipe: str = "paper", model: str = "regulargpt", **values: Any) -> RunConfig:
@@ -144,12 +130,7 @@ def test_another_test_keeps_the_training_and_how_much_is_drawn():
 @pytest.mark.parametrize("recipe", ["paper", "words"])
 def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "model.n_heads": 2, "model.d_ff": 8}
-    few = {
-        "evaluation.samples": 4,
-        "evaluation.stride": 25,
-        "evaluation.extra_lengths": (),
-        "evaluation.extra_protocols": ("hard-2",),
-    }
+    few = {"evaluation.samples": 4, "evaluation.stride": 25, "evaluation.extra_lengths": (), EXTRA: ("hard-2",)}
     config = protocol("thesis").apply(made("tomita-5", recipe)).replaced({**small, **few})
     summary = run(config, tmp_path / "run")
     assert summary["protocol"] == "thesis-1"

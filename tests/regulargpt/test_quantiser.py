@@ -1,16 +1,17 @@
-"""The quantised network: states of nodes are replaced, those of leaves are not, however the tree is computed."""
+"""The quantised network: states of nodes are replaced, those of leaves are not, by the nearest prototype exactly."""
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
+from regulargpt.finite.table import nearest_two
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.quantiser import ROWS, Quantiser
-from tests.regulargpt.networks import SHAPES, TREE_IDS, TREES, random_model
+from tests.regulargpt.networks import SHAPES, TREES, each, random_model
 
-NETWORKS = [*({"name": "regulargpt"} | shape for shape in SHAPES[::5]), *TREES]
-IDS = [f"regulargpt-{i}" for i in range(len(SHAPES[::5]))] + TREE_IDS
 LENGTHS = [1, 2, 3, 4, 5, 8, 9, 13]
 
 
@@ -37,7 +38,7 @@ def root_of(model: Tree, word: list[int], prototypes: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("shape", NETWORKS, ids=IDS)
+@each([*({"name": "regulargpt"} | shape for shape in SHAPES[::5]), *TREES])
 def test_every_computation_replaces_the_states_of_nodes_alone(shape):
     model = random_model(3, **shape).eval()
     generator = torch.Generator().manual_seed(1)
@@ -74,3 +75,28 @@ def test_of_many_states_each_goes_to_its_own():
     quantiser.prototypes = prototypes
     assert torch.equal(quantiser(prototypes[chosen] + 1e-3), prototypes[chosen])
     assert not quantiser.state_dict()
+
+
+@given(seed=st.integers(0, 10_000), K=st.integers(2, 40), scale=st.sampled_from([1e-3, 1.0, 1e4]), near=st.booleans())
+def test_they_are_those_of_all_distances(seed: int, K: int, scale: float, near: bool):
+    rng = np.random.default_rng(seed)
+    prototypes = scale * rng.normal(size=(K, 6))
+    # Near a prototype a distance by |x|^2 - 2xp + |p|^2 would be rounding alone.
+    states = prototypes[rng.integers(K, size=20)] + (1e-9 * scale * rng.normal(size=(20, 6)) if near else 0.3 * scale)
+    expected = np.sort(np.sqrt(np.square(states[:, None] - prototypes).sum(-1)), 1)[:, :2]
+    distances, numbers = nearest_two(torch.tensor(states), torch.tensor(prototypes))
+    np.testing.assert_allclose(distances.numpy(), expected, rtol=1e-9, atol=1e-14 * scale)
+    assert (numbers[:, 0] != numbers[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("state", "prototypes", "expected", "numbers"),
+    [
+        ([0.0, 0.0], [[1.0, 1.0]], [2**0.5, float("inf")], [0, 0]),  # a single one has no rival
+        ([1.0, 1.0], [[0.0, 0.0], [0.0, 0.0], [9.0, 9.0]], [2**0.5, 2**0.5], [0, 1]),  # two at one place, no margin
+    ],
+)
+def test_without_a_rival_or_a_margin(state: list, prototypes: list, expected: list, numbers: list):
+    distances, found = nearest_two(torch.tensor([state] * 3), torch.tensor(prototypes))
+    assert distances.tolist() == [pytest.approx(expected)] * 3
+    assert found.tolist() == [numbers] * 3

@@ -1,9 +1,7 @@
 """Settling a table: a network trained on its own errors comes back to the right prototypes."""
 
-from __future__ import annotations
-
-import dataclasses
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,25 +9,15 @@ from torch import Tensor
 
 import languages
 from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.tuning import settling
 from regulargpt.certificate.tuning.fine_tuning import TrainingTable
 from regulargpt.certificate.tuning.mending import FreePrototypes, mending_loss
-from regulargpt.certificate.tuning.settling import (
-    FIRST,
-    GROWTH,
-    KEPT,
-    LEAST,
-    MOST_REACH,
-    RETREAT,
-    SHARPENING,
-    SOFT,
-    OwnErrors,
-    settling_loss,
-)
+from regulargpt.certificate.tuning.settling import FIRST, KEPT, OwnErrors, settling_loss
 from regulargpt.certificate.tuning.state import SETTLING_FALL
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.base import Tree
-from tests.regulargpt.test_fine_tuning import table_of
+from tests.regulargpt.tuning import table_for, table_of
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -72,17 +60,16 @@ def test_without_any_errors_yet_nothing_is_disturbed():
 
 
 def test_the_reach_grows_while_nearly_all_come_back_and_shrinks_otherwise():
-    own = OwnErrors(torch.zeros(1, 1))
-    own.adapt(1.0)
-    assert own.reach == pytest.approx(GROWTH * FIRST)
-    own.adapt(0.5)
-    assert own.reach == pytest.approx(RETREAT * GROWTH * FIRST)
-    for _ in range(2000):
-        own.adapt(1.0)
-    assert own.reach == MOST_REACH
-    for _ in range(2000):
-        own.adapt(0.0)
-    assert own.reach == LEAST
+    own, first = OwnErrors(torch.zeros(1, 1)), settling.GROWTH * FIRST
+    for share, times, reach in (
+        (1.0, 1, first),
+        (0.5, 1, settling.RETREAT * first),
+        (1.0, 999, settling.MOST_REACH),
+        (0.0, 2000, settling.LEAST),
+    ):
+        for _ in range(times):
+            own.adapt(share)
+        assert own.reach == pytest.approx(reach)
 
 
 def test_what_is_known_of_the_errors_comes_back_from_a_checkpoint():
@@ -103,12 +90,12 @@ def test_the_loss_is_what_its_parts_say(left: float):
     free = FreePrototypes(model.state_norm, table.prototypes)
     with torch.no_grad():
         free.before.add_(0.3 * torch.randn(free.before.shape, generator=generator()))
-    one = dataclasses.replace(table, windows=table.windows[:1], images=table.images[:1])
+    one = replace(table, windows=table.windows[:1], images=table.images[:1])
     loss, _ = settling_loss(one, free, model.eval(), 8, OwnErrors(table.prototypes), left)
     places = free(model.state_norm)
     states = model.merge(torch.cat([model.absent, places]), one.windows)
     leaves = model.merge(model.leaves(), one.leaf_windows)
-    sharpness = SOFT * SHARPENING ** (1 - left)
+    sharpness = settling.SOFT * settling.SHARPENING ** (1 - left)
     unit = places.square().sum(1).mean()
     parts = []
     for found, images in ((states, one.images), (leaves, one.leaf_images)):
@@ -127,7 +114,7 @@ def test_what_comes_back_lies_nearer_than_half_the_smallest_distance(times: floa
     model, table = table_of("dyck-2")
     free, own = FreePrototypes(model.state_norm, table.prototypes), OwnErrors(table.prototypes)
     places = free(model.state_norm).detach()
-    one = dataclasses.replace(table, windows=table.windows[:1], images=table.images[:1])
+    one = replace(table, windows=table.windows[:1], images=table.images[:1])
     error = (model.merge(torch.cat([model.absent, places]), one.windows) - places[one.images])[0]
     # As far from each other as the error is long, but for `times`.
     separation = 2 * error.norm().item() / times
@@ -136,7 +123,7 @@ def test_what_comes_back_lies_nearer_than_half_the_smallest_distance(times: floa
         patched.setattr(TrainingTable, "separation", property(lambda table: separation))
         _, share = settling_loss(one, free, model.eval(), 8, own, 1.0)
     assert share == (times < 1)
-    assert own.reach == pytest.approx((GROWTH if times < 1 else RETREAT) * FIRST)
+    assert own.reach == pytest.approx((settling.GROWTH if times < 1 else settling.RETREAT) * FIRST)
     image = int(one.images[0])
     assert own.count.tolist() == [int(i == image) for i in range(len(places))]
     assert torch.allclose(own.kept[image, 0], error, atol=1e-5)
@@ -146,9 +133,7 @@ def test_a_network_learns_to_come_back():
     """One that has mended its table passes errors on, larger at every level; once it has settled it does not."""
     torch.manual_seed(0)
     model: Tree = RegularGPT(2, 2, gates=True, d_model=32, n_heads=2, d_ff=64).eval()
-    make = Certifier.of(languages.get("dyck-2"), 2).attempt(model, None, 1.0).table
-    assert make is not None
-    table = make()
+    table = table_for(model, Certifier.of(languages.get("dyck-2"), 2))
     free, own = FreePrototypes(model.state_norm, table.prototypes), OwnErrors(table.prototypes)
     optimiser = torch.optim.Adam([*model.parameters(), *free.parameters()], betas=(0.9, 0.98))
 
@@ -162,6 +147,6 @@ def test_a_network_learns_to_come_back():
             optimiser.step()
         return table.over(free(model.state_norm).detach()).drift(model, seed=0)
 
-    assert train(300, lambda left: mending_loss(table, free, model, 128, 0.0)[0]) > 2.0
-    assert train(900, lambda left: settling_loss(table, free, model, 128, own, left)[0]) < 0.5
+    assert train(200, lambda left: mending_loss(table, free, model, 64, 0.0)[0]) > 2.0
+    assert train(600, lambda left: settling_loss(table, free, model, 64, own, left)[0]) < 0.5
     assert own.reach > 5 * FIRST

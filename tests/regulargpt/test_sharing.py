@@ -38,25 +38,12 @@ def test_windows_are_those_of_numpy_unique_in_its_order(case: tuple[torch.Tensor
     assert_identified(*case)
 
 
-def branch(n_rows: int, C: int, nodes: int) -> str:
-    n_keys = n_rows**C
-    if n_keys >= 2**62:
-        return "rows"
-    return "marks" if n_keys <= min(sharing.MAX_MARKS, 16 * nodes) else "sort"
-
-
 @pytest.mark.parametrize(
     ("n_rows", "C", "nodes", "expected"),
     [
-        (3, 2, 1, "marks"),
-        (4, 2, 1, "marks"),
-        (5, 2, 1, "sort"),
-        (2048, 2, 300_000, "marks"),
-        (2049, 2, 300_000, "sort"),
-        (2**31 - 1, 2, 50, "sort"),
-        (2**31, 2, 50, "rows"),
-        (214, 8, 50, "sort"),
-        (216, 8, 50, "rows"),
+        *[(3, 2, 1, "marks"), (4, 2, 1, "marks"), (5, 2, 1, "sort")],
+        *[(2048, 2, 300_000, "marks"), (2049, 2, 300_000, "sort")],
+        *[(2**31 - 1, 2, 50, "sort"), (2**31, 2, 50, "rows"), (214, 8, 50, "sort"), (216, 8, 50, "rows")],
     ],
 )
 def test_each_branch_up_to_its_bounds(n_rows: int, C: int, nodes: int, expected: str, monkeypatch):
@@ -74,11 +61,9 @@ def test_each_branch_up_to_its_bounds(n_rows: int, C: int, nodes: int, expected:
     monkeypatch.setattr(sharing, "_unique_by_marks", marks)
     monkeypatch.setattr(torch, "unique", sort)
     random = np.random.default_rng(0)
-    entries = np.concatenate(
-        [np.full((1, 1, C), n_rows - 1), random.integers(max(0, n_rows - 40), n_rows, (1, nodes - 1, C))], axis=1
-    )
-    assert_identified(torch.from_numpy(entries), n_rows)
-    assert called == [expected] == [branch(n_rows, C, nodes)]
+    others = random.integers(max(0, n_rows - 40), n_rows, (1, nodes - 1, C))
+    assert_identified(torch.from_numpy(np.concatenate([np.full((1, 1, C), n_rows - 1), others], axis=1)), n_rows)
+    assert called == [expected]
 
 
 @pytest.mark.parametrize("chunk_size", [2, 3, 7])

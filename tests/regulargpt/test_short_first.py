@@ -1,6 +1,6 @@
 """Short words first: how long the words under windows are, which windows have come in, and when more do."""
 
-import dataclasses
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,18 +17,19 @@ from regulargpt.certificate.tuning.phase import TableFineTuning
 from regulargpt.certificate.tuning.short_first import ShortFirst, missed, symbols_under
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import trainer_of
-from tests.regulargpt.test_fine_tuning import config_of, phase_of, table_of, weights
+from tests.regulargpt.tuning import config_of, phase_of, same, stopped, table_for, table_of, train, weights
+
+
+def seeded(number: int) -> torch.Generator:
+    return torch.Generator().manual_seed(number)
 
 
 def untrained_table(spec: str, C: int) -> tuple[RegularGPT, TrainingTable]:
     task = languages.get(spec)
     model = RegularGPT(task.n_symbols, len(task.output_names), chunk_size=C, d_model=16, n_heads=2, d_ff=32).eval()
-    made = Certifier.of(task, C).attempt(model, allowed=1.0).table
-    assert made is not None
-    return model, made()
+    return model, table_for(model, Certifier.of(task, C))
 
 
 @pytest.mark.parametrize("C", [2, 3])
@@ -37,31 +38,28 @@ def test_an_element_is_as_long_as_its_shortest_word(spec: str, C: int):
     """Words in order of their length, through the automaton: an oracle that knows no windows."""
     task = languages.get(spec)
     _, table = untrained_table(spec, C)
-    delta, n_states = task.machine.table, task.machine.n_states
     shortest: dict[tuple[int, ...], int] = {}
     for length in range(1, 8):
         for word in product(range(task.n_symbols), repeat=length):
-            ends = list(range(n_states))
+            ends = range(task.machine.n_states)
             for symbol in word:
-                ends = [int(delta[q, symbol]) for q in ends]
+                ends = [int(task.machine.table[q, symbol]) for q in ends]
             shortest.setdefault(tuple(ends), length)
     assert sorted(symbols_under(table)[1:].tolist()) == sorted(shortest.values())
 
 
 def plain_symbols_under(table: TrainingTable) -> list[float]:
     """Until nothing changes, window by window."""
-    least = [0.0] + [float("inf")] * len(table.prototypes)
-    changed = True
-    while changed:
-        changed = False
-        leaves = [sum(s > 0 for s in window) for window in table.leaf_windows.tolist()]
+    least, before = [0.0] + [float("inf")] * len(table.prototypes), None
+    leaves = [sum(s > 0 for s in window) for window in table.leaf_windows.tolist()]
+    while least != before:
+        before = list(least)
         nodes = [sum(least[k] for k in window) for window in table.windows.tolist()]
         images = table.leaf_images.tolist() + table.images.tolist()
         for count, image in zip(leaves + nodes, images, strict=True):
-            if count < least[1 + image]:
-                least[1 + image], changed = count, True
+            least[1 + image] = min(count, least[1 + image])
     most = max(value for value in least if value < float("inf"))
-    return [value if value < float("inf") else most + 1 for value in least]
+    return [min(value, most + 1) for value in least]
 
 
 numbers = st.integers(0, 5)
@@ -86,16 +84,15 @@ def test_windows_come_in_by_their_length_and_only_they_are_drawn(C: int):
     for stage, end in enumerate(stages.ends):
         stages.stage = stage
         assert stages.n_windows == end == int((lengths <= lengths[stages.order[end - 1]]).sum())
-        drawn = stages.draw(table, 4000, torch.Generator().manual_seed(stage))
+        drawn = stages.draw(table, 4000, seeded(stage))
         if not stages.is_whole:
-            assert set(drawn.tolist()) <= set(stages.order[:end].tolist())
-            assert set(drawn.tolist()) == set(stages.order[:end].tolist()) or end > 500
+            come_in = set(stages.order[:end].tolist())
+            assert set(drawn.tolist()) == come_in if end <= 500 else set(drawn.tolist()) <= come_in
     # Half of them have come in last.
     stages.stage = len(stages.ends) - 2
     first = stages.ends[stages.stage - 2]
-    recent = torch.isin(
-        stages.draw(table, 4000, torch.Generator().manual_seed(0)), stages.order[first : stages.n_windows]
-    )
+    drawn = stages.draw(table, 4000, seeded(0))
+    recent = torch.isin(drawn, stages.order[first : stages.n_windows])
     share = 0.5 + 0.5 * (stages.n_windows - first) / stages.n_windows
     assert recent.double().mean().item() == pytest.approx(share, abs=0.03)
 
@@ -105,8 +102,8 @@ def test_of_all_windows_it_draws_as_the_table_does():
     stages = ShortFirst(table)
     stages.whole()
     assert stages.is_whole
-    drawn = [draw(64, torch.Generator().manual_seed(1)) for draw in (lambda n, g: stages.draw(table, n, g), table.draw)]
-    assert torch.equal(*drawn)
+    drawn = stages.draw(table, 64, seeded(1))
+    assert torch.equal(drawn, table.draw(64, seeded(1)))
 
 
 @pytest.mark.parametrize(("nearly_all", "remembers"), [(-1.0, True), (1.0, False)])
@@ -117,8 +114,8 @@ def test_the_hardest_windows_of_a_step_are_candidates_of_the_next_where_few_are_
     model, table = untrained_table("tomita-3", 2)
     stages, free = ShortFirst(table), FreePrototypes(model.state_norm, table.prototypes)
     stages.whole()
-    by_chance = table.draw(32, torch.Generator().manual_seed(1))
-    assert torch.equal(stages.candidates(table, 32, torch.Generator().manual_seed(1)), by_chance)
+    by_chance = table.draw(32, seeded(1))
+    assert torch.equal(stages.candidates(table, 32, seeded(1)), by_chance)
     seed_counted(model, 0, 1)
     mending_loss(table, free, model, 8, 0.0, stages)
     seed_counted(model, 0, 1)
@@ -129,56 +126,44 @@ def test_the_hardest_windows_of_a_step_are_candidates_of_the_next_where_few_are_
     assert len(stages.hardest) == (4 if remembers else 0)
     assert set(stages.hardest.tolist()) <= set(drawn.tolist())
     assert wrong.any(), "an untrained network misses some"
-    after = stages.candidates(table, 32, torch.Generator().manual_seed(1))
+    after = stages.candidates(table, 32, seeded(1))
     assert torch.equal(after[32 - len(stages.hardest) :], stages.hardest)
-    assert torch.equal(after[:28], table.draw(28, torch.Generator().manual_seed(1))) or not remembers
+    assert torch.equal(after[:28], table.draw(28, seeded(1))) or not remembers
 
 
 def test_all_windows_come_in_at_once_where_the_network_is_right_and_none_where_it_is_not():
     model, table = table_of("cycle-navigation", 2)
     stages = ShortFirst(table)
-    assert stages.open(table, model.eval(), torch.Generator().manual_seed(0))
+    assert stages.open(table, model.eval(), seeded(0))
     assert stages.is_whole
-    assert not stages.open(table, model, torch.Generator().manual_seed(0))
-    wrong = dataclasses.replace(table, images=(table.images + 1) % len(table.prototypes))
+    assert not stages.open(table, model, seeded(0))
+    wrong = replace(table, images=(table.images + 1) % len(table.prototypes))
     stages = ShortFirst(wrong)
-    assert not stages.open(wrong, model, torch.Generator().manual_seed(0))
+    assert not stages.open(wrong, model, seeded(0))
     assert stages.stage == 0
 
 
 def test_what_is_missed_is_nearer_to_another_prototype():
     model, table = untrained_table("tomita-3", 2)
-    some = torch.arange(len(table.windows))
-    rows = torch.cat([model.absent, table.prototypes])
-    states = model.merge(rows, table.windows)
-    nearest = [int((table.prototypes - state).norm(dim=1).argmin()) for state in states]
-    assert missed(table, model, some).tolist() == [a != b for a, b in zip(nearest, table.images.tolist(), strict=True)]
+    states = model.merge(torch.cat([model.absent, table.prototypes]), table.windows)
+    nearest = torch.cdist(states, table.prototypes).argmin(1)
+    assert torch.equal(missed(table, model, torch.arange(len(table.windows))), nearest != table.images)
 
 
 def mended(monkeypatch: pytest.MonkeyPatch, steps: int = 60) -> Trainer:
     """A trainer of a small network that mends the table of Cycle Navigation from step 5 on, all of it missed."""
     monkeypatch.setattr(f"{TableFineTuning.__module__}.OPEN_EVERY", 5)
-    settings = config_of(
-        data__name="cycle-navigation",
-        phases__table_fine_tuning__every=5,
-        phases__table_fine_tuning__steps=steps,
-        phases__table_fine_tuning__max_error_share=1.0,
-        phases__table_fine_tuning__windows=64,
-        phases__table_fine_tuning__lr=2e-2,
-        training__steps=steps,
-    )
-    trainer = trainer_of(settings)
+    fields = {"data.name": "cycle-navigation", "training.steps": steps}
+    trainer = trainer_of(config_of(fields, steps=steps, max_error_share=1.0, windows=64, lr=2e-2))
     _, table = untrained_table("cycle-navigation", 2)
-    table = dataclasses.replace(table, prototypes=torch.randn(len(table.prototypes), 4, generator=torch.Generator()))
+    table = replace(table, prototypes=torch.randn(len(table.prototypes), 4, generator=torch.Generator()))
     phase_of(trainer).attempt = lambda model, known, allowed: CertificationAttempt(False, lambda: table, (1,), 1.0)
     return trainer
 
 
 def test_the_steps_of_a_mending_are_counted_since_windows_last_came_in(monkeypatch: pytest.MonkeyPatch):
-    trainer = mended(monkeypatch)
+    trainer = train(mended(monkeypatch), 5)
     phase = phase_of(trainer)
-    while trainer.step_count < 5:
-        trainer.step()
     assert phase.tuned is not None
     assert phase.tuned.stages is not None
     assert phase.tuned.stages.stage == 0
@@ -186,8 +171,7 @@ def test_the_steps_of_a_mending_are_counted_since_windows_last_came_in(monkeypat
     stages, few = phase.tuned.stages, phase.tuned.stages.n_windows
     assert f"on {few:,} of {phase.tuned.n_windows:,} windows" in trainer.awaited[1]
     monkeypatch.setattr(stages, "open", lambda table, model, generator: not stages.whole())
-    while trainer.step_count < 10:
-        trainer.step()
+    train(trainer, 10)
     assert (phase.standing.began_at, phase.standing.opened_at, phase.standing.counted_from) == (5, 10, 10)
     assert trainer.awaited[1] == "table fine-tuning 0 of 60"
 
@@ -199,21 +183,13 @@ def test_a_mending_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp
         return True
 
     monkeypatch.setattr(ShortFirst, "open", one_more)
-    whole = mended(monkeypatch, 30)
-    seen = set()
+    whole, seen = mended(monkeypatch, 30), set()
     while not whole.finished:
         whole.step()
         tuned = phase_of(whole).tuned
         seen |= {None if tuned is None or tuned.stages is None else tuned.stages.stage}
     assert len(seen) > 2, "windows came in"
-    first = mended(monkeypatch, 30)
-    while first.step_count < stop_at:
-        first.step()
-    folder = RunFolder.create(tmp_path / "run", first.config.render(), {})
-    first.save(folder)
-    second = mended(monkeypatch, 30)
-    assert second.load(folder) == ()
-    while not second.finished:
-        second.step()
+    _, second = stopped(lambda: mended(monkeypatch, 30), stop_at, tmp_path / "run")
+    train(second)
     assert phase_of(second).standing == phase_of(whole).standing
-    assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
+    assert same(weights(whole), weights(second))

@@ -1,12 +1,15 @@
 """Training: the same run twice, resumed from anywhere, diverged, interrupted; always the same bytes or a reason."""
 
 import copy
+import functools
 import json
 import math
 import random
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,39 +20,73 @@ from regulargpt.runs import run as running
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
+from regulargpt.training import optimisers
 from regulargpt.training.trainer import Diverged, Interrupted, Trainer, train
 from tests.regulargpt.small import FAMILIES, config, contents, trainer_of
+
+
+@pytest.mark.parametrize("options", [{"amsgrad": True, "weight_decay": 0.1, "fused": True}, {"lr": 0.1}])
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+def test_an_optimiser_steps_and_is_saved_as_that_of_torch(name: str, options: dict[str, Any]):
+    found = []
+    for module in (optimisers, torch.optim):
+        weight = torch.nn.Parameter(torch.linspace(-1, 1, 7))
+        first, resumed = (getattr(module, name)([weight], **options) for _ in range(2))
+        for optimiser in (first, first, resumed, resumed):
+            if not optimiser.state:
+                optimiser.load_state_dict(first.state_dict())
+            optimiser.zero_grad()
+            weight.pow(4).sum().backward()
+            optimiser.step()
+        found.append((weight.tolist(), str(resumed.state_dict())))
+    assert found[0] == found[1]
 
 
 class Stop(Exception):
     """Stands for a process that dies."""
 
 
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: None)
-
-
-def stopped_at(step: int) -> Watch:
+def stopped_at(step: int, seen: list[int] | None = None) -> Watch:
     def on_step(trainer: Trainer) -> None:
+        if seen is not None:
+            seen.append(trainer.step_count)
         if trainer.step_count == step:
             raise Stop
 
     return Watch(on_step=on_step)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a run of each family that nothing disturbed."""
+
+    @functools.cache
+    def folder_of(family: str) -> Path:
+        run(config(family), folder := tmp_path_factory.mktemp("whole") / family)
+        return folder
+
+    return folder_of
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def steps_of(folder: Path) -> int:
+    return json.loads((folder / "summary.json").read_text())["steps"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(family: str, tmp_path: Path):
-    run(config(family), tmp_path / "whole")
-    expected = contents(tmp_path / "whole")
-    steps = json.loads((tmp_path / "whole" / "summary.json").read_text())["steps"]
-    for step in [1, 6, 7, 9, 10, 11, 20, 29, steps - 1, steps]:
+def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(family: str, tmp_path: Path, whole):
+    """Before and after the first row, the first and a later checkpoint, and the end."""
+    steps = steps_of(whole(family))
+    for step in [6, 7, 10, 11, 29, steps - 1, steps]:
         folder = tmp_path / str(step)
         with pytest.raises(Stop):
             run(config(family), folder, stopped_at(step))
         resume(folder)
-        assert contents(folder) == expected
+        assert contents(folder) == contents(whole(family))
 
 
 def test_a_run_stopped_at_every_step_on_its_way_ends_with_the_same_bytes(tmp_path: Path):
@@ -58,58 +95,43 @@ def test_a_run_stopped_at_every_step_on_its_way_ends_with_the_same_bytes(tmp_pat
     with pytest.raises(Stop):
         run(settings, tmp_path / "stopped", stopped_at(1))
     for step in range(2, 41):
-        # From the last checkpoint on; those before it are never trained again.
-        first = (step - 1) // 3 * 3 + 1
         seen = []
-        watch = stopped_at(step)
         with pytest.raises(Stop):
-            resume(
-                tmp_path / "stopped",
-                Watch(on_step=lambda t, w=watch, s=seen: (s.append(t.step_count), w.on_step(t))),
-            )
-        assert seen == list(range(first, step + 1))
+            resume(tmp_path / "stopped", stopped_at(step, seen))
+        # From the last checkpoint on; those before it are never trained again.
+        assert seen == list(range((step - 1) // 3 * 3 + 1, step + 1))
     resume(tmp_path / "stopped")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_same_config_twice_gives_the_same_bytes_whatever_the_global_random_state(family: str, tmp_path: Path):
-    states = []
-    for name in "ab":
-        torch.manual_seed(ord(name))
-        np.random.seed(ord(name))
-        random.seed(name)
-        before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
-        run(config(family), tmp_path / name)
-        after = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
-        assert torch.equal(before[0], after[0])
-        assert np.array_equal(before[1], after[1])
-        assert before[2] == after[2]
-        states.append(contents(tmp_path / name))
-    assert states[0] == states[1]
+def global_states() -> list[list]:
+    return [torch.get_rng_state().tolist(), np.random.get_state()[1].tolist(), [random.getstate()]]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_another_seed_gives_other_weights(family: str, tmp_path: Path):
-    found = []
-    for seed in (0, 1):
-        run(config(family, seed=seed, training__steps=3), tmp_path / str(seed))
-        found.append(contents(tmp_path / str(seed))["model.safetensors"])
-    assert found[0] != found[1]
+def test_a_seed_gives_the_same_bytes_whatever_the_global_random_state(family: str, tmp_path: Path, whole):
+    torch.manual_seed(7)
+    np.random.seed(7)
+    random.seed(7)
+    before = global_states()
+    run(config(family), tmp_path / "again")
+    assert global_states() == before
+    assert contents(tmp_path / "again") == contents(whole(family))
+    first, other = (trainer_of(config(family, seed=seed)).model.state_dict() for seed in (0, 1))
+    assert any(not torch.equal(value, other[name]) for name, value in first.items())
 
 
-def test_a_finished_run_is_not_trained_again(tmp_path: Path, monkeypatch):
-    summary = run(config(), tmp_path / "run")
-    before = {
-        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (tmp_path / "run").iterdir() if path.is_file()
-    }
+def test_a_finished_run_is_not_trained_again(monkeypatch, whole):
+    folder = whole("regulargpt")
+
+    def files() -> dict[Path, tuple[bytes, int]]:
+        return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir() if path.is_file()}
+
+    before = files()
     monkeypatch.setattr(Trainer, "step", lambda self: pytest.fail("trained"))
     monkeypatch.setattr(running, "test", lambda *args: pytest.fail("tested"))
-    assert resume(tmp_path / "run") == summary
-    after = {
-        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (tmp_path / "run").iterdir() if path.is_file()
-    }
-    assert after == before
+    assert resume(folder) == json.loads((folder / "summary.json").read_text())
+    assert files() == before
 
 
 def test_metrics_are_the_means_since_the_last_row(tmp_path: Path, monkeypatch):
@@ -122,7 +144,7 @@ def test_metrics_are_the_means_since_the_last_row(tmp_path: Path, monkeypatch):
 
     monkeypatch.setattr(Trainer, "step", step)
     run(config("linear-rnn", training__steps=17), tmp_path / "run")
-    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    rows = rows_of(tmp_path / "run")
     assert [row["step"] for row in rows] == [7, 14, 17]
     means = [np.mean(losses[low:high]) for low, high in ((0, 7), (7, 14), (14, 17))]
     assert [row["loss"] for row in rows] == pytest.approx(means)
@@ -133,20 +155,17 @@ def test_metrics_are_the_means_since_the_last_row(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: float, tmp_path: Path, monkeypatch):
-    original = Last.loss
-    calls = []
+def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: float, tmp_path: Path, monkeypatch, whole):
+    original, calls, expected = Last.loss, [], whole("linear-rnn")
 
     def loss(self, model, words, device):
         calls.append(1)
         value, measured = original(self, model, words, device)
         return (value * bad if len(calls) == 6 else value), measured
 
-    settings = config("linear-rnn")
-    run(settings, tmp_path / "whole")
     monkeypatch.setattr(Last, "loss", loss)
     with pytest.raises(Diverged) as error:
-        run(settings, tmp_path / "run")
+        run(config("linear-rnn"), tmp_path / "run")
     assert str(error.value) == f"the loss is {bad} at step 6; lower training.lr = 0.001 or training.clip"
     found = RunFolder.open(tmp_path / "run").load_checkpoint()
     assert found is not None
@@ -154,7 +173,7 @@ def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: floa
     assert all(tensor.isfinite().all() for tensor in found.weights.values())
     # What was saved is good: without the bad loss it trains to the same end.
     resume(tmp_path / "run")
-    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    assert contents(tmp_path / "run") == contents(expected)
 
 
 def test_what_diverges_on_the_table_names_the_rate_of_the_table(monkeypatch):
@@ -183,30 +202,27 @@ def test_a_gradient_that_is_no_number_stops_too(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_and_the_resumed_run_ends_with_the_same_bytes(number: int, tmp_path: Path):
-    settings = config("gru")
-
+def test_a_signal_saves_and_the_resumed_run_ends_with_the_same_bytes(number: int, tmp_path: Path, whole):
     def on_row(row: dict) -> None:
         if row["step"] == 14:
             signal.raise_signal(number)
 
-    run(settings, tmp_path / "whole")
     with pytest.raises(Interrupted, match=f"^stopped by {signal.Signals(number).name} after step 14$"):
-        run(settings, tmp_path / "run", Watch(on_row=on_row))
+        run(config("gru"), tmp_path / "run", Watch(on_row=on_row))
     found = RunFolder.open(tmp_path / "run").load_checkpoint()
     assert found is not None
     assert found.step == 14
     resume(tmp_path / "run")
-    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    assert contents(tmp_path / "run") == contents(whole("gru"))
 
 
-def test_a_solved_run_stops_early_and_cools_down(tmp_path: Path):
-    summary = run(config("regulargpt"), tmp_path / "run")
-    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+def test_a_solved_run_stops_early_and_cools_down(whole):
+    summary = json.loads((whole("regulargpt") / "summary.json").read_text())
     assert summary["solved_at"] is not None
     assert summary["steps"] == min(40, summary["solved_at"] + 10)
-    assert [row["longest"] for row in rows][-1] == 8
-    assert {row["longest"] for row in rows} > {4}
+    longest = [row["longest"] for row in rows_of(whole("regulargpt"))]
+    assert longest[-1] == 8
+    assert set(longest) > {4}
 
 
 def test_clipping_bounds_the_gradient_and_the_rates_are_those_of_the_schedule():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import languages
-from languages.errors import UserError
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
 from regulargpt.models.hooks import HookPoint
@@ -24,65 +23,41 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.bracketings import bracketed_root, random_windows
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.models.tree.noise import StateNoise
-from regulargpt.models.tree.ragged import ragged_roots
+from regulargpt.models.tree.ragged import ragged_logits
 from regulargpt.models.tree.shape import Side
+from tests.regulargpt.cases import assert_equal, built, slopes, words_of
 
-D = 6
-
-
-def gated(C: int, **options: Any) -> RegularGPT:
-    generator = torch.Generator().manual_seed(C)
-    sizes = {"chunk_size": C, "gates": True, "d_model": D, "n_heads": 2, "d_ff": 8}
-    return RegularGPT(3, 4, **sizes, generator=generator, **options).double().eval()
+D = 8
 
 
-def ldru(operator: str = "mlp") -> Ldru:
-    model = Ldru(3, 4, d_model=D, operator=operator, generator=torch.Generator().manual_seed(1)).double().eval()
-    with torch.no_grad():  # away from the identity and from 0, where much would go unseen
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2)))
-    return model
+def gated(C: int, **options: Any) -> Any:
+    return built("regulargpt:gates=true", chunk_size=C, **options)
 
 
-TREES = [*(gated(C) for C in (2, 3, 4)), gated(2, norm="post", activation="relu"), *map(ldru, OPERATORS)]
-
-
-def words_of(length: int, count: int = 40) -> Tensor:
-    return torch.randint(3, (count, length), generator=torch.Generator().manual_seed(length))
+TREES = [
+    *(gated(C) for C in (2, 3, 4)),
+    gated(2, norm="post", activation="relu"),
+    *(built(f"ldru:operator={operator}") for operator in OPERATORS),
+]
 
 
 @pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
-@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 8, 9, 16, 17, 27, 30])
-def test_shared_sub_words_change_nothing_and_every_prefix_ends_as_the_word(model: Tree, length: int):
-    words = words_of(length)
-    shared, plain = (list(tree_levels(model, words, share=share))[-1] for share in (True, False))
-    answers = model.readout(plain.states[plain.node[:, 0]])
-    torch.testing.assert_close(model.readout(shared.states[shared.node[:, 0]]), answers, rtol=0, atol=1e-12)
-    torch.testing.assert_close(model(words), answers, rtol=0, atol=1e-12)
-    every = model(words, readout="all")
-    assert every.shape == (len(words), length, 4)
-    torch.testing.assert_close(every[:, -1], answers, rtol=0, atol=1e-12)
-    for T in {1, (length + 1) // 2, length - 1} - {0}:
-        # RegularGPT has as many levels at every position as the whole word needs, ldru as many as the prefix.
-        if isinstance(model, RegularGPT) and model.depth(T) < model.depth(length):
-            continue
-        torch.testing.assert_close(every[:, T - 1], model(words[:, :T]), rtol=0, atol=1e-12)
+def test_shared_sub_words_change_nothing_and_every_prefix_ends_as_the_word(model: Any):
+    for length in (1, 2, 3, 4, 5, 8, 9, 13, 16, 17, 27, 30):
+        words, found = words_of(40, length), []
+        for share in (True, False):
+            *_, root = tree_levels(model, words, share=share)
+            found.append(slopes(model, model.readout(root.states[root.node[:, 0]])))
+        assert_equal(*found, 1e-9)
+        every = model(words, readout="all")
+        assert_equal([model(words), every[:, -1]], [found[1][0]] * 2, 1e-12)
+        for T in {1, (length + 1) // 2, length - 1} - {0}:
+            # RegularGPT has as many levels at every position as the whole word needs, ldru as many as the prefix.
+            if not (isinstance(model, RegularGPT) and model.depth(T) < model.depth(length)):
+                assert_equal([every[:, T - 1]], [model(words[:, :T])], 1e-12)
 
 
-@pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
-def test_gradients_are_those_of_the_plain_tree(model: Tree):
-    words, found = words_of(13), []
-    for share in (True, False):
-        model.zero_grad()
-        *_, root = tree_levels(model, words, share=share)
-        model.readout(root.states[root.node[:, 0]]).square().sum().backward()
-        found.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
-    assert found[0].keys() == found[1].keys()
-    for name in found[0]:
-        torch.testing.assert_close(found[0][name], found[1][name], rtol=1e-9, atol=1e-9)
-
-
-def left_tree(model: Ldru, word: list[int]) -> Tensor:
+def left_tree(model: Any, word: list[int]) -> Tensor:
     """Section 7 of the paper's conventions, a pair at a time: what is alone passes the level through FFN and norm."""
     nodes = [model.embedding_ffn(model.embedding_norm(model.embedding.weight[symbol]))[None] for symbol in word]
     while True:
@@ -94,11 +69,11 @@ def left_tree(model: Ldru, word: list[int]) -> Tensor:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 6, 7, 12])
-def test_ldru_is_the_binary_tree_from_the_left(operator: str, length: int):
-    model, words = ldru(operator), words_of(length, 5)
-    expected = torch.stack([left_tree(model, word) for word in words.tolist()])
-    torch.testing.assert_close(model(words), expected, rtol=0, atol=1e-12)
+def test_ldru_is_the_binary_tree_from_the_left(operator: str):
+    model = built(f"ldru:operator={operator}")
+    for length in (1, 2, 3, 5, 6, 7, 12):
+        words = words_of(5, length)
+        assert_equal([model(words)], [torch.stack([left_tree(model, word) for word in words.tolist()])], 1e-12)
 
 
 def test_the_operator_of_ldru_starts_as_a_gated_sum():
@@ -124,23 +99,19 @@ def test_a_gated_window_is_as_its_equation_says(C: int):
     states = torch.randn(5, D, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     rows = torch.cat([model.pad, states])
     block = model.layers(0)[0]
+    assert isinstance(block.attn, GatedAttention)
+    gates = block.attn.gates
     for window in itertools.product(range(1, 6), *[range(6)] * (C - 1)):
         x = block.ln1(rows[list(window)])  # (C, d)
-        assert isinstance(block.attn, GatedAttention)
-        gates = block.attn.gates
         g = gates.gate(gates.wider(gates.wide(x.flatten()).relu()).relu()).view(C, D)
-        attended = torch.zeros(D, dtype=torch.float64)
         mixed = []
-        for h in range(2):
-            cut = slice(h * D // 2, (h + 1) * D // 2)
+        for h, cut in enumerate((slice(0, D // 2), slice(D // 2, D))):
             q, k = block.attn.query(x[0])[cut], block.attn.key(x)[:, cut]
             p = (k @ q / (D // 2) ** 0.5 + block.attn.r[h]).softmax(0)
             mixed.append(p @ block.attn.value(g * x)[:, cut])
-        attended = block.attn.out(torch.cat(mixed))
-        own = rows[window[0]] + attended
+        own = rows[window[0]] + block.attn.out(torch.cat(mixed))
         expected = model.state_norm(own + block.ff_out(nn.functional.gelu(block.ff_in(block.ln2(own)))))
-        found = model.merge(rows, torch.tensor([window]))[0]
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+        assert_equal([model.merge(rows, torch.tensor([window]))[0]], [expected], 1e-12)
 
 
 @pytest.mark.parametrize("C", [2, 3, 4, 8])
@@ -148,21 +119,14 @@ def test_a_gated_window_is_as_its_equation_says(C: int):
 def test_the_computations_of_a_gated_network_agree_in_answers_and_gradients(C: int, options: dict[str, Any]):
     model = gated(C, **options)
     for length in (1, C, C + 1, C**2 + 1, 20):
-        words, found = words_of(length, 3), []
-        for computation in ("dense", "tree", "plain-tree", "every"):
-            logits = model(words, computation=computation)
-            slopes = torch.autograd.grad(logits.square().sum(), list(model.parameters()), materialize_grads=True)
-            found.append([logits, *slopes])
-        for other in found[1:]:
-            torch.testing.assert_close(other, found[0], rtol=1e-12, atol=1e-12)
-        dense, every = (model(words, readout="all", computation=name) for name in ("dense", "every"))
-        torch.testing.assert_close(every, dense, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("options", "said"), [({"pad": "masked"}, "pad"), ({"attention": "full"}, "attention")])
-def test_gates_need_every_place(options: dict[str, Any], said: str):
-    with pytest.raises(UserError, match=said):
-        gated(2, **options)
+        words = words_of(3, length)
+        dense, *others = (
+            slopes(model, model(words, computation=name)) for name in ("dense", "tree", "plain-tree", "every")
+        )
+        for other in others:
+            assert_equal(other, dense, 1e-12)
+        of_all = [model(words, readout="all", computation=name) for name in ("dense", "every")]
+        assert_equal(of_all[:1], of_all[1:], 1e-12)
 
 
 class Concatenation(Tree):
@@ -210,7 +174,7 @@ class Concatenation(Tree):
     seed=st.integers(0, 10**6),
 )
 def test_any_bracketing_keeps_the_word(C: int, aligned: Side, length: int, share: float, seed: int):
-    tree, words = Concatenation(C, aligned), words_of(length, 3)
+    tree, words = Concatenation(C, aligned), words_of(3, length)
     number = (words * 3 ** torch.arange(length - 1, -1, -1)).sum(1).double()
     found = bracketed_root(tree, words, share, torch.Generator().manual_seed(seed))
     assert torch.equal(found[:, 0], number)
@@ -239,13 +203,16 @@ def test_a_network_that_is_right_is_right_in_every_bracketing(spec: str, C: int)
         assert (model.readout(root).argmax(1).numpy() == task.labels(words)).all()
 
 
-RAGGED = [*TREES, RegularGPT(3, 4, chunk_size=3, d_model=D, n_heads=2, d_ff=8, generator=torch.Generator()).double()]
+PLAIN = [RegularGPT(3, 4, chunk_size=C, d_model=D, n_heads=2, d_ff=8).double().eval() for C in (2, 3, 4)]
 
 
-@pytest.mark.parametrize("model", RAGGED, ids=lambda model: f"{type(model).__name__}-{model.chunk_size}")
-@settings(max_examples=25)
-@given(words=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=30).map(tuple), min_size=1, max_size=12))
-def test_words_of_all_lengths_at_once_have_the_roots_that_each_has_by_itself(model: Tree, words: list[tuple[int, ...]]):
+@pytest.mark.parametrize("model", [*TREES, *PLAIN], ids=lambda model: f"{type(model).__name__}-{model.chunk_size}")
+@settings(max_examples=15)
+@given(sizes=st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=6))
+def test_words_of_all_lengths_at_once_have_the_answers_that_each_length_has_by_itself(
+    model: Tree, sizes: list[tuple[int, int]]
+):
+    batches = [words_of(length, count) for count, length in sizes]
     with torch.no_grad():
-        alone = torch.cat([model(torch.tensor([word])) for word in words])
-        torch.testing.assert_close(model.readout(ragged_roots(model, words)), alone, rtol=0, atol=1e-12)
+        alone = torch.cat([model(words) for words in batches])
+        torch.testing.assert_close(ragged_logits(model, batches), alone, rtol=0, atol=1e-12)

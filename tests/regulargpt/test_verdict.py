@@ -1,6 +1,5 @@
 """Proven is what the checker accepts now, of the run's own language, wherever it is said."""
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, cli  # noqa: F401
+from tests.regulargpt.forging import SHORT, edit, forge, put
 
 PARITY = Path(__file__).parents[2] / "docs" / "certified" / "parity"
 EVEN = Dfa(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", {"even"})
@@ -43,20 +43,17 @@ def parity(tmp_path: Path) -> RunFolder:
     return RunFolder.open(tmp_path / "parity")
 
 
-def edit(path: Path, change: Callable[[dict], object]) -> None:
-    record = json.loads(path.read_text())
-    change(record)
-    path.write_text(json.dumps(record))
-
-
-def swap_answers(folder: Path) -> None:
-    edit(folder / "certificate.json", lambda record: record["answers"].reverse())
+def swap_answers(record: dict) -> None:
+    record["answers"].reverse()
 
 
 CHANGES = [
     (lambda folder: (folder / "certificate.json").unlink(), "there is no certificate.json"),
     (lambda folder: (folder / "certificate.json").write_text("[]"), "certificate.json proves nothing: "),
-    (swap_answers, "certificate.json proves nothing: the answer at prototype 1 is not 'odd'"),
+    (
+        lambda folder: forge(folder, "certificate", swap_answers),
+        "proves nothing: the answer at prototype 1 is not 'odd'",
+    ),
     (lambda folder: (folder / "automaton.json").unlink(), "automaton.json: no such file"),
     (lambda folder: (folder / "automaton.json").write_text("{}"), "automaton.json is not the automaton of"),
     (lambda folder: (folder / "model.safetensors").write_bytes(b""), "model.safetensors is damaged"),
@@ -114,9 +111,7 @@ def test_what_was_accepted_is_not_checked_again_and_a_folder_cannot_say_so(
     assert not verdict(parity, "parity").proven
 
 
-def test_without_a_cache_folder_it_is_checked_every_time(
-    cached: Path, parity: RunFolder, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_a_cache_folder_it_is_checked_every_time(cached: Path, parity: RunFolder, monkeypatch):
     cached.write_text("a file where the folder should be")
     assert verdict(parity, "parity").proven
     assert verdict(parity, "parity").proven
@@ -134,13 +129,13 @@ def test_an_automaton_over_other_symbols_or_answers_is_another(parity: RunFolder
 @pytest.fixture(scope="module")
 def of_a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a language in a file, and a network of it by construction, proven at the end of its run."""
-    place, short = tmp_path_factory.mktemp("file"), {"evaluation.test_len": 42, "evaluation.extra_lengths": ()}
+    place = tmp_path_factory.mktemp("file")
     (place / "mine.json").write_text(to_json(EVEN))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         # Constructed runs are certified by `verify`; here one is asked at once.
         patch.setattr("regulargpt.runs.run.validate", lambda config, task=None: data.build(config.data))
-        config = configuration("dfa:mine.json").replaced({**short, "phases.table_fine_tuning.every": 100})
+        config = configuration("dfa:mine.json").replaced({**SHORT, "phases.table_fine_tuning.every": 100})
         assert running.run(config, "run")["proven"]
     return place
 
@@ -196,7 +191,7 @@ def test_proven_of_another_automaton_is_not_proven_also_once_the_file_says_that_
     """The network is that of EVEN and proven so; the run was on TRAP, which short words do not tell from it."""
     file.write_text(to_json(TRAP))
     known = module.digest(to_json(module.languages.get("dfa:mine.json").machine).encode())
-    edit(Path("run/environment.json"), lambda record: record["automaton"].update(sha256=known))
+    edit(Path("run/environment.json"), put("automaton/sha256", known))
     RunFolder(Path("run")).finish()  # with a manifest that fits
     assert_unproven(cli)
     reason = "its automaton is not that of dfa:mine.json: 0000 is reject, not accept"

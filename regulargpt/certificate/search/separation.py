@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from regulargpt.certificate.search.codebook import Codebook
 from regulargpt.certificate.tuning.mending import before
 from regulargpt.finite.float64_network import Float64Network
+from regulargpt.training.optimisers import Adam
 
 # The smallest distance that is wanted, in units of sqrt(d_model): the norm of a state without gain and bias.
 SEPARATION = 0.6
@@ -38,7 +39,7 @@ def separated(network: Float64Network, book: Codebook) -> Codebook:
     least = SEPARATION * prototypes.shape[1] ** 0.5
     jitter = torch.empty_like(prototypes).normal_(generator=torch.Generator().manual_seed(0))
     moved = (prototypes + JITTER * jitter).requires_grad_()
-    optimiser = torch.optim.Adam([moved], lr=RATE)
+    optimiser = Adam([moved], lr=RATE)
     for _ in range(STEPS):
         # Through the norm, so that what is pushed apart is what a state can be.
         (gradient,) = torch.autograd.grad(shortfall(least, project(norm, moved)), moved)

@@ -16,6 +16,7 @@ from regulargpt.certificate.tuning.short_first import ShortFirst
 from regulargpt.certificate.tuning.state import windows_a_step
 from regulargpt.models.base import Model
 from regulargpt.models.tree.base import Tree
+from regulargpt.training.optimisers import Adam
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
@@ -121,4 +122,4 @@ class TableTuner:
 def make_optimiser(model: Model, free: FreePrototypes | None = None) -> torch.optim.Optimizer:
     """Adam over all parameters, in the groups that the model makes of them, and free prototypes; nothing decays."""
     groups = [*model.parameter_groups(), *([{"params": list(free.parameters())}] if free is not None else [])]
-    return torch.optim.Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
+    return Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)

@@ -9,23 +9,23 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regulargpt.models.layers import undrawn
+
 # The variance of a normal distribution cut off at two standard deviations, in units of the uncut one's.
 TRUNCATED = 0.87962566103423978**2
 
 
 def fan_average(n_in: int, n_out: int, generator: torch.Generator, scale: float = 1.0) -> nn.Linear:
     """A linear layer of truncated normal weights of variance scale / mean(n_in, n_out), and bias 0."""
-    layer = nn.Linear(n_in, n_out, device="meta").to_empty(device="cpu")
+    layer = undrawn(n_in, n_out)
     std = math.sqrt(2 * scale / (n_in + n_out) / TRUNCATED)
     nn.init.trunc_normal_(layer.weight, std=std, a=-2 * std, b=2 * std, generator=generator)
-    nn.init.zeros_(layer.bias)
     return layer
 
 
 def identity(d_model: int) -> nn.Linear:
-    layer = nn.Linear(d_model, d_model, device="meta").to_empty(device="cpu")
+    layer = undrawn(d_model, d_model)
     nn.init.eye_(layer.weight)
-    nn.init.zeros_(layer.bias)
     return layer
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.models.tree.base import Layer, Tree
+from regulargpt.models.tree.base import Layer, Map, Tree
 from regulargpt.models.tree.shape import Side
 from regulargpt.models.tree.sharing import MAX_DISTINCT, MIN_NODES, identify
 
@@ -86,16 +86,25 @@ def leaf_level(model: Tree, words: Int[Tensor, "batch length"], share: bool) -> 
 
 
 def levels_above(model: Tree, level: Level, layers: Sequence[Layer], share: bool) -> Iterator[Level]:
-    node, states = level.node, level.states
     for apply, last in layers:
-        windows = windows_of(node, model.chunk_size, model.aligned, last)
-        share = share and windows.shape[0] * windows.shape[1] >= MIN_NODES
-        if share:
-            children, node = identify(windows, len(states))
-            share = len(children) < MAX_DISTINCT * node.numel()
-        else:
-            children = windows.flatten(0, 1)  # (batch * nodes, C)
-            node = torch.arange(len(children), device=node.device).view(windows.shape[:2])  # (batch, nodes)
-        node = node + 1
-        states = torch.cat([model.absent, apply(states, children)])
-        yield Level(node, states, children)
+        windows = windows_of(level.node, model.chunk_size, model.aligned, last)
+        level, share = level_over(model, level.states, windows, apply, share)
+        yield level
+
+
+def level_over(
+    model: Tree,
+    below: Float[Tensor, "rows d_model"],
+    windows: Int[Tensor, "batch nodes C"],
+    apply: Map,
+    share: bool,
+) -> tuple[Level, bool]:
+    """The level over windows of the rows below, and whether equal nodes are looked for above it, too."""
+    share = share and windows.shape[0] * windows.shape[1] >= MIN_NODES
+    if share:
+        children, node = identify(windows, len(below))
+        share = len(children) < MAX_DISTINCT * node.numel()
+    else:
+        children = windows.flatten(0, 1)  # (batch * nodes, C)
+        node = torch.arange(len(children), device=windows.device).view(windows.shape[:2])  # (batch, nodes)
+    return Level(node + 1, torch.cat([model.absent, apply(below, children)]), children), share

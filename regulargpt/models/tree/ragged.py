@@ -1,48 +1,63 @@
-"""The trees of words of many lengths at once, each as deep as its own word needs."""
+"""The trees of words of many lengths at once: each sub-word of all of them is computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
+from regulargpt.models.hooks import listened_to
 from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.levels import Level, leaf_level, levels_above, windows_of
+from regulargpt.models.tree.levels import level_over, windows_of
+
+# Above the levels that have at most so many sub-words nodes hardly repeat, and each needs its own state. One pass has
+# so many numbers in these states, and takes several times their memory; more symbols at once save hardly any time.
+MOST_SUBWORDS, MOST_NUMBERS, MOST_SYMBOLS = 1 << 17, 1 << 24, 1 << 22
 
 
-def ragged_roots(model: Tree, words: Sequence[Sequence[int]]) -> Float[Tensor, "n d_model"]:
-    """The state of each word's root, as if the words of each length were read by themselves.
+def may_be_ragged(model: object) -> TypeGuard[Tree]:
+    """Whether a model is a tree of one map, which takes words of all lengths up together, and nobody listens to it."""
+    return isinstance(model, Tree) and model.why_no_certificate() is None and not listened_to(model)
 
-    Words stand on the side that the tree is cut from. A window of absent places alone is absent too.
+
+def symbols_at_once(model: Tree) -> int:
+    """How many symbols one pass should have: the more sub-words repeat, the more.
+
+    >>> from regulargpt.models.regulargpt import RegularGPT
+    >>> [symbols_at_once(RegularGPT(n, 2, d_model=64)) for n in (2, 5, 26, 1000)]
+    [4194304, 2097152, 1048576, 524288]
+    """
+    n_symbols, width = model.embedding.weight.shape
+    C = reach = model.chunk_size
+    while reach < MOST_SYMBOLS and n_symbols**reach <= MOST_SUBWORDS:
+        reach *= C
+    return min(MOST_SYMBOLS, MOST_NUMBERS // width * reach)
+
+
+def ragged_logits(model: Tree, batches: Sequence[Int[Tensor, "n length"]]) -> Float[Tensor, "words n_outputs"]:
+    """The logits of all words, in order: each batch has words of one length, and its trees are as deep as they need.
 
     >>> from regulargpt.models.regulargpt import RegularGPT
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8, generator=torch.Generator().manual_seed(0))
-    >>> ragged_roots(model, [(1,), (0, 1, 1)]).shape
-    torch.Size([2, 8])
+    >>> ragged_logits(model, [torch.tensor([[1], [0]]), torch.tensor([[0, 1, 1]])]).shape
+    torch.Size([3, 2])
     """
     assert model.why_no_certificate() is None, "its levels are not one map, and a short word has fewer"
-    level, end = leaves(model, words), -1 if model.aligned == "right" else 0
-    depths = torch.tensor([model.depth(len(word)) for word in words], device=level.node.device)  # (n,)
-    roots = level.states.new_empty(len(words), level.states.shape[1])  # (n, d_model)
-    unfinished = torch.arange(len(words), device=level.node.device)
-    for height in range(1, int(depths.max()) + 1):
-        absent = (windows_of(level.node, model.chunk_size, model.aligned, last=True) == 0).all(-1)  # (n, windows)
-        (above,) = levels_above(model, level, model.tree_layers(1), share=True)
-        node, done = above.node.masked_fill(absent, 0), depths[unfinished] == height
-        roots[unfinished[done]] = above.states[node[done, end]]
-        # Lower trees are done: what would be computed above their roots is no word's answer.
-        unfinished, level = unfinished[~done], Level(node[~done], above.states, above.children)
-    return roots
-
-
-def leaves(model: Tree, words: Sequence[Sequence[int]]) -> Level:
-    """The leaves of words (n, longest); 0 is the absent places of shorter ones."""
-    device = next(model.parameters()).device
-    far = "left" if model.aligned == "right" else "right"
-    symbols = pad_sequence(
-        [torch.tensor(word, device=device) for word in words], batch_first=True, padding_value=-1, padding_side=far
-    )  # (n, longest)
-    return leaf_level(model, symbols, share=True)
+    (layer,) = model.tree_layers(1)
+    states, share, height, C = model.leaves(), True, 0, model.chunk_size
+    node = {i: words.long() + 1 for i, words in enumerate(batches)}
+    roots: dict[int, Float[Tensor, "n d_model"]] = {}
+    while node:
+        shapes = {i: (len(of), -(-of.shape[1] // C)) for i, of in node.items()}
+        windows = torch.cat([windows_of(of, C, model.aligned, last=True).flatten(0, 1) for of in node.values()])
+        level, share = level_over(model, states, windows[None], layer.apply, share)
+        states, height = level.states, height + 1
+        nodes = level.node[0].split([n * m for n, m in shapes.values()])
+        node = {i: of.view(shape) for (i, shape), of in zip(shapes.items(), nodes, strict=True)}  # (n, nodes)
+        # Low trees are done: what would be computed above their roots is no word's answer.
+        for i in [i for i in node if model.depth(batches[i].shape[1]) == height]:
+            roots[i] = states[node.pop(i)[:, 0]]
+    return model.readout(torch.cat([roots[i] for i in range(len(batches))]))

@@ -25,6 +25,15 @@ def save(step):
     checkpoint.save(RUN, step, weights(step), state(step))
 
 
+def saved(fake_disk):
+    """A disk with two checkpoints, all of it synced."""
+    disk = fake_disk()
+    save(1)
+    save(2)
+    disk.forget()
+    return disk
+
+
 def saved_step():
     """The step of the newest checkpoint, after a look at all of its contents."""
     found = checkpoint.load_latest(RUN)
@@ -68,10 +77,7 @@ def test_a_synced_save_survives_any_power_cut_after_it(fake_disk):
 
 @pytest.mark.parametrize(("step", "following"), [(3, 4), (2, 2), (2, 3)])
 def test_the_next_save_works_and_cleans_up_after_any_power_cut(fake_disk, step, following):
-    disk = fake_disk()
-    save(1)
-    save(2)
-    disk.forget()
+    disk = saved(fake_disk)
     save(step)
     for crashed in disk.crashes(most=4):
         fake_disk(crashed)
@@ -97,18 +103,12 @@ def test_files_are_synced_before_the_rename_and_the_folder_after_it(fake_disk):
 @pytest.mark.parametrize("step", [2, 3])
 @pytest.mark.parametrize("calls", [1, 10**6])
 def test_a_refusal_of_any_call_and_of_all_after_it_is_reported_and_harms_nothing(fake_disk, code, step, calls):
-    disk = fake_disk()
-    save(1)
-    save(2)
-    disk.forget()
+    disk = saved(fake_disk)
     save(step)
     total = len(disk.calls)
     assert total > 20
     for n in range(total):
-        disk = fake_disk()
-        save(1)
-        save(2)
-        disk.forget()
+        disk = saved(fake_disk)
         disk.failing, disk.code = range(n, n + calls), code
         with pytest.raises(StorageError) as refused:
             save(step)
@@ -124,10 +124,7 @@ def test_a_refusal_of_any_call_and_of_all_after_it_is_reported_and_harms_nothing
 
 @pytest.mark.parametrize("code", CODES)
 def test_a_refusal_while_loading_never_hides_a_good_checkpoint(fake_disk, code):
-    disk = fake_disk()
-    save(1)
-    save(2)
-    disk.forget()
+    disk = saved(fake_disk)
     checkpoint.load_latest(RUN)
     for n in range(len(disk.calls)):
         disk.forget()
@@ -215,24 +212,27 @@ def no_lock(monkeypatch):
     monkeypatch.setattr(lock, "locked", lambda folder: contextlib.nullcontext())
 
 
-@pytest.mark.usefixtures("no_lock")
-def test_a_run_resumed_after_any_power_cut_ends_with_the_same_bytes(fake_disk):
+@pytest.fixture
+def whole(fake_disk, no_lock):
+    """The disk on which a run was never disturbed, and its files."""
     disk = fake_disk()
     train(RUN / "parity")
     expected = finished(disk, RUN / "parity")
     assert len(expected) == 9
+    return disk, expected
+
+
+def test_a_run_resumed_after_any_power_cut_ends_with_the_same_bytes(fake_disk, whole):
+    disk, expected = whole
     for crashed in disk.crashes(most=6):
         fake_disk(crashed)
         train(RUN / "parity")
         assert finished(crashed, RUN / "parity") == expected
 
 
-@pytest.mark.usefixtures("no_lock")
-def test_a_run_resumed_after_any_refusal_ends_with_the_same_bytes(fake_disk):
-    disk = fake_disk()
-    train(RUN / "parity")
-    expected = finished(disk, RUN / "parity")
-    for n in range(len(disk.calls)):
+def test_a_run_resumed_after_any_refusal_ends_with_the_same_bytes(fake_disk, whole):
+    undisturbed, expected = whole
+    for n in range(len(undisturbed.calls)):
         disk = fake_disk()
         disk.failing, disk.code = range(n, n + 1), CODES[n % len(CODES)]
         with pytest.raises(StorageError) as refused:

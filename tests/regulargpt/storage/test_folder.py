@@ -1,13 +1,14 @@
 """A run's folder from its making to DONE, and everything that can be asked of it wrongly."""
 
 import contextlib
+import functools
 import getpass
 import importlib
+import itertools
 import json
 import os
 import platform
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -20,17 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from regulargpt.storage import (
-    IntegrityError,
-    RunFolder,
-    StorageError,
-    checkpoint,
-    environment,
-    lock,
-    manifest,
-    tensors,
-)
+from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, lock, manifest, tensors
 from regulargpt.storage.folder import FINAL
+from tests.regulargpt.sweep.forked import Forked
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 CONFIG = 'language = "parity"\n'
 
@@ -41,12 +36,13 @@ def run(tmp_path):
 
 
 SAMPLES = {"1000": 64, "41": 512}
-MEASURED = {
-    "accuracy": {
-        "values": {"1000": 99.8046875, "41": 100.0},
-        "intervals": {"41": [99.25, 100.0], "1000": [98.9, 99.97]},
-    }
-}
+ACCURACY = {"1000": 99.8046875, "41": 100.0}
+MEASURED = {"accuracy": {"values": ACCURACY, "intervals": {"41": [99.25, 100.0], "1000": [98.9, 99.97]}}}
+CSV = "length,samples,accuracy,accuracy_low,accuracy_high\n41,512,100.0,99.25,100.0\n1000,64,99.8046875,98.9,99.97\n"
+
+
+def snapshot(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def finish(run):
@@ -66,17 +62,13 @@ def test_from_start_to_done(run):
     assert again.load_weights()["w"].tolist() == [0.0, 1.0, 2.0, 3.0]
     assert again.load_model_config() == {"d_model": 4}
     assert again.load_summary() == {"score": 99.9}
-    assert (run.path / "measures.csv").read_text() == (
-        "length,samples,accuracy,accuracy_low,accuracy_high\n41,512,100.0,99.25,100.0\n1000,64,99.8046875,98.9,99.97\n"
-    )
+    assert (run.path / "measures.csv").read_text() == CSV
     assert sorted(path.name for path in run.path.iterdir()) == sorted([*FINAL, "manifest.json", "DONE"])
     assert set(manifest.verify(run.path)) == set(FINAL)
 
 
 def test_finish_refuses_while_something_is_missing(run):
-    with pytest.raises(
-        UserError, match=r"cannot be finished without measures.csv, model.safetensors, config.json, summa"
-    ):
+    with pytest.raises(UserError, match=r"finished without measures.csv, model.safetensors, config.json, summary"):
         run.finish()
     assert not run.is_done
     assert not (run.path / "manifest.json").exists()
@@ -115,9 +107,8 @@ def test_a_run_or_a_folder_with_anything_in_it_is_refused_and_untouched(run, tmp
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     for path in (run.path, tmp_path / "mine"):
         before = snapshot(path)
-        with pytest.raises(
-            UserError, match=rf"^run folder {path} exists; choose another --out or `regulargpt resume {path}`$"
-        ):
+        exists = rf"^run folder {path} exists; choose another --out or `regulargpt resume {path}`$"
+        with pytest.raises(UserError, match=exists):
             RunFolder.create(path, "x = 1\n", {})
         assert snapshot(path) == before
 
@@ -142,9 +133,7 @@ def test_open_says_what_is_missing(run):
     with pytest.raises(UserError, match=r"does not exist; give a folder that `regulargpt run` made$"):
         RunFolder.open("/nowhere/at/all")
     (run.path / "config.toml").unlink()
-    with pytest.raises(
-        UserError, match=r"is not a run folder: config.toml missing; give a folder that `regulargpt run` ma"
-    ):
+    with pytest.raises(UserError, match=r"is not a run folder: config.toml missing; give a folder that `regulargpt"):
         RunFolder.open(run.path)
     (run.path / "environment.json").unlink()
     with pytest.raises(UserError, match=r"is not a run folder: config.toml and environment.json missing; "):
@@ -204,7 +193,9 @@ def test_numbers_of_numpy_and_torch_and_those_that_json_lacks(run):
 
 
 def test_checkpoint_takes_the_metrics_back_with_it(run):
+    run.append_metrics([{"step": 0}])
     assert run.load_checkpoint() is None
+    assert (run.path / "metrics.jsonl").read_bytes() == b""
     for step in (1, 2, 3):
         run.append_metrics([{"step": step}])
         run.save_checkpoint(step, {"w": torch.tensor(float(step))}, {"seen": step})
@@ -216,12 +207,6 @@ def test_checkpoint_takes_the_metrics_back_with_it(run):
     assert (found.step, found.state, float(found.weights["w"])) == (2, {"seen": 2}, 2.0)
     assert len(found.skipped) == 1
     assert (run.path / "metrics.jsonl").read_text() == '{"step": 1}\n{"step": 2}\n'
-
-
-def test_without_checkpoint_the_metrics_start_again(run):
-    run.append_metrics([{"step": 1}])
-    assert run.load_checkpoint() is None
-    assert (run.path / "metrics.jsonl").read_bytes() == b""
 
 
 def test_a_changed_config_is_not_resumed(run):
@@ -237,30 +222,24 @@ def test_a_checkpoint_that_no_run_saved_is_refused(run):
         run.load_checkpoint()
 
 
-ROWS = st.lists(
-    st.dictionaries(st.text(max_size=5), st.integers() | st.floats() | st.text(max_size=5) | st.none(), max_size=3),
-    max_size=4,
-)
-ACCURACY = st.dictionaries(st.integers(0, 10**6).map(str), st.floats(0, 100), max_size=4)
-WEIGHTS = st.dictionaries(
-    st.text(max_size=5).filter(lambda name: name != "__metadata__"), st.lists(st.floats(width=32)), max_size=4
-)
+TEXT = st.text(max_size=5)
+ROWS = st.lists(st.dictionaries(TEXT, st.integers() | st.floats() | TEXT | st.none(), max_size=3), max_size=4)
+BY_LENGTH = st.dictionaries(st.integers(0, 10**6).map(str), st.floats(0, 100), max_size=4)
+WEIGHTS = st.dictionaries(TEXT, st.lists(st.floats(width=32)).map(torch.tensor), max_size=4)
 
 
 @settings(max_examples=12)
-@given(rows=ROWS, accuracy=ACCURACY, weights=WEIGHTS)
+@given(rows=ROWS, accuracy=BY_LENGTH, weights=WEIGHTS)
 def test_equal_inputs_give_equal_bytes(tmp_path_factory, rows, accuracy, weights):
     folders = []
     for order in (1, -1):
         run = RunFolder.create(tmp_path_factory.mktemp("runs") / "run", CONFIG, {})
-        run.append_metrics(rows)
-        values = dict([*accuracy.items()][::order])
+        values, by_name = (dict([*given.items()][::order]) for given in (accuracy, weights))
         intervals = {length: [value, value] for length, value in values.items()}
+        run.append_metrics(rows)
         run.write_measures(dict.fromkeys(values, 8), {"accuracy": {"values": values, "intervals": intervals}})
-        run.write_weights({name: torch.tensor(weights[name]) for name in list(weights)[::order]}, {})
-        run.save_checkpoint(
-            3, {name: torch.tensor(weights[name]) for name in list(weights)[::order]}, {"rows": str(rows)}
-        )
+        run.write_weights(by_name, {})
+        run.save_checkpoint(3, by_name, {"rows": str(rows)})
         run.write_summary({})
         run.finish()
         folders.append(snapshot(run.path))
@@ -320,11 +299,6 @@ def test_environment_says_what_but_not_who_or_where(monkeypatch):
     assert environment("cuda:9")["commit"] is None
 
 
-def test_storage_itself_does_not_import_torch():
-    code = "import sys, regulargpt.storage; sys.exit('torch' in sys.modules or 'networkx' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_a_folder_that_became_a_run_while_waiting_for_it_is_refused(tmp_path, monkeypatch):
     @contextlib.contextmanager
     def slow(folder):
@@ -335,71 +309,6 @@ def test_a_folder_that_became_a_run_while_waiting_for_it_is_refused(tmp_path, mo
     with pytest.raises(UserError, match=r"run exists; choose another --out"):
         RunFolder.create(tmp_path / "run", "x = 1\n", {})
     assert (tmp_path / "run" / "config.toml").read_text() == CONFIG
-
-
-CREATE = """
-import sys
-from regulargpt.storage import RunFolder
-sys.stdin.read()
-RunFolder.create(sys.argv[1], sys.argv[2], {})
-"""
-
-
-def test_of_two_that_create_one_folder_one_succeeds(tmp_path):
-    path = tmp_path / "run"
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", CREATE, path, f"x = {i}\n"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for i in range(4)
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.stdin = None
-    errors = [process.communicate()[1].decode() for process in processes]
-    winners = [i for i, process in enumerate(processes) if process.returncode == 0]
-    assert len(winners) == 1
-    assert RunFolder.open(path).config_text == f"x = {winners[0]}\n"
-    assert all("exists; choose another" in error or "is in use by" in error for error in errors if error)
-
-
-SAVE = """
-import sys
-import torch
-from pathlib import Path
-from regulargpt.storage import checkpoint
-found = checkpoint.load_latest(Path(sys.argv[1]))
-step = found.step if found else 0
-print("ready", flush=True)
-while True:
-    step += 1
-    checkpoint.save(Path(sys.argv[1]), step, {"w": torch.full((20_000,), float(step))}, {"x": step})
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path):
-    last = 0
-    for wait in (0.02, 0.11, 0.053, 0.19):
-        process = subprocess.Popen([sys.executable, "-c", SAVE, tmp_path], stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(wait)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        found = checkpoint.load_latest(tmp_path)
-        if found is not None:
-            assert found.skipped == ()
-            assert found.step >= last
-            assert found.state == {"x": found.step}
-            assert set(found.weights["w"].tolist()) == {float(found.step)}
-            last = found.step
-    assert last > 0
-
-
-def snapshot(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_the_source_is_known_where_no_commit_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -416,3 +325,58 @@ def test_the_source_is_known_where_no_commit_is(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "languages" / "d.py").rename(tmp_path / "languages" / "e.py")
     (tmp_path / "languages" / "e.py").write_text("3")
     assert of.source_digest() != first
+
+
+def test_what_lies_on_the_disk_and_in_lists_is_read_without_torch():
+    code = "import sys; from regulargpt import storage, encodings; from regulargpt.options import views; "
+    code += "sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def create(path: Path, number: int) -> int:
+    sys.stdin.read()
+    RunFolder.create(path, f"x = {number}\n", {})
+    return 0
+
+
+def test_of_four_that_create_one_folder_one_succeeds(tmp_path):
+    path = tmp_path / "run"
+    with (tmp_path / "log").open("wb") as log:
+        processes = [Forked(log, functools.partial(create, path, number)) for number in range(4)]
+    for process in processes:
+        process.stdin.close()
+    ended = [process.wait() for process in processes]
+    for process in processes:
+        process.close()
+    assert sorted(ended) == [0, 1, 1, 1]
+    assert RunFolder.open(path).config_text == f"x = {ended.index(0)}\n"
+    said = re.findall(r"Error: run folder .* exists; choose|Error: .* is in use by", (tmp_path / "log").read_text())
+    assert len(said) == 3
+
+
+def save_for_ever(path: Path) -> int:
+    found = checkpoint.load_latest(path)
+    print("ready", flush=True)
+    for step in itertools.count(found.step + 1 if found else 1):
+        checkpoint.save(path, step, {"w": torch.full((20_000,), float(step))}, {"x": step})
+    return 0
+
+
+def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path):
+    last = 0
+    for wait in (0.02, 0.11, 0.053, 0.19):
+        with (tmp_path / "log").open("ab") as log:
+            process = Forked(log, functools.partial(save_for_ever, tmp_path))
+        process.stdout.readline()
+        time.sleep(wait)
+        process.kill()
+        process.wait()
+        process.close()
+        found = checkpoint.load_latest(tmp_path)
+        if found is not None:
+            assert found.skipped == ()
+            assert found.step >= last
+            assert found.state == {"x": found.step}
+            assert set(found.weights["w"].tolist()) == {float(found.step)}
+            last = found.step
+    assert last > 0

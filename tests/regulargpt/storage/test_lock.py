@@ -1,73 +1,77 @@
 """The lock between real processes: one at a time, the dead make way, the living are named."""
 
+import contextlib
 import errno
 import fcntl
+import functools
 import json
 import os
-import signal
-import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from regulargpt.storage import LockedError, StorageError, lock
+from tests.regulargpt.sweep.forked import Forked
 
-HOLD = """
-import sys, time
-from pathlib import Path
-from regulargpt.storage.lock import locked
-with locked(Path(sys.argv[1])):
-    print("held", flush=True)
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+def hold(folder: Path) -> int:
+    with lock.locked(folder):
+        print("held", flush=True)
+        sys.stdin.read()
+    return 0
+
+
+def compete(folder: Path) -> int:
     sys.stdin.read()
-"""
-
-COMPETE = """
-import sys, time
-from pathlib import Path
-from regulargpt.storage.lock import LockedError, locked
-folder, turns = Path(sys.argv[1]), 0
-sys.stdin.read()
-for _ in range(40):
-    try:
-        with locked(folder):
-            (folder / "inside").mkdir()  # fails if another process is inside too
+    turns = 0
+    for _ in range(40):
+        try:
+            with lock.locked(folder):
+                (folder / "inside").mkdir()  # fails if another process is inside too
+                time.sleep(0.001)
+                (folder / "inside").rmdir()
+                turns += 1
+        except LockedError:
             time.sleep(0.001)
-            (folder / "inside").rmdir()
-            turns += 1
-    except LockedError:
-        time.sleep(0.001)
-print(turns)
-"""
+    print(turns, flush=True)
+    return 0
 
 
-def start(code, folder):
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+@contextlib.contextmanager
+def forked(*work: Callable[[], int]) -> Iterator[list[Forked]]:
+    """Processes that are killed in the end, if they have not ended."""
+    with open(os.devnull, "wb") as log:
+        processes = [Forked(log, one) for one in work]
+    yield processes
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.close()
 
 
 @pytest.fixture
 def holder(tmp_path):
-    process = start(HOLD, tmp_path)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    yield process
-    process.kill()
-    process.communicate()
+    with forked(functools.partial(hold, tmp_path)) as (process,):
+        assert process.stdout.readline() == b"held\n"
+        yield process
 
 
 def test_a_second_process_is_told_who_works_where(holder, tmp_path):
-    with pytest.raises(
-        LockedError, match=rf"^{tmp_path} is in use by process {holder.pid} on .+; wait for it or stop it"
-    ):
+    said = rf"^{tmp_path} is in use by process {holder.pid} on .+; wait for it or stop it"
+    with pytest.raises(LockedError, match=said):
         lock.locked(tmp_path).__enter__()
     assert (tmp_path / ".lock").exists()
 
 
 def test_the_lock_goes_with_the_block(holder, tmp_path):
-    holder.communicate("")
-    assert holder.returncode == 0
+    holder.stdin.close()
+    assert holder.wait() == 0
     assert not (tmp_path / ".lock").exists()
     with lock.locked(tmp_path) as owner:
         assert owner.pid == os.getpid()
@@ -77,8 +81,10 @@ def test_the_lock_goes_with_the_block(holder, tmp_path):
 
 @pytest.mark.parametrize("reaped", [False, True])
 def test_the_lock_of_a_killed_process_is_taken_over(holder, tmp_path, reaped):
-    holder.send_signal(signal.SIGKILL)
-    os.waitid(os.P_PID, holder.pid, os.WEXITED | (0 if reaped else os.WNOWAIT))
+    holder.kill()
+    os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
+    if reaped:
+        holder.wait()
     assert (tmp_path / ".lock").exists()
     with lock.locked(tmp_path) as owner:
         assert json.loads((tmp_path / ".lock").read_text())["pid"] == owner.pid
@@ -111,9 +117,8 @@ def test_an_error_in_the_block_releases(tmp_path):
 def test_a_process_on_another_host_counts_as_alive_and_the_remedy_is_named(tmp_path):
     other = lock.Owner(pid=1, host="another-host", started="x")
     (tmp_path / ".lock").write_text(json.dumps(asdict(other)))
-    with pytest.raises(
-        LockedError, match=rf"process 1 on another-host; if that process is gone, delete {tmp_path}/.lock"
-    ):
+    said = rf"process 1 on another-host; if that process is gone, delete {tmp_path}/.lock"
+    with pytest.raises(LockedError, match=said):
         lock.locked(tmp_path).__enter__()
 
 
@@ -192,24 +197,24 @@ def test_a_lock_file_removed_while_waiting_for_it_is_not_the_lock(tmp_path, monk
         assert len(waits) == 3
 
 
+def release(path: Path, owner: lock.Owner) -> int:
+    lock._release(path, owner)
+    return 0
+
+
 def test_a_forked_child_does_not_release_its_parents_lock(tmp_path):
     with lock.locked(tmp_path) as owner:
-        child = os.fork()
-        if child == 0:
-            lock._release(tmp_path / ".lock", owner)
-            os._exit(0)
-        os.waitpid(child, 0)
+        with forked(functools.partial(release, tmp_path / ".lock", owner)) as (child,):
+            assert child.wait() == 0
         assert (tmp_path / ".lock").exists()
 
 
 def test_of_many_processes_never_two_are_inside(tmp_path):
     (tmp_path / ".lock").write_text(json.dumps(asdict(lock.Owner(2**22 + 1, lock.Owner.current().host, "gone"))))
-    processes = [start(COMPETE, tmp_path) for _ in range(6)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.stdin = None
-    turns = [int(process.communicate()[0]) for process in processes]
-    assert [process.returncode for process in processes] == [0] * 6
+    with forked(*[functools.partial(compete, tmp_path)] * 6) as processes:
+        for process in processes:
+            process.stdin.close()
+        turns = [int(process.stdout.readline()) for process in processes]
+        assert [process.wait() for process in processes] == [0] * 6
     assert sum(turns) >= 6
     assert not (tmp_path / "inside").exists()

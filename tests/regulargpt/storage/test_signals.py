@@ -21,31 +21,36 @@ def test_a_signal_sets_the_flag_and_nothing_else(number):
     assert stop.requested
 
 
+@pytest.fixture
+def former():
+    """The handlers before, which are there again afterwards."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    yield before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.usefixtures("former")
 def test_a_second_ctrl_c_interrupts_and_a_second_sigterm_does_not():
-    former = signal.getsignal(signal.SIGINT)
     with StopRequested() as stop:
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         assert stop.requested
-    assert signal.getsignal(signal.SIGINT) is former
 
 
+@pytest.mark.usefixtures("former")
 def test_handlers_are_put_back_after_an_error():
-    former = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(ZeroDivisionError), StopRequested():
         _ = 1 / 0
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == former
 
 
-def test_in_another_thread_it_does_nothing():
+def test_in_another_thread_it_does_nothing(former):
     seen = []
 
     def work():
-        former = signal.getsignal(signal.SIGINT)
         with StopRequested() as stop:
-            seen.append((stop.requested, signal.getsignal(signal.SIGINT) is former))
+            seen.append((stop.requested, signal.getsignal(signal.SIGINT) is former[0]))
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -16,12 +16,13 @@ import torch
 
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
-from regulargpt.runs.sweep import driver, process, serve
+from regulargpt.runs.sweep import driver, process, serve, worker
 from regulargpt.runs.sweep.driver import Outcome
-from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.storage import atomic
 from regulargpt.storage.lock import start_time
+from regulargpt.storage.signals import StopRequested
 from tests.regulargpt.small import config, contents
 
 CALLS = [name for name in vars(atomic.Disk) if not name.startswith("_")]
@@ -188,3 +189,23 @@ def results(path: Path) -> dict[str, object]:
 def finished_runs(folder: Path) -> dict[str, int]:
     """The finished runs, and when they were."""
     return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("runs/*/DONE")}
+
+
+class InThisProcess:
+    """The simplest engine: one run after the other, here."""
+
+    def __init__(self) -> None:
+        self.executed: list[str] = []
+
+    def check(self) -> None:
+        pass
+
+    def execute(
+        self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
+    ) -> None:
+        for name in names:
+            if stop:
+                return
+            self.executed.append(name)
+            worker.work(folder, name)
+            on_done(name, folder.state(name))

@@ -3,10 +3,10 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,38 +15,17 @@ from languages.errors import UserError
 from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.results.rows import rows
 from regulargpt.runs import run as running
-from regulargpt.runs.sweep import driver, worker
+from regulargpt.runs.sweep import driver, process, worker
 from regulargpt.runs.sweep.driver import Watch
-from regulargpt.runs.sweep.folder import State, SweepFolder
+from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic, lock
 from regulargpt.storage.lock import LockedError
-from regulargpt.storage.signals import StopRequested
 from regulargpt.training.trainer import Diverged, Trainer
-from tests.regulargpt.sweep.forked import configs, forking, is_gone, results, swept, wait_for
+from tests.regulargpt.sweep.forked import InThisProcess, configs, forking, is_gone, results, swept, wait_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-
-
-class InThisProcess:
-    """The simplest engine: one run after the other, here."""
-
-    def __init__(self) -> None:
-        self.executed: list[str] = []
-
-    def check(self) -> None:
-        pass
-
-    def execute(
-        self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
-    ) -> None:
-        for name in names:
-            if stop:
-                return
-            self.executed.append(name)
-            worker.work(folder, name)
-            on_done(name, folder.state(name))
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +36,22 @@ def no_pictures(monkeypatch):
 @pytest.fixture(scope="module")
 def settings() -> list[RunConfig]:
     return configs(3, training__steps=6)
+
+
+@pytest.fixture(scope="module")
+def finished(settings, tmp_path_factory) -> Path:
+    """A sweep of these runs that is done."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running.plots, "of_run", lambda path, *rest: path.write_bytes(b""))
+        path = tmp_path_factory.mktemp("finished") / "sweep"
+        driver.sweep(path, settings, InThisProcess())
+    return path
+
+
+@pytest.fixture
+def done(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(finished, tmp_path / "done")
 
 
 def names(settings: list[RunConfig]) -> tuple[str, ...]:
@@ -114,19 +109,12 @@ def test_nothing_is_written_if_one_config_is_refused(tmp_path: Path, settings):
     assert list(tmp_path.iterdir()) == []
 
 
+MEMORY = "out of memory; choose a smaller model or batch"
 FAILURES = [
-    (
-        Diverged("the loss is nan at step 1; lower training.lr = 1"),
-        "diverged",
-        "the loss is nan at step 1; lower training",
-    ),
+    (Diverged("the loss is nan at step 1; lower it"), "diverged", "the loss is nan at step 1; lower it"),
     (UserError("no such thing; another"), "refused", "no such thing; another"),
-    (MemoryError(), "memory", "out of memory; choose a smaller model or batch, or fewer --jobs (MemoryError)"),
-    (
-        RuntimeError("CUDA out of memory. Tried to\nallocate"),
-        "memory",
-        "out of memory; choose a smaller model or batch",
-    ),
+    (MemoryError(), "memory", f"{MEMORY}, or fewer --jobs (MemoryError)"),
+    (RuntimeError("CUDA out of memory. Tried to\nallocate"), "memory", MEMORY),
     (RuntimeError("an illegal memory access\nwas met"), "crashed", "RuntimeError: an illegal memory access"),
     (KeyError("x"), "crashed", "KeyError: 'x'"),
     (ZeroDivisionError(), "crashed", "ZeroDivisionError"),
@@ -194,34 +182,24 @@ def test_workers_end_after_a_failure_and_others_go_on(tmp_path: Path, settings, 
     assert reason_of(tmp_path, found.failed[1])["reason"] == "KeyError: 'x'"
 
 
-@pytest.mark.parametrize(
-    ("file", "part"),
-    [
-        ("model.safetensors", "model.safetensors is damaged: SHA-256 expected "),
-        ("summary.json", "summary.json is damaged: SHA-256 expected "),
-        ("config.toml", "config.toml is damaged: SHA-256 expected "),
-        ("manifest.json", "manifest.json is damaged: SHA-256 expected "),
-    ],
-)
-def test_a_damaged_finished_run_is_a_failed_row_until_it_is_repaired(tmp_path: Path, settings, file: str, part: str):
-    driver.sweep(tmp_path, settings, InThisProcess())
+@pytest.mark.parametrize("file", ["model.safetensors", "summary.json", "config.toml", "manifest.json"])
+def test_a_damaged_finished_run_is_a_failed_row_until_it_is_repaired(done: Path, settings, file: str):
     name, engine = name_of(settings[1]), InThisProcess()
-    path = tmp_path / "runs" / name / file
+    path = done / "runs" / name / file
     whole = path.read_bytes()
     path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
     for retry in (False, True, False):
-        found = driver.sweep(tmp_path, settings, engine, retry=retry)
+        found = driver.sweep(done, settings, engine, retry=retry)
         assert found.failed == (name,)
-        assert part in reason_of(tmp_path, name)["reason"]
+        assert f"{file} is damaged: SHA-256 expected " in reason_of(done, name)["reason"]
     assert engine.executed == []
     path.write_bytes(whole)
-    assert driver.sweep(tmp_path, settings, engine, retry=True).done == names(settings)
+    assert driver.sweep(done, settings, engine, retry=True).done == names(settings)
     assert engine.executed == []
 
 
-def test_a_disk_that_is_busy_fails_no_finished_run(tmp_path: Path, settings, monkeypatch):
-    driver.sweep(tmp_path / "s", settings, InThisProcess())
-    before, read = results(tmp_path / "s"), atomic.disk.read
+def test_a_disk_that_is_busy_fails_no_finished_run(done: Path, settings, monkeypatch):
+    before, read = results(done), atomic.disk.read
 
     def refused(path: Path) -> bytes:
         if path.name == "model.safetensors":
@@ -230,109 +208,87 @@ def test_a_disk_that_is_busy_fails_no_finished_run(tmp_path: Path, settings, mon
 
     monkeypatch.setattr(atomic.disk, "read", refused)
     with pytest.raises(UserError, match="too many files are open; raise the limit"):
-        driver.sweep(tmp_path / "s", settings, InThisProcess())
+        driver.sweep(done, settings, InThisProcess())
     monkeypatch.undo()
-    assert driver.sweep(tmp_path / "s", settings, InThisProcess()).done == names(settings)
-    assert results(tmp_path / "s") == before
+    assert driver.sweep(done, settings, InThisProcess()).done == names(settings)
+    assert results(done) == before
 
 
-def test_a_failure_that_lost_its_reason_is_still_one(tmp_path: Path, settings):
-    path = tmp_path / "s"
-    driver.sweep(path, settings, InThisProcess())
+def test_a_failure_that_lost_its_reason_is_still_one(done: Path, settings):
     name = names(settings)[0]
-    (path / "failed").mkdir(exist_ok=True)
-    (path / "failed" / f"{name}.json").write_text("{}")
-    assert driver.sweep(path, settings, InThisProcess()).failed == (name,)
-    assert reason_of(path, name) == {"run": name, "reason": "no reason was kept", "kind": ""}
+    (done / "failed").mkdir(exist_ok=True)
+    (done / "failed" / f"{name}.json").write_text("{}")
+    assert driver.sweep(done, settings, InThisProcess()).failed == (name,)
+    assert reason_of(done, name) == {"run": name, "reason": "no reason was kept", "kind": ""}
 
 
-def test_a_damaged_unfinished_run_is_a_failed_row(tmp_path: Path, settings):
-    driver.sweep(tmp_path, settings, InThisProcess())
+def test_a_damaged_unfinished_run_is_a_failed_row(done: Path, settings):
     name = name_of(settings[0])
-    run = tmp_path / "runs" / name
+    run = done / "runs" / name
     (run / "DONE").unlink()
     for path in run.glob("checkpoints/*/model.safetensors"):
         path.write_bytes(b"")
-    assert driver.sweep(tmp_path, settings, InThisProcess()).failed == (name,)
-    record = reason_of(tmp_path, name)
+    assert driver.sweep(done, settings, InThisProcess()).failed == (name,)
+    record = reason_of(done, name)
     assert record["kind"] == "refused"
     assert "checkpoints" in str(record["reason"])
 
 
-def test_a_run_folder_of_another_config_is_not_taken_for_this_one(tmp_path: Path, settings):
-    driver.sweep(tmp_path, settings[:2], InThisProcess())
-    first, second = (tmp_path / "runs" / name for name in names(settings[:2]))
-    first.rename(tmp_path / "aside")
+def test_a_run_folder_of_another_config_is_not_taken_for_this_one(done: Path, settings):
+    first, second = (done / "runs" / name for name in names(settings[:2]))
+    first.rename(done / "aside")
     second.rename(first)
-    found = driver.sweep(tmp_path, settings[:2], InThisProcess())
+    found = driver.sweep(done, settings[:2], InThisProcess())
     assert (found.failed, found.done) == (names(settings[:1]), names(settings[1:2]))
-    assert "is not the config that the run" in str(reason_of(tmp_path, found.failed[0])["reason"])
+    assert "is not the config that the run" in str(reason_of(done, found.failed[0])["reason"])
 
 
-def test_a_changed_config_is_written_anew(tmp_path: Path, settings):
-    driver.sweep(tmp_path, settings[:1], InThisProcess())
+def test_a_changed_config_is_written_anew(done: Path, settings):
     name = name_of(settings[0])
-    path = tmp_path / "configs" / f"{name}.toml"
+    path = done / "configs" / f"{name}.toml"
     path.write_text(path.read_text().replace("seed = 0", "seed = 1"))
     with pytest.raises(UserError, match="is not the config that the run"):
-        SweepFolder(tmp_path).config(name)
-    assert driver.sweep(tmp_path, settings[:1], InThisProcess()).done == (name,)
-    assert SweepFolder(tmp_path).config(name) == settings[0]
+        SweepFolder(done).config(name)
+    assert driver.sweep(done, settings[:1], InThisProcess()).done == (name,)
+    assert SweepFolder(done).config(name) == settings[0]
 
 
-def test_a_certificate_that_a_killed_run_still_owes(tmp_path: Path, settings, monkeypatch):
-    """Killed between DONE and certificate.json, which `resume` writes."""
-    driver.sweep(tmp_path, settings[:1], InThisProcess())
-    folder, name = SweepFolder(tmp_path), name_of(settings[0])
-    monkeypatch.setattr("regulargpt.storage.folder.RunFolder.load_summary", lambda self: {"proven": True})
-    assert folder.state(name) == "missing"
-    (folder.run_path(name) / "uncertified.json").write_text("{}")
-    assert folder.state(name) == "missing"
-    (folder.run_path(name) / "certificate.json").write_text("{}")
+OWED = [(True, ["uncertified.json", "certificate.json"]), (False, ["uncertified.json"]), (None, [])]
+
+
+@pytest.mark.parametrize(("proven", "owed"), OWED)
+def test_what_a_run_that_was_killed_after_done_still_owes(done: Path, settings, monkeypatch, proven, owed):
+    """`resume` writes it: a certificate, or why there is no proof."""
+    folder, name = SweepFolder(done), name_of(settings[0])
+    monkeypatch.setattr("regulargpt.storage.folder.RunFolder.load_summary", lambda self: {"proven": proven})
+    for file in owed:
+        assert folder.state(name) == "missing"
+        (folder.run_path(name) / file).write_text("{}")
     assert folder.state(name) == "done"
 
 
-def test_why_there_is_no_proof_is_owed_too(tmp_path: Path, settings, monkeypatch):
-    driver.sweep(tmp_path, settings[:1], InThisProcess())
-    folder, name = SweepFolder(tmp_path), name_of(settings[0])
-    summary: dict[str, object] = {"proven": None}
-    monkeypatch.setattr("regulargpt.storage.folder.RunFolder.load_summary", lambda self: summary)
-    assert folder.state(name) == "done"
-    summary["proven"] = False
-    assert folder.state(name) == "missing"
-    (folder.run_path(name) / "uncertified.json").write_text("{}")
-    assert folder.state(name) == "done"
+FORMAT = "here has format 1, this program needs 2; make it anew, or use the version that wrote it"
+IN_THE_WAY = {
+    "": "is a file; choose another --out",
+    "thesis.txt": "is not empty and no sweep folder; choose another --out",
+    "{": "sweep.json is not a JSON object",
+    '{"format": 1, "names": []}': FORMAT,
+    '{"format": 2, "names": ["../x"]}': "sweep.json does not list the names of runs; restore it from a copy",
+}
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda path: path.write_text("precious"), "is a file; choose another --out"),
-        (lambda path: (path / "thesis").mkdir(parents=True), "is not empty and no sweep folder; choose another --out"),
-        (lambda path: (path.mkdir(), (path / "sweep.json").write_text("{")), "sweep.json is not a JSON object"),
-        (
-            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 1, "names": []}')),
-            "here has format 1, this program needs 2; make it anew, or use the version that wrote it",
-        ),
-        (
-            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 2, "names": ["../x"]}')),
-            "sweep.json does not list the names of runs; restore it from a copy",
-        ),
-    ],
-)
-def test_folders_that_are_refused(tmp_path: Path, settings, make, message: str):
-    make(tmp_path / "here")
+@pytest.mark.parametrize("content", IN_THE_WAY)
+def test_folders_that_are_refused(tmp_path: Path, settings, content: str):
+    here = tmp_path / "here"
+    if content:
+        here.mkdir()
+    (here / ("sweep.json" if "{" in content else content)).write_text(content)
     for of_sweep in (driver.plan, lambda path, configs: driver.sweep(path, configs, InThisProcess())):
         with pytest.raises(UserError) as refused:
-            of_sweep(tmp_path / "here", settings)
-        assert message in str(refused.value)
+            of_sweep(here, settings)
+        assert IN_THE_WAY[content] in str(refused.value)
         assert "\n" not in str(refused.value)
-
-
-def test_opening_what_is_no_sweep(tmp_path: Path):
-    with pytest.raises(
-        UserError, match=r"is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made"
-    ):
+    with pytest.raises(UserError, match=r"is not a sweep folder: sweep.json missing; give one that `regulargpt sweep`"):
         SweepFolder.open(tmp_path)
 
 
@@ -347,19 +303,26 @@ def test_one_driver_at_a_time_and_a_dead_one_does_not_count(tmp_path: Path, sett
     assert driver.sweep(tmp_path, settings[:1], engine).done == names(settings[:1])
 
 
-def test_a_worker_waits_for_one_that_is_still_dying(tmp_path: Path, settings, monkeypatch):
+@pytest.fixture
+def waiting(tmp_path: Path, settings, monkeypatch) -> tuple[SweepFolder, str]:
+    """A sweep of which one run has a folder and is not begun."""
     folder, name = SweepFolder.create(tmp_path), name_of(settings[0])
     folder.add({name: settings[0]})
     folder.run_path(name).mkdir(parents=True)
     monkeypatch.setattr(worker, "PAUSE", 0.01)
+    return folder, name
 
-    def leave(held: threading.Event) -> None:
+
+def test_a_worker_waits_for_one_that_is_still_dying(waiting):
+    folder, name = waiting
+    held = threading.Event()
+
+    def leave() -> None:
         with lock.locked(folder.run_path(name)):
             held.set()
             time.sleep(0.2)
 
-    held = threading.Event()
-    thread = threading.Thread(target=leave, args=(held,))
+    thread = threading.Thread(target=leave)
     thread.start()
     held.wait()
     assert worker.work(folder, name) == 0
@@ -367,70 +330,59 @@ def test_a_worker_waits_for_one_that_is_still_dying(tmp_path: Path, settings, mo
     assert folder.state(name) == "done"
 
 
-def test_a_worker_does_not_wait_for_ever(tmp_path: Path, settings, monkeypatch):
-    folder, name = SweepFolder.create(tmp_path), name_of(settings[0])
-    folder.add({name: settings[0]})
-    folder.run_path(name).mkdir(parents=True)
+def test_a_worker_does_not_wait_for_ever(waiting, monkeypatch):
+    folder, name = waiting
     monkeypatch.setattr(worker, "PATIENCE", 0.05)
-    monkeypatch.setattr(worker, "PAUSE", 0.01)
     with lock.locked(folder.run_path(name)):
         assert worker.work(folder, name) == 1
     assert "is in use by process" in str(folder.failure(name)["reason"])
     assert folder.state(name) == "failed"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_lets_workers_save_and_a_rerun_go_on(tmp_path: Path, monkeypatch, number: int):
-    settings = configs(3, training__steps=150, training__checkpoint_every=50)
-    pids = forking(monkeypatch)
+def test_a_stop_lets_workers_save_and_a_rerun_go_on(tmp_path: Path, monkeypatch):
+    settings, pids = configs(3, training__steps=100, training__checkpoint_every=50), forking(monkeypatch)
+    swept(tmp_path / "whole", settings)
 
-    def stop() -> None:
-        wait_for(lambda: any(tmp_path.glob("stopped/runs/*/metrics.jsonl")))
+    def stop(path: Path, number: int) -> None:
+        wait_for(lambda: any(path.glob("runs/*/metrics.jsonl")))
         os.kill(os.getpid(), number)
 
-    moment = threading.Thread(target=stop)
-    moment.start()
-    found = swept(tmp_path / "stopped", settings)
-    moment.join()
-    assert found.stopped == signal.Signals(number).name
-    assert found.missing
-    assert not found.failed
-    assert all(map(is_gone, pids))
-    assert not (tmp_path / "stopped" / "results.csv").exists()
-    assert swept(tmp_path / "stopped", settings).done == names(settings)
-    swept(tmp_path / "whole", settings)
-    assert results(tmp_path / "stopped") == results(tmp_path / "whole")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        path = tmp_path / number.name
+        moment = threading.Thread(target=stop, args=(path, number))
+        moment.start()
+        found = swept(path, settings)
+        moment.join()
+        assert (found.stopped, found.failed) == (number.name, ())
+        assert found.missing
+        assert all(map(is_gone, pids))
+        assert not (path / "results.csv").exists()
+        assert swept(path, settings).done == names(settings)
+        assert results(path) == results(tmp_path / "whole")
 
 
-def test_the_gpu_of_a_place(tmp_path: Path, settings, monkeypatch):
+def test_the_gpu_of_a_place(tmp_path: Path, monkeypatch):
     """Each worker sees one GPU; a GPU has as many workers as it may."""
-    places: list[str | None] = []
-    pids = forking(monkeypatch)
-    from regulargpt.runs.sweep import process
-
+    places, pids, many = [], forking(monkeypatch), configs(5, training__steps=1)
     launch = process.launch
     monkeypatch.setattr(
         process, "launch", lambda folder, place, log: (places.append(place), launch(folder, place, log))[1]
     )
-    many = configs(5, training__steps=1)
     assert driver.sweep(tmp_path, many, LocalEngine(gpus=("3", "GPU-8f"), per_gpu=2)).done == names(many)
     assert sorted(map(str, places)) == ["3", "3", "GPU-8f", "GPU-8f"]
     assert len(pids) == 4
 
 
-@pytest.mark.parametrize(
-    ("engine", "threads", "n"),
-    [
-        (LocalEngine(jobs=3), 1, 3),
-        (LocalEngine(jobs=3), 8, 3),
-        (LocalEngine(), 1, 4),
-        (LocalEngine(), 2, 2),
-        (LocalEngine(), 9, 1),
-        (LocalEngine(gpus=(0, 1)), 9, 2),
-        (LocalEngine(jobs=1, gpus=(0, 1)), 1, 1),
-        (LocalEngine(jobs=3, gpus=(0, 1), per_gpu=2), 1, 3),
-    ],
-)
+AT_ONCE = [
+    *((LocalEngine(jobs=3), threads, 3) for threads in (1, 8)),
+    *((LocalEngine(), threads, n) for threads, n in ((1, 4), (2, 2), (9, 1))),
+    (LocalEngine(gpus=(0, 1)), 9, 2),
+    (LocalEngine(jobs=1, gpus=(0, 1)), 1, 1),
+    (LocalEngine(jobs=3, gpus=(0, 1), per_gpu=2), 1, 3),
+]
+
+
+@pytest.mark.parametrize(("engine", "threads", "n"), AT_ONCE)
 def test_how_many_at_once(monkeypatch, engine: LocalEngine, threads: int, n: int):
     monkeypatch.setattr("regulargpt.runs.sweep.local.cores", lambda: 4)
     assert len(engine.places(threads)) == n

@@ -23,47 +23,40 @@ LANGUAGES = ("parity", "tomita-3", "modular-arithmetic", "parity:p_one=0.1", "re
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.=_-")
 
 
-@pytest.mark.parametrize(
-    ("key", "texts", "values"),
-    [
-        ("seed", ["0-2,7"], (0, 1, 2, 7)),
-        ("seed", ["3", "0-3", "3"], (3, 0, 1, 2)),
-        ("seed", ["5-5"], (5,)),
-        ("seed", [" 1 , 2 "], (1, 2)),
-        ("training.lr", ["1e-4,3e-4", "5e-4"], (1e-4, 3e-4, 5e-4)),
-        ("training.lr", ["1e-4"], (1e-4,)),
-        ("model.norm", ["pre,post"], ("pre", "post")),
-        ("compile", ["true,false"], (True, False)),
-        ("evaluation.extra_lengths", ["1000,10000"], ((1000, 10000),)),
-        ("evaluation.extra_lengths", ["1000", "1000,10000", ""], ((1000,), (1000, 10000), ())),
-        ("objective", ["last,last:bracketings=0.5,merged=0.25"], ("last", "last:bracketings=0.5,merged=0.25")),
-        ("objective.name", ["last,next"], ("last", "next")),
-    ],
-)
+WRITTEN = [
+    *(("seed", ["0-2,7"], (0, 1, 2, 7)), ("seed", ["3", "0-3", "3"], (3, 0, 1, 2)), ("seed", ["5-5"], (5,))),
+    *(("seed", [" 1 , 2 "], (1, 2)), ("training.lr", ["1e-4,3e-4", "5e-4"], (1e-4, 3e-4, 5e-4))),
+    *(("training.lr", ["1e-4"], (1e-4,)), ("model.norm", ["pre,post"], ("pre", "post"))),
+    *(("compile", ["true,false"], (True, False)), ("evaluation.extra_lengths", ["1000,10000"], ((1000, 10000),))),
+    ("evaluation.extra_lengths", ["1000", "1000,10000", ""], ((1000,), (1000, 10000), ())),
+    ("objective", ["last,last:bracketings=0.5,merged=0.25"], ("last", "last:bracketings=0.5,merged=0.25")),
+    ("objective.name", ["last,next"], ("last", "next")),
+]
+
+
+@pytest.mark.parametrize(("key", "texts", "values"), WRITTEN)
 def test_values_as_they_are_written(key: str, texts: list[str], values: tuple[Any, ...]):
     assert read_values(RunConfig(), key, texts) == values
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "message"),
-    [
-        ("seed", "3-1", "seed = '3-1'; a range increases, as in 1-3"),
-        ("seed", "0-10000", "seed = '0-10000': 10,001 values; at most 10,000"),
-        ("seed", "0-1000000000", "seed = '0-1000000000': 1,000,000,001 values; at most 10,000"),
-        ("seed", f"0-{2**63 - 1}", "seed = '0-9223372036854775807': 9,223,372,036,854,775,808 values; at most 10,000"),
-        ("seed", f"0-{10**30}", f"seed = '0-{10**30}'; a whole number is at most 9223372036854775807"),
-        ("seed", ",".join(["0-9998"] * 2), "seed: 19,998 values; at most 10,000"),
-        ("seed", "1-", "seed = '1-'; give a whole number"),
-        ("seed", "1,,2", "seed = ''; give a whole number"),
-        ("seed", "0-2-4", "seed = '0-2-4'; give a whole number"),
-        ("training.lr", "1-2", "training.lr = '1-2'; give a number"),
-        ("training.lr", "fast,1e-3", "training.lr = 'fast'; give a number"),
-        ("model.norm", "pre,psot", "model.norm = 'psot'; choose one of pre, post"),
-        ("compile", "yes", "compile = 'yes'; give true or false"),
-        ("training.curriculum", "8;16", "training.curriculum = '8;16'; give a whole number"),
-        ("training.clipp", "1", "unknown key 'training.clipp'; did you mean 'clip'?"),
-    ],
-)
+NOT_READ = [
+    ("seed", "3-1", "seed = '3-1'; a range increases, as in 1-3"),
+    *(("seed", f"0-{most}", f"seed = '0-{most}': {most + 1:,} values; at most 10,000")
+      for most in (10_000, 1_000_000_000, 2**63 - 1)),
+    ("seed", f"0-{10**30}", f"seed = '0-{10**30}'; a whole number is at most 9223372036854775807"),
+    ("seed", ",".join(["0-9998"] * 2), "seed: 19,998 values; at most 10,000"),
+    *(("seed", text, f"seed = '{said}'; give a whole number")
+      for text, said in (("1-", "1-"), ("1,,2", ""), ("0-2-4", "0-2-4"))),
+    ("training.lr", "1-2", "training.lr = '1-2'; give a number"),
+    ("training.lr", "fast,1e-3", "training.lr = 'fast'; give a number"),
+    ("model.norm", "pre,psot", "model.norm = 'psot'; choose one of pre, post"),
+    ("compile", "yes", "compile = 'yes'; give true or false"),
+    ("training.curriculum", "8;16", "training.curriculum = '8;16'; give a whole number"),
+    ("training.clipp", "1", "unknown key 'training.clipp'; did you mean 'clip'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "text", "message"), NOT_READ)
 def test_values_that_are_refused(key: str, text: str, message: str):
     with pytest.raises(UserError) as refused:
         read_values(RunConfig(), key, [text])
@@ -83,22 +76,23 @@ def test_what_has_an_option_of_its_own_is_not_set(key: str):
         all_texts({}, [f"{key}=parity"])
 
 
-values = st.fixed_dictionaries(
-    {},
-    optional={
-        "model.chunk_size": st.lists(st.integers(2, 9), min_size=1, max_size=2, unique=True),
-        "model.n_layers": st.lists(st.integers(1, 5), min_size=1, max_size=2, unique=True),
-        "training.lr": st.lists(st.sampled_from([1e-4, 3e-4, 1e-3]), min_size=1, max_size=2, unique=True),
-        "seed": st.lists(st.integers(0, 99), min_size=1, max_size=2, unique=True),
-        "data.near_misses": st.lists(st.sampled_from([0.0, 0.5]), min_size=1, max_size=2, unique=True),
-        "evaluation.extra_lengths": st.lists(st.sampled_from([(), (800, 900)]), min_size=1, max_size=2, unique=True),
-    },
-)
+def some(of: st.SearchStrategy) -> st.SearchStrategy:
+    return st.lists(of, min_size=1, max_size=2, unique=True)
+
+
+SWEPT = {
+    "model.chunk_size": some(st.integers(2, 9)),
+    "model.n_layers": some(st.integers(1, 5)),
+    "training.lr": some(st.sampled_from([1e-4, 3e-4, 1e-3])),
+    "seed": some(st.integers(0, 99)),
+    "data.near_misses": some(st.sampled_from([0.0, 0.5])),
+    "evaluation.extra_lengths": some(st.sampled_from([(), (800, 900)])),
+}
 grid = st.builds(
     Grid,
-    st.lists(st.sampled_from(LANGUAGES), min_size=1, max_size=2, unique=True),
-    st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True),
-    values=values,
+    some(st.sampled_from(LANGUAGES)),
+    some(st.sampled_from(list(MODELS))),
+    values=st.fixed_dictionaries({}, optional=SWEPT),
 )
 
 
@@ -161,17 +155,16 @@ def test_the_digest_in_a_name_is_of_all_that_is_run():
     assert not is_name_of(name_of(config), "a line that is no config")
 
 
-@pytest.mark.parametrize(
-    ("language", "model", "start"),
-    [
-        ("regex:(ab)*", "gru", "regex-ab-gru-answers-seed0-"),
-        ("parity:p_one=0.1", "regulargpt", "parity-p_one=0.1-regulargpt-C2-answers-seed0-"),
-        ("regex:" + "(a|b)*" * 50, "rnn", "regex-" + "a-b-" * 13 + "a-rnn-answers-seed0-"),
-    ],
-)
+FOR_THE_EYE = [
+    ("regex:(ab)*", "gru", "regex-ab-gru-answers-seed0-"),
+    ("parity:p_one=0.1", "regulargpt", "parity-p_one=0.1-regulargpt-C2-answers-seed0-"),
+    ("regex:" + "(a|b)*" * 50, "rnn", "regex-" + "a-b-" * 13 + "a-rnn-answers-seed0-"),
+]
+
+
+@pytest.mark.parametrize(("language", "model", "start"), FOR_THE_EYE)
 def test_names_for_the_eye(language: str, model: str, start: str):
-    name = name_of(RunConfig().replaced({"data.name": language, "model.name": model}))
-    assert name[:-12] == start
+    assert name_of(RunConfig().replaced({"data.name": language, "model.name": model}))[:-12] == start
 
 
 def seen(grid: Grid, *keys: str) -> list[tuple[Any, ...]]:
@@ -228,14 +221,6 @@ def test_parts_are_swept_with_their_options():
     assert seen(grid, "objective.name", "objective.output_token") == [("last", True), ("prefixes", None)]
 
 
-def test_what_the_certificate_needs_counts_where_there_can_be_one():
-    lr = "phases.table_fine_tuning.lr"
-    grid = Grid(("parity",), ("regulargpt", "gru"), ("words",), values={lr: (1e-3, 2e-3)}, certify=True)
-    assert seen(grid, "model.name", lr) == [("regulargpt", 1e-3), ("regulargpt", 2e-3), ("gru", None)]
-    with pytest.raises(UserError, match=rf"^{lr} changes nothing in any of these runs; leave it out$"):
-        _ = Grid(("parity",), ("gru",), ("words",), values={lr: (1e-3, 2e-3)}).configs
-
-
 def test_a_protocol_comes_after_the_recipe_and_before_the_values():
     grid = Grid(("dyck-4",), ("lstm",), protocols=("thesis", "hard-1"), values={"seed": (3,)})
     assert [(c.protocol, c.data.name, c.data.train_len, c.seed) for c in grid.configs] == [
@@ -246,46 +231,36 @@ def test_a_protocol_comes_after_the_recipe_and_before_the_values():
 
 
 def test_certify_where_there_can_be_a_certificate():
-    steps = "phases.table_fine_tuning.steps"
-    grid = Grid(("parity",), ("regulargpt", "gru"), values={steps: (7,)}, certify=True)
-    assert seen(grid, "phases.table_fine_tuning.every", steps) == [(100, 7), (None, None)]
-    with pytest.raises(UserError, match=r"^--certify: gru does not use one map at every level of a tree$"):
-        _ = Grid(("parity",), ("gru",), certify=True).configs
+    options = ("phases.table_fine_tuning.every", "phases.table_fine_tuning.lr")
+    values = {options[1]: (1e-3, 2e-3)}
+    grid = Grid(("parity",), ("regulargpt", "gru"), ("words",), values=values, certify=True)
+    expected = [*(("regulargpt", 100, lr) for lr in (1e-3, 2e-3)), ("gru", None, None)]
+    assert seen(grid, "model.name", *options) == expected
 
 
-@pytest.mark.parametrize(
-    ("grid", "message"),
-    [
-        (Grid(("partiy",)), "unknown language 'partiy'; did you mean 'parity'?"),
-        (Grid(("parity",), ("lstn",)), "unknown model 'lstn'; did you mean 'lstm'?"),
-        (Grid(("parity",), recipes=("wrods",)), "unknown recipe 'wrods'; did you mean 'words'?"),
-        (Grid(("parity",), protocols=("theses",)), "unknown protocol 'theses'; did you mean 'thesis'?"),
-        (
-            Grid(("parity",), ("lstm",), values={"model.chunk_size": (2, 3)}),
-            "model.chunk_size changes nothing in any of these runs; leave it out",
-        ),
-        (
-            Grid(("parity",), ("lstm", "regulargpt"), values={"model.chunk_size": ["two"]}),
-            "model.chunk_size = 'two'; give a whole number",
-        ),
-        (
-            Grid(("parity",), ("lstm",), values={"model.chunk_size": ["2,3"]}),
-            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
-        ),
-        (
-            Grid(("parity",), certify=True, values={"phases.table_fine_tuning.every": (0,)}),
-            "--certify and phases.table_fine_tuning.every = 0 contradict each other; leave one of them out",
-        ),
-        (
-            Grid(("parity",), values={"data.near_misses": (0.5,)}),
-            "data.near_misses changes nothing in any of these runs; leave it out",
-        ),
-        (
-            Grid(("parity",), values={"seed": range(1000), "training.lr": range(1000)}),
-            "1,000,000 runs; a sweep has at most 100,000",
-        ),
-    ],
-)
+LR, EVERY = "phases.table_fine_tuning.lr", "phases.table_fine_tuning.every"
+NOTHING = "changes nothing in any of these runs; leave it out"
+NO_GRID = [
+    (Grid(("partiy",)), "unknown language 'partiy'; did you mean 'parity'?"),
+    (Grid(("parity",), ("lstn",)), "unknown model 'lstn'; did you mean 'lstm'?"),
+    (Grid(("parity",), recipes=("wrods",)), "unknown recipe 'wrods'; did you mean 'words'?"),
+    (Grid(("parity",), protocols=("theses",)), "unknown protocol 'theses'; did you mean 'thesis'?"),
+    (Grid(("parity",), ("lstm",), values={"model.chunk_size": (2, 3)}), f"model.chunk_size {NOTHING}"),
+    (Grid(("parity",), values={"data.near_misses": (0.5,)}), f"data.near_misses {NOTHING}"),
+    (Grid(("parity",), ("gru",), ("words",), values={LR: (1e-3, 2e-3)}), f"{LR} {NOTHING}"),
+    (Grid(("parity",), ("gru",), certify=True), "--certify: gru does not use one map at every level of a tree"),
+    (Grid(("parity",), ("lstm", "regulargpt"), values={"model.chunk_size": ["two"]}),
+     "model.chunk_size = 'two'; give a whole number"),
+    (Grid(("parity",), ("lstm",), values={"model.chunk_size": ["2,3"]}),
+     "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has"),
+    (Grid(("parity",), certify=True, values={EVERY: (0,)}),
+     f"--certify and {EVERY} = 0 contradict each other; leave one of them out"),
+    (Grid(("parity",), values={"seed": range(1000), "training.lr": range(1000)}),
+     "1,000,000 runs; a sweep has at most 100,000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("grid", "message"), NO_GRID)
 def test_grids_that_are_refused(grid: Grid, message: str):
     with pytest.raises(UserError) as refused:
         _ = grid.configs
@@ -319,8 +294,13 @@ def batches(config: RunConfig) -> list[list[list[int]]]:
     return [np.concatenate([w, words.task.labels(w)[:, None]], axis=1).tolist() for w in drawn]
 
 
-@pytest.mark.parametrize("language", ["parity", "modular-arithmetic", "dyck-4", "tomita-5", "dyck-12"])
-@pytest.mark.parametrize("protocol", [None, "hard"])
+@pytest.mark.parametrize(
+    ("language", "protocol"),
+    [
+        *((name, None) for name in ("parity", "modular-arithmetic", "dyck-4", "tomita-5")),
+        *((name, "hard") for name in ("parity", "dyck-12")),
+    ],
+)
 def test_all_models_of_a_sweep_have_the_same_supervision_and_the_same_words(language: str, protocol: str | None):
     configs = Grid((language,), TOGETHER, protocols=(protocol,)).configs
     assert len(configs) == len(TOGETHER)

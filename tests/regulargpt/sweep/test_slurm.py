@@ -19,34 +19,21 @@ from regulargpt.runs.sweep.driver import Outcome, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.runs.sweep.slurm.engine import Jobs, SlurmEngine
-from regulargpt.runs.sweep.worker import work
 from regulargpt.storage import lock
 from regulargpt.storage.signals import StopRequested
 from tests.regulargpt.small import config, contents
+from tests.regulargpt.sweep.forked import InThisProcess
 from tests.slurm import MISSING, ask, cluster
 
 needs_slurm = pytest.mark.skipif(bool(MISSING), reason=f"no {MISSING} here; Debian: apt install slurm-wlm munge")
 pytestmark = [pytest.mark.slow, needs_slurm]
 ENGINE = SlurmEngine({"partition": "normal"}, poll_seconds=0.3, settle_seconds=0.3)
-COMMAND = "from tests.regulargpt.sweep.test_slurm import *; drive(sys.argv[1], int(sys.argv[2]))"
+COMMAND = "from tests.regulargpt.sweep.test_slurm import *; drive(sys.argv[1], 2)"
 SECONDS = 120.0
 SMALL = [
-    *("--model", "gru,rnn", "--lr", "1e-3,1e6", "--set", "training.warmup=0", "--set", "training.weight_decay=1000"),
-    *("--steps", "6", "--d-model", "8"),
-    *(
-        "--train-len",
-        "6",
-        "--test-len",
-        "8",
-        "--samples",
-        "16",
-        "--batch-size",
-        "8",
-        "--device",
-        "cpu",
-        "--extra-lengths",
-        "",
-    ),
+    *("--model", "rnn", "--lr", "1e-3,1e6", "--set", "training.warmup=0", "--set", "training.weight_decay=1000"),
+    *("--steps", "6", "--d-model", "8", "--train-len", "6", "--test-len", "8", "--samples", "16"),
+    *("--batch-size", "8", "--device", "cpu", "--set", "evaluation.extra_lengths="),
 ]
 # Long enough to be interrupted in the middle.
 LONG = [
@@ -59,18 +46,6 @@ NAMES = [name_of(config) for config in LONG]
 def drive(folder: str | Path, n: int) -> Outcome:
     """What a driver does: the first long runs, on Slurm."""
     return sweep(folder, LONG[:n], ENGINE)
-
-
-class Here:
-    """The engine of this process."""
-
-    def check(self) -> None:
-        """Always here."""
-
-    def execute(self, folder, names, on_done, stop) -> None:
-        """One after the other."""
-        for name in names:
-            assert work(folder, name) == 0
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +61,7 @@ def slurm() -> Iterator[Callable[..., str]]:
 def undisturbed(tmp_path_factory) -> Path:
     """The long runs, on this machine."""
     folder = tmp_path_factory.mktemp("undisturbed") / "sweep"
-    sweep(folder, LONG, Here())
+    sweep(folder, LONG, InThisProcess())
     return folder
 
 
@@ -154,64 +129,47 @@ def thaw(workers: list[int]) -> None:
 def test_the_table_of_a_job_array_is_that_of_this_machine(tmp_path: Path, slurm, capsys):
     """As it is typed. One of the runs diverges."""
 
-    def swept(*arguments: str) -> tuple[int, str]:
-        code = call(["sweep", "parity", *SMALL, "--out", str(tmp_path / arguments[1]), *arguments])
+    def swept(engine: str, *arguments: str) -> tuple[int, str]:
+        code = call(["sweep", "parity", *SMALL, "--out", str(tmp_path / engine), "--engine", engine, *arguments])
         return code, capsys.readouterr().err
 
-    partition = ("--partition", "elsewhere")
-    assert swept("--engine", "slurm", *partition)[1].startswith("error: Slurm says: invalid partition ")
+    assert swept("slurm", "--partition", "elsewhere")[1].startswith("error: Slurm says: invalid partition ")
     assert not (tmp_path / "slurm").exists()
-
-    code, err = swept("--engine", "slurm", "--minutes", "15")
-    assert code == 1
-    assert err.count(": failed: the gradient's norm is inf at step ") == 1
-    assert err.count(" % in ") == 3
-    assert swept("--engine", "local")[0] == 1
+    code, err = swept("slurm", "--minutes", "15")
+    assert (code, err.count(": failed: the gradient's norm is inf at step "), err.count(" % in ")) == (1, 1, 1)
+    assert swept("local")[0] == 1
     assert table(tmp_path / "slurm") == table(tmp_path / "local")
     jobs = {job_of(tmp_path / "slurm", name).partition("_")[0] for name in SweepFolder(tmp_path / "slurm").names}
     assert len(jobs) == 1, "one array"
 
 
-def test_a_driver_is_killed_and_the_next_one_waits_for_its_jobs(tmp_path: Path, slurm, undisturbed, beside):
-    folder = tmp_path / "sweep"
-    driver = subprocess.Popen([sys.executable, "-c", COMMAND, str(folder), "2"])
-    workers = freeze(folder, NAMES[:2])
+def test_whatever_happens_to_driver_and_jobs_the_runs_go_on(tmp_path: Path, slurm, undisturbed, beside):
+    folder, names = tmp_path / "sweep", NAMES[:2]
+    driver = subprocess.Popen([sys.executable, "-c", COMMAND, str(folder)])
+    workers = freeze(folder, names)
     driver.kill()
     driver.wait()
-    jobs = [job_of(folder, name) for name in NAMES[:2]]
-
+    jobs = [job_of(folder, name) for name in names]
+    # The next driver waits for the jobs of the killed one, and adds a run.
     following = beside.submit(drive, folder, 3)
     wait(lambda: job_of(folder, NAMES[2]))
     assert sorted(slurm("squeue", "-h", "-r", "-o", "%i").split()) == sorted([*jobs, job_of(folder, NAMES[2])])
-    thaw(workers)
-    assert following.result(SECONDS).done == tuple(NAMES)
-    assert [job_of(folder, name) for name in NAMES[:2]] == jobs
     assert starts(folder, jobs) == [1, 1]
-    assert table(folder) == table(undisturbed)
-
-
-def test_jobs_are_preempted_requeued_and_cancelled_and_the_runs_go_on(tmp_path: Path, slurm, undisturbed, beside):
-    folder, names = tmp_path / "sweep", NAMES[:2]
-    driver = beside.submit(drive, folder, 2)
-    workers = freeze(folder, names)
-    jobs = [job_of(folder, name) for name in names]
-
     # Both jobs are sent SIGCONT and SIGTERM: they save, and ask to be requeued while they are not yet preempted.
     slurm("sbatch", "--partition=urgent", "-c2", "--output=/dev/null", "--wrap=true")
     workers = freeze(folder, names, workers)
-    assert [job_of(folder, name) for name in names] == jobs
     assert starts(folder, jobs) == [2, 2]
-
     slurm("scancel", jobs[0])
     slurm("scancel", "--signal=USR2", jobs[1])
     thaw(workers[1:])
-    found = driver.result(SECONDS)
-    assert (found.failed, found.done) == ((names[0],), (names[1],))
+    found = following.result(SECONDS)
+    assert (found.failed, found.done) == (tuple(NAMES[:1]), tuple(NAMES[1:]))
     assert SweepFolder(folder).failure(names[0])["reason"].startswith(f"Slurm job {jobs[0]} ended as CANCELLED; see ")
-    assert job_of(folder, names[1]) == jobs[1], "it was requeued"
+    assert [job_of(folder, name) for name in names] == jobs, "none was submitted again"
     assert starts(folder, jobs) == [2, 3]
-    assert sweep(folder, LONG[:2], ENGINE, retry=True).done == tuple(names)
-    for name in names:
+    assert sweep(folder, LONG, ENGINE, retry=True).done == tuple(NAMES)
+    assert table(folder) == table(undisturbed)
+    for name in NAMES:
         assert contents(folder / "runs" / name) == contents(undisturbed / "runs" / name)
 
 

@@ -1,0 +1,71 @@
+"""One model of each kind and of each encoding, as it is typed: what every model owes is tested on all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regulargpt import models
+from regulargpt.encodings import ENCODINGS
+from regulargpt.models import MODELS
+from regulargpt.models.transformer import Transformer
+from regulargpt.options import hints
+
+SYMBOLS, OUTPUTS = 3, 4
+SMALL: dict[str, Any] = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
+RECURRENT = ["rnn", "lstm", "gru", "linear-rnn"]
+TREES = [
+    *("ldru", "ldru:operator=sum", "regulargpt", "regulargpt:gates=true,chunk_size=3", "regulargpt:attention=full"),
+    *("regulargpt:chunk_size=3,thickness=2,pad=masked", "regulargpt:norm=post,activation=relu,levels=3"),
+]
+CAUSAL = ["transformer:norm=post,activation=relu", *(f"transformer:encoding={name}" for name in ENCODINGS)]
+BIDIRECTIONAL = [name for name in ENCODINGS if not ENCODINGS[name].options.causal_only]
+BOTH_WAYS = [f"transformer:causal=false,encoding={name}" for name in BIDIRECTIONAL]
+AT_ONCE = [f"encoder-decoder:encoding={name}" for name in ("t5", "rotary", "kerple_log", "transformer_xl")]
+"""They answer at the last position alone."""
+EVERY = [*RECURRENT, *TREES, *CAUSAL, *BOTH_WAYS]
+"""They answer at every position."""
+CASES = [*EVERY, *AT_ONCE]
+KINDS = [*RECURRENT, *TREES, *CAUSAL[:2], *BOTH_WAYS[:1], *AT_ONCE[:1]]
+"""One encoding each."""
+
+
+def fresh(written: str, seed: int = 0, **changes: Any) -> Any:
+    """A model in float64, as it starts."""
+    options = MODELS.options(written, "model")
+    sizes = {key: value for key, value in SMALL.items() if key in hints(type(options))}
+    options = dataclasses.replace(options, **(sizes | changes))
+    return models.build(options, SYMBOLS, OUTPUTS, torch.Generator().manual_seed(seed)).double().eval()
+
+
+def built(written: str, seed: int = 0, **changes: Any) -> Any:
+    """A model in which no parameter hides at 0 or 1, and embeddings are large enough for wrong attention to be seen."""
+    model, generator = fresh(written, seed, **changes), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        if isinstance(model, Transformer):
+            model.embedding.weight.mul_(20.0)
+        for p in model.parameters():
+            p.add_(0.1 * torch.randn(p.shape, generator=generator, dtype=torch.float64))
+        model.project()
+    return model
+
+
+def words_of(batch: int, length: int, seed: int = 0) -> Tensor:
+    """Random words."""
+    return torch.randint(0, SYMBOLS, (batch, length), generator=torch.Generator().manual_seed(seed))
+
+
+def slopes(model: Any, outputs: Tensor, *also: Tensor) -> list[Tensor]:
+    """The outputs, and the gradients of a mixture of them by the parameters and by what else is named."""
+    mixture = torch.linspace(-1, 1, outputs.numel(), dtype=outputs.dtype).reshape(outputs.shape)
+    of = [*model.parameters(), *also]
+    return [outputs.detach(), *torch.autograd.grad((outputs * mixture).sum(), of, materialize_grads=True)]
+
+
+def assert_equal(found: list[Tensor], expected: list[Tensor], tolerance: float = 1e-11) -> None:
+    """Tensor by tensor."""
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
