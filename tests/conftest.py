@@ -1,6 +1,28 @@
-"""A machine that is busy fails no test: no example has a time by which it must be done."""
+"""No example has a time by which it must be done: a machine that is busy fails no test. One browser for all pages."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from tests.regulargpt.browser import CHROMIUM, NO_BROWSER, Browser, chromium
 
 settings.register_profile("without deadlines", deadline=None)
 settings.load_profile("without deadlines")
+
+
+@pytest.fixture(scope="session")
+def tab() -> Iterator[Browser]:
+    """Started when the first test asks for it."""
+    if CHROMIUM is None:
+        pytest.skip(NO_BROWSER)
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def browser(tab: Browser) -> Iterator[Browser]:
+    """Nothing of another test's page is left; in the end the page has been silent."""
+    tab.fresh()
+    yield tab
+    tab.assert_silent()

@@ -43,8 +43,10 @@ def run(name: str) -> tuple[list[str], list[Any]]:
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_a_notebook_is_committed_without_outputs(path: Path):
+def test_a_notebook_opens_with_what_the_reader_will_be_able_to_say_and_has_no_outputs(path: Path):
     assert [cell["outputs"] for cell in cells_of(path.name)] == [[]] * len(cells_of(path.name))
+    assert re.search(r"[Aa]t the end you can say", "".join(json.loads(path.read_text())["cells"][0]["source"]))
+    assert f"notebooks/{path.name}" in (NOTEBOOKS.parent / "index.md").read_text()
 
 
 def test_the_notebook_on_patching_runs_and_says_what_it_shows():
@@ -54,13 +56,6 @@ def test_the_notebook_on_patching_runs_and_says_what_it_shows():
     assert numbers(r"answer: +(\d+)", printed[3]) == [7, 0, 0, 8]
     assert re.findall(r"node \d, \S+: (.*)", printed[4]) == ["((1, 0),)", "((1, 3), (2, 1), (3, 0))"]
     assert printed[5].count("after: [0.0, 0.0]") == 2
-
-
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_a_notebook_opens_with_what_the_reader_will_be_able_to_say(path: Path):
-    opening = "".join(json.loads(path.read_text())["cells"][0]["source"])
-    assert re.search(r"[Aa]t the end you can say", opening)
-    assert f"notebooks/{path.name}" in (NOTEBOOKS.parent / "index.md").read_text()
 
 
 @pytest.mark.slow
@@ -80,9 +75,10 @@ def test_the_notebook_for_a_class_runs_and_says_what_it_shows():
     assert printed[8] == "shortest wrong word: 1\n"
 
 
-def assert_it_is_an_automaton(printed: list[str]):
-    """What the notebook on a model of one's own says in words."""
-    _, learned, rule, clusters, read, _, few = printed
+@pytest.mark.slow
+def test_the_notebook_on_a_model_of_ones_own_runs_and_says_what_it_shows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    _, learned, rule, clusters, read, _, few = run("your-own-model.ipynb")[0]
     assert numbers(r"([\d.]+) % at", learned) == [100.0] * 5
     assert numbers(r"([\d.]+) %", rule)[0] < 40
     assert clusters == "5 clusters found for 5 of 5 monoid elements, one for each\n"
@@ -91,14 +87,10 @@ def assert_it_is_an_automaton(printed: list[str]):
 
 
 @pytest.mark.slow
-def test_the_notebook_on_a_model_of_ones_own_runs_and_says_what_it_shows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    assert_it_is_an_automaton(run("your-own-model.ipynb")[0])
-
-
-def assert_one_extrapolates(printed: list[str]):
-    """What the notebook on text says in words: one of two that learned extrapolates, both if they see no farther."""
-    _, bits, sentences, _, gradient, near = printed
+def test_the_notebook_on_text_runs_and_says_what_it_shows():
+    """One of two that learned extrapolates, both if they see no farther."""
+    (_, bits, sentences, _, gradient, near), values = run("extrapolation.ipynb")
+    assert values[3]._repr_png_().startswith(b"\x89PNG")
     rotary, kerple = (numbers(r"([\d.]+) at", line) for line in bits.splitlines())
     assert rotary[-1] > rotary[0] + 0.1
     assert abs(kerple[-1] - kerple[0]) < 0.1
@@ -112,15 +104,10 @@ def assert_one_extrapolates(printed: list[str]):
 
 
 @pytest.mark.slow
-def test_the_notebook_on_text_runs_and_says_what_it_shows():
-    printed, values = run("extrapolation.ipynb")
-    assert_one_extrapolates(printed)
-    assert values[3]._repr_png_().startswith(b"\x89PNG")
-
-
-def assert_alignment_mends(printed: list[str]):
-    """What the notebook on alignment says in words: trained, lost with the length, found again with a temperature."""
-    _, trained, attention, sharpness, search, _, scores, _, depths = printed
+def test_the_notebook_on_alignment_runs_and_says_what_it_shows():
+    """Trained, lost with the length, found again with a temperature."""
+    (_, trained, attention, sharpness, search, _, scores, _, depths), values = run("alignment.ipynb")
+    assert [value._repr_png_()[:4] for value in values if value is not None] == [b"\x89PNG"] * 2
     found = numbers(r"([\d.]+) % found", trained)
     assert found[0] > 97
     assert found[-1] < 80
@@ -133,10 +120,3 @@ def assert_alignment_mends(printed: list[str]):
     assert after > before + 15
     shares = numbers(r"([\d.]+) %", depths)
     assert sum(shares[5:]) > sum(shares[:5])
-
-
-@pytest.mark.slow
-def test_the_notebook_on_alignment_runs_and_says_what_it_shows():
-    printed, values = run("alignment.ipynb")
-    assert_alignment_mends(printed)
-    assert [value._repr_png_()[:4] for value in values if value is not None] == [b"\x89PNG"] * 2

@@ -191,10 +191,11 @@ def train(
             row = trainer.log_row()
             folder.append_metrics([row])
             on_row(row)
-        if step % training.checkpoint_every == 0 or trainer.finished or stop:
+        is_stopped = bool(stop)  # read once: a signal that comes later stops behind the next step, which is saved
+        if step % training.checkpoint_every == 0 or trainer.finished or is_stopped:
             trainer.save(folder)
         on_step(trainer)
-        if stop:
+        if is_stopped:
             raise Interrupted(f"stopped by {stop.name} after step {step}")
 
 

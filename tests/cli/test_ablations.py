@@ -12,8 +12,8 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import assert_refused, everything
+from tests.cli.conftest import Cli, assert_refused, everything
+from tests.cli.places import unfinished
 from tests.regulargpt.small import ATTENTION, COMMON, contents
 
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -63,15 +63,7 @@ def test_no_machine_is_extracted_and_nothing_is_written(cli: Cli, runs: dict[str
 
 @pytest.mark.parametrize("reason", ABLATIONS)
 def test_it_is_resumed_bit_for_bit_and_loaded(tmp_path: Path, runs: dict[str, Path], reason: str):
-    class Stop(Exception):
-        pass
-
-    def on_step(trainer) -> None:
-        if trainer.step_count == 25:
-            raise Stop
-
-    with pytest.raises(Stop):
-        running.run(configured(reason), tmp_path / "run", running.Watch(on_step=on_step))
+    unfinished(tmp_path / "run", configured(reason))
     running.resume(tmp_path / "run")
     assert contents(tmp_path / "run") == contents(runs[reason])
     assert ("pad" in load_file(runs[reason] / "model.safetensors")) == ("masked" not in reason)

@@ -80,32 +80,36 @@ def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
     assert "testing: 5 of 5 lengths".startswith(lines[-1][:23])
 
 
-def trainer_at(
+def line_at(
     changes: Mapping[str, Any],
     step: int,
     progress: Mapping[str, Any] = NOTHING,
     standing: Mapping[str, Any] = NOTHING,
-    missed: float | None = None,
-) -> Trainer:
-    """A trainer of 20,000 steps at most that has come so far."""
+    row: Mapping[str, float] = NOTHING,
+    **phase_is: Any,
+) -> tuple[str, Trainer]:
+    """The line of a trainer of 20,000 steps at most that has come so far, and the trainer."""
     options = {"training.steps": 20_000, "training.loss_memory": 0.98, **changes}
-    trainer = trainer_of(RunConfig().replaced({**COMMON, **ATTENTION, **options}))
+    trainer, bars = trainer_of(RunConfig().replaced({**COMMON, **ATTENTION, **options})), Bars()
     trainer.step_count, trainer.words.progress = step, Progress(**progress)
     for phase in trainer.further:
         assert isinstance(phase, TableFineTuning)
-        phase.standing, phase.missed = TuningState(**standing), missed
-    return trainer
+        phase.standing = TuningState(**standing)
+        for name, value in phase_is.items():
+            setattr(phase, name, value)
+    bars.on_step(trainer)
+    assert bars.training is not None
+    bars.training.row = dict(row)
+    line = str(bars.training)
+    bars.close()
+    return line, trainer
 
 
 @pytest.mark.parametrize(("columns", "whole"), [(80, True), (50, True), (40, False)])
 def test_the_accuracy_is_shown_whole_or_not_at_all(terminal: Terminal, columns: int, whole: bool):
-    shown, bars = terminal(columns), Bars()
-    trainer = trainer_at({"training.solved_loss": 0.05, "training.cooldown": 600}, 1402, {"solved_at": 802})
-    bars.on_step(trainer)
-    bars.training.row = {"accuracy": 100.0, "loss": 0.00004}  # type: ignore[union-attr]
-    line = str(bars.training)
-    bars.close()
-    shown()
+    terminal(columns)
+    solved = {"training.solved_loss": 0.05, "training.cooldown": 600}
+    line, _ = line_at(solved, 1402, {"solved_at": 802}, row={"accuracy": 100.0, "loss": 0.00004})
     assert ("accuracy 100 %" in line) == whole
     assert whole or "acc" not in line
     assert len(line) < columns
@@ -118,48 +122,41 @@ CERTIFIED = {
 }
 NOISY = {**SOLVED, "model.state_noise": 0.4, "model.noise_loss": 0.2}
 STAGED = {**SOLVED, "training.curriculum": (3, 6), "training.stage_loss": 0.2}
+COOLING, TUNING = {"progress": {"loss": 0.3, "solved_at": 100}}, {"standing": {"began_at": 100}}
 WAITING = [
-    (SOLVED, (7, {"loss": 0.061}), "waits for loss 0.061 < 0.05"),
-    (NOISY, (7, {"loss": 0.3, "noise": 0.123}), "waits for noise 0.12 of 0.4, which waits for loss 0.300 < 0.2"),
-    (STAGED, (7, {"loss": 0.3, "stage": 1}), "stage 2 waits for loss 0.300 < 0.2"),
-    (CERTIFIED, (7, {"loss": 0.3}), "waits for a proof (tried every 100 steps), waits for loss 0.300"),
-    (CERTIFIED, (107, {"loss": 0.3, "solved_at": 100}, {}, 0.123), "waits for a proof (12.3 % missed), cooldown 7 of"),
-    (CERTIFIED, (107, {}, {"began_at": 100}, 0.003), "waits for a proof (0.3 % missed), table fine-tuning 7 of 1,000"),
+    (SOLVED, 7, {"progress": {"loss": 0.061}}, "waits for loss 0.061 < 0.05"),
+    (
+        NOISY,
+        7,
+        {"progress": {"loss": 0.3, "noise": 0.123}},
+        "waits for noise 0.12 of 0.4, which waits for loss 0.300 <",
+    ),
+    (STAGED, 7, {"progress": {"loss": 0.3, "stage": 1}}, "stage 2 waits for loss 0.300 < 0.2"),
+    (CERTIFIED, 7, {"progress": {"loss": 0.3}}, "waits for a proof (tried every 100 steps), waits for loss 0.300"),
+    (CERTIFIED, 107, COOLING | {"missed": 0.123}, "waits for a proof (12.3 % missed), cooldown 7 of"),
+    (CERTIFIED, 107, TUNING | {"missed": 0.003}, "waits for a proof (0.3 % missed), table fine-tuning 7 of 1,000"),
 ]
 
 
-@pytest.mark.parametrize(("options", "place", "words"), WAITING, ids=[case[2] for case in WAITING])
-def test_what_is_waited_for_is_said_and_no_time(
-    terminal: Terminal, options: Mapping[str, Any], place: tuple[Any, ...], words: str
-):
-    shown, bars = terminal(200), Bars()
-    bars.on_step(trainer_at(options, *place))
-    line = str(bars.training)
-    bars.close()
-    shown()
-    assert line.startswith(f"training: step {place[0]}, {words}")
+@pytest.mark.parametrize(("options", "step", "place", "words"), WAITING)
+def test_what_is_waited_for_is_said_and_no_time(terminal: Terminal, options, step: int, place, words: str):
+    terminal(200)
+    line, _ = line_at(options, step, **place)
+    assert line.startswith(f"training: step {step}, {words}")
     assert "left" not in line
     assert ", at most 20,000 steps, " in line
 
 
-DRIFTS = [(200, None, "drift aim 0.5"), (12_350, 0.714, "drift 0.71, aim 0.5")]
-
-
-@pytest.mark.parametrize(("step", "drift", "awaited"), DRIFTS)
+@pytest.mark.parametrize(
+    ("step", "drift", "awaited"), [(200, None, "drift aim 0.5"), (12_350, 0.714, "drift 0.71, aim 0.5")]
+)
 def test_once_an_attempt_holds_nothing_is_called_proven_and_80_columns_hold_what_is_awaited_and_until_when(
     terminal: Terminal, step: int, drift: float | None, awaited: str
 ):
-    shown, bars = terminal(80), Bars()
-    trainer = trainer_at(CERTIFIED, step, standing={"certified_at": step - 100})
-    phase: Any = trainer.further[0]
-    phase.drift, phase.tuned = drift, "the network's own"
-    bars.on_step(trainer)
-    assert bars.training is not None
+    terminal(80)
     # The accuracy on words is that from before: they are not trained on any more.
-    bars.training.row = {"accuracy": 55.75, "loss": 0.4}
-    line = str(bars.training)
-    bars.close()
-    shown()
+    row, standing = {"accuracy": 55.75, "loss": 0.4}, {"certified_at": step - 100}
+    line, _ = line_at(CERTIFIED, step, {}, standing, row, drift=drift, tuned="the network's own")
     assert line.startswith(f"training: step {step:,}, attempt holds; {awaited}, at most {step + 2900:,} steps")
 
 
@@ -173,12 +170,9 @@ KNOWN = [
 
 @pytest.mark.parametrize(("options", "place", "end"), KNOWN)
 def test_a_known_end_is_shown(terminal: Terminal, options: Mapping[str, Any], place: tuple[Any, ...], end: int):
-    shown, bars = terminal(200), Bars()
-    trainer = trainer_at(options, *place)
-    bars.on_step(trainer)
-    assert str(bars.training).startswith(f"training: step {place[0]} of {end:,}, ")
-    bars.close()
-    shown()
+    terminal(200)
+    line, trainer = line_at(options, *place)
+    assert line.startswith(f"training: step {place[0]} of {end:,}, ")
     assert trainer.awaited == []
 
 
@@ -219,7 +213,8 @@ def test_the_seconds_of_training_testing_and_certifying_are_told_apart(cli: Cli)
 
 
 def test_the_speed_of_a_training_on_a_text_is_shown_in_symbols(terminal: Terminal, tmp_path: Path):
-    shown, bars = terminal(200), Bars()
+    terminal(200)
+    bars = Bars()
     bars.on_step(trainer_of(text_config(write_text(tmp_path / "text"))))
     assert bars.training is not None
     bars.training.row = {"bits_per_byte": 2.25, "loss": 1.5596}
@@ -228,7 +223,6 @@ def test_the_speed_of_a_training_on_a_text_is_shown_in_symbols(terminal: Termina
     bars.training._ema_dt(2.0)
     line = str(bars.training)
     bars.close()
-    shown()
     assert ", 160 symbols/s, " in line  # 5 steps a second, of 4 segments of 8 symbols
     assert ", 2.25 bits per byte, " in line
     assert "bits_per_byte" not in line

@@ -1,4 +1,4 @@
-"""construct end to end: a run folder like any other, tested shortly or as asked, resumed, repeated, refused."""
+"""construct end to end: a run folder like any other, tested shortly or as asked, resumed, repeated."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, assert_refused, everything
 from tests.cli.test_run import FILES
 
 
@@ -33,30 +33,25 @@ def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Pa
     assert code == 0
     assert err == "cycle-navigation: regulargpt, recipe constructed-matrix, into here\n"
     assert out.splitlines()[0].split(maxsplit=1) == ["weights", "constructed-matrix, 41,009 parameters"]
-    before = {path: path.read_bytes() for path in Path("here").iterdir()}
+    before = everything(Path("here"))
     again = cli("construct", "parity", "--out", "here")
-    assert (again.code, again.out) == (2, "")
-    assert again.err == "error: run folder here exists; choose another --out or `regulargpt resume here`\n"
-    assert {path: path.read_bytes() for path in Path("here").iterdir()} == before
+    assert_refused(again, "run folder here exists; choose another --out or `regulargpt resume here`")
+    assert everything(Path("here")) == before
 
 
-def lengths(summary: str) -> list[int]:
-    return [int(length) for length in json.loads(summary)["samples"]]
+SHORT = [
+    (("parity",), [*range(41, 101), 10_000], 128),
+    (("tomita-3", "--representation", "one-hot"), [*range(41, 101), 1000], 32),
+    (("parity", "--test-len", "43", "--extra-lengths", "50,60", "--samples", "3"), [41, 42, 43, 50, 60], 3),
+    (("parity", "--test-len", "41", "--extra-lengths", "", "--seed", "7", "--threads", "1"), [41], 128),
+]
 
 
-def test_the_test_is_short_and_what_is_asked_for(cli: Cli):
-    summary = cli("construct", "parity", "--out", "small", "--json").out
-    assert lengths(summary) == [*range(41, 101), 10_000]
-    assert set(json.loads(summary)["samples"].values()) == {128}
-    large = cli("construct", "tomita-3", "--representation", "one-hot", "--out", "large", "--json").out
-    assert lengths(large) == [*range(41, 101), 1000]
-    assert set(json.loads(large)["samples"].values()) == {32}
-    asked = ("--test-len", "43", "--extra-lengths", "50,60", "--samples", "3", "--seed", "7", "--threads", "1")
-    summary = cli("construct", "parity", "--out", "asked", *asked, "--json").out
-    assert lengths(summary) == [41, 42, 43, 50, 60]
-    assert (set(json.loads(summary)["samples"].values()), json.loads(summary)["seed"]) == ({3}, 7)
-    none = ("--test-len", "41", "--extra-lengths", "")
-    assert lengths(cli("construct", "parity", "--out", "none", *none, "--json").out) == [41]
+@pytest.mark.parametrize(("options", "lengths", "samples"), SHORT)
+def test_the_test_is_short_and_what_is_wished(cli: Cli, options: tuple[str, ...], lengths: list[int], samples: int):
+    summary = json.loads(cli("construct", *options, "--out", "here", "--json").out)
+    assert summary["samples"] == {str(length): samples for length in lengths}
+    assert summary["seed"] == (7 if "--seed" in options else 0)
 
 
 def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, tmp_path: Path):
@@ -75,33 +70,3 @@ def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, 
     assert cli("run", "--config", "killed/config.toml", "--out", "twin", "--json").code == 0
     for name in ("config.toml", "model.safetensors", "measures.csv", "metrics.jsonl", "config.json"):
         assert Path("killed", name).read_bytes() == Path("twin", name).read_bytes()
-
-
-REFUSED = [
-    ("construct", "Missing argument"),
-    ("construct parity", "Missing option '--out'"),
-    ("construct partiy --out x", "unknown language 'partiy'; did you mean 'parity'?"),
-    ("construct parity --out x --chunk-size 1", "--chunk-size"),
-    ("construct parity --out x --chunk-size 99", "over 1,000,000 GiB, at most 2 are taken; choose --representation"),
-    ("construct parity --out x --test-len 40", "evaluation.test_len = 40; test words are longer than data.train_len"),
-    ("construct parity --out x --samples many", "evaluation.samples = 'many'; give a whole number"),
-    ("construct parity --out x --representation flat", "unknown representation 'flat'; choose 'matrix', 'one-hot'"),
-    ("construct dyck-12 --out x --representation one-hot", "at most 2 are taken; choose --representation matrix"),
-    ("construct modular-arithmetic --out x", "no representation of it is small enough"),
-    ("construct regex:(ab --out x", "(ab"),
-    ("construct dfa:missing.json --out x", "missing.json"),
-    (
-        "run parity --recipe constructed-matrix",
-        "trains nothing; `regulargpt construct parity --out DIR` sets its weights",
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=[a for a, _ in REFUSED])
-def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
-    answer = cli(*arguments.split())
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("error: ")
-    assert answer.err.count("\n") == 1
-    assert part in answer.err
-    assert list(tmp_path.iterdir()) == []

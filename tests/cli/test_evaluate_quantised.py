@@ -8,8 +8,7 @@ import pytest
 import regulargpt
 from languages.errors import UserError
 from regulargpt.runs import run as running
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import assert_refused
+from tests.cli.conftest import Cli, assert_refused
 from tests.regulargpt.small import config
 
 

@@ -9,13 +9,11 @@ import pytest
 import regulargpt
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_RETRIEVAL, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
-from regulargpt.measurements import variance_by_position
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli
-from tests.cli.test_kernels import TINY
 
 ALL = [example for verb in VERBS for example in examples(verb)]
 COLUMNS = 80
@@ -54,6 +52,7 @@ def home(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("example", ALL)
 def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str):
     """Nothing is replaced but what takes long: training, sweeps, measuring."""
@@ -63,8 +62,6 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
 
     program, *arguments = shlex.split(example)
     monkeypatch.chdir(home)
-    for preset in variance_by_position.PRESETS:
-        monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
     for module, name in ((running, "run"), (driver, "sweep")):
         monkeypatch.setattr(module, name, made)
     try:

@@ -1,4 +1,4 @@
-"""`regulargpt extract` on small trained runs: what it prints and writes, and what it refuses before it writes."""
+"""`regulargpt extract` on small trained runs: what it prints and writes."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import save_file
 
 import languages
-from languages.automata import Dfa
+from languages.automata import Dfa, MooreMachine
 from languages.convert.dot import from_dot
 from languages.convert.json_text import from_json, to_json
 from regulargpt.cli.commands.extract import verdict
@@ -19,8 +19,7 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.runs import run as running
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import FINAL, WEIGHTS
-from tests.cli.conftest import Cli
-from tests.cli.test_refusals import assert_refused, everything, unfinished
+from tests.cli.conftest import Cli, assert_refused, everything, lines_of
 from tests.regulargpt.exact_trees import constructed_gated, last_ldru, last_symbol, parity_ldru
 
 KEYS = [
@@ -28,28 +27,25 @@ KEYS = [
     *("proven_quantised", "reason", "equal", "counterexample", "out"),
 ]
 COMMON = {
-    "device": "cpu",
-    "training.steps": 300,
-    "training.lr": 0.003,
-    "training.warmup": 10,
-    "evaluation.test_len": 14,
-    "evaluation.extra_lengths": (),
-    "evaluation.samples": 16,
+    **{"device": "cpu", "training.steps": 300, "training.lr": 0.003, "training.warmup": 10},
+    **{"evaluation.test_len": 14, "evaluation.extra_lengths": (), "evaluation.samples": 16},
 }
 RUNS: dict[str, dict[str, Any]] = {
     "regulargpt": {
-        "data.train_len": 10,
-        "model.d_model": 16,
-        "model.n_heads": 2,
-        "model.d_ff": 64,
-        "model.state_noise": 0.2,
-        "model.noise_loss": 100.0,
-        "model.noise_growth": 1.1,
+        **{"data.train_len": 10, "model.d_model": 16, "model.n_heads": 2, "model.d_ff": 64},
+        **{"model.state_noise": 0.2, "model.noise_loss": 100.0, "model.noise_growth": 1.1},
     },
     "rnn": {"data.train_len": 8, "model.d_model": 32},
-    "transformer": {"training.steps": 2, "model.d_model": 8, "model.n_heads": 2, "data.train_len": 8},
-    "linear-rnn": {"training.steps": 2, "model.d_model": 8, "data.train_len": 8},
 }
+PARITY = languages.get("parity").machine.minimise()
+
+
+def extracted(cli: Cli, run: Path, *more: str) -> tuple[dict[str, Any], Dfa | MooreMachine]:
+    """What is said of a run, and the machine that is written."""
+    answer = cli("extract", run, "--json", *more)
+    assert (answer.code, answer.err) == (0, "")
+    result = json.loads(answer.out)
+    return result, from_json(Path(result["out"]).read_text())
 
 
 @pytest.fixture(scope="module")
@@ -63,33 +59,29 @@ def runs(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.mark.parametrize(("model", "codebook"), [("regulargpt", "blind"), ("regulargpt", "classes"), ("rnn", "blind")])
 def test_of_a_network_that_learned_parity_the_machine_of_parity(
-    cli: Cli, runs: dict[str, Path], tmp_path: Path, model: str, codebook: str
+    cli: Cli, runs: dict[str, Path], model: str, codebook: str
 ):
-    answer = cli("extract", runs[model], "--codebook", codebook, "--out", "dfa.json", "--json")
-    assert (answer.code, answer.err) == (0, "")
-    result = json.loads(answer.out)
+    result, machine = extracted(cli, runs[model], "--codebook", codebook, "--out", "dfa.json")
     assert list(result) == KEYS
     assert (result["model"], result["codebook"], result["language"]) == (model, codebook, "parity")
     assert (result["states"], result["proven_quantised"]) == (2, True)
-    assert (result["equal"], result["counterexample"]) == (True, None)
-    assert from_json((tmp_path / "dfa.json").read_text()) == languages.get("parity").machine.minimise()
+    assert (result["equal"], result["counterexample"], machine) == (True, None, PARITY)
 
 
 def test_text_and_drawing(cli: Cli, runs: dict[str, Path], tmp_path: Path):
     answer = cli("extract", runs["regulargpt"], "--out", "dfa.dot")
-    assert (answer.code, answer.err) == (0, "")
-    lines = answer.out.splitlines()
-    assert [line.split()[0] for line in lines] == ["prototypes", "machine", "compared", "written"]
-    assert lines[1] == "machine     2 states; the quantised network's answer at every length"
-    assert lines[2] == "compared    equal to the machine of parity"
-    assert from_dot((tmp_path / "dfa.dot").read_text()) == languages.get("parity").machine.minimise()
+    prototypes, machine, compared, written = lines_of(answer)
+    assert machine == "machine 2 states; the quantised network's answer at every length"
+    assert compared == "compared equal to the machine of parity"
+    assert (prototypes.split()[0], written) == ("prototypes", "written dfa.dot")
+    assert from_dot((tmp_path / "dfa.dot").read_text()) == PARITY
 
 
 def test_by_default_the_machine_lies_in_the_runs_folder_and_may_be_extracted_again(cli: Cli, runs: dict[str, Path]):
     place = runs["rnn"] / "extracted.json"
     for _ in range(2):
         assert cli("extract", runs["rnn"]).code == 0
-        assert from_json(place.read_text()) == languages.get("parity").machine.minimise()
+        assert from_json(place.read_text()) == PARITY
         place.write_text("old")
     place.unlink()
 
@@ -140,22 +132,22 @@ def test_of_a_gated_network_the_machine_it_was_built_from(
 ):
     model, options = constructed_gated(language, chunk_size)
     folder = exact_run(tmp_path / "run", language, model, "regulargpt", asdict(options))
-    result = json.loads(cli("extract", folder, "--codebook", codebook, "--json").out)
+    result, machine = extracted(cli, folder, "--codebook", codebook)
     assert (result["equal"], result["proven_quantised"], result["prototypes"]) == (True, True, prototypes)
-    found, task = from_json((folder / "extracted.json").read_text()), languages.get(language)
-    assert isinstance(found, Dfa)
+    task = languages.get(language)
+    assert isinstance(machine, Dfa)
     for T in (2, 8, 30):
         words = task.sample(languages.rng(1, "test", T), T, 32)
-        assert (found.accepts(words) == task.labels(words)).all()
+        assert (machine.accepts(words) == task.labels(words)).all()
 
 
 @pytest.mark.parametrize("codebook", ["blind", "classes"])
 @pytest.mark.parametrize("operator", ["sum", "mlp"])
 def test_of_an_exact_ldru_the_machine_of_parity(cli: Cli, tmp_path: Path, operator: str, codebook: str):
     folder = exact_run(tmp_path / "run", "parity", parity_ldru(operator), "ldru", {**LDRU, "operator": operator})
-    result = json.loads(cli("extract", folder, "--codebook", codebook, "--json").out)
+    result, machine = extracted(cli, folder, "--codebook", codebook)
     assert (result["equal"], result["proven_quantised"], result["prototypes"]) == (True, True, 2)
-    assert from_json((folder / "extracted.json").read_text()) == languages.get("parity").machine.minimise()
+    assert machine == PARITY
 
 
 def test_a_tree_counted_from_the_left_reads_the_word_from_its_beginning(cli: Cli, tmp_path: Path):
@@ -172,30 +164,6 @@ def test_a_tree_counted_from_the_left_reads_the_word_from_its_beginning(cli: Cli
     result = json.loads(cli("extract", folder, "--json").out)
     assert (result["equal"], result["proven_quantised"]) == (False, True)
     assert result["counterexample"] == {"word": "01", "network": "1", "task": "0"}
-
-
-REFUSED = [
-    ("missing", "run folder missing does not exist"),
-    ("RUN --out dfa.txt", "--out dfa.txt: a machine is written as .json or .dot; choose one of these endings"),
-    ("RUN --out thesis.json", "thesis.json exists; choose another --out"),
-    ("RUN --out nowhere/dfa.json", "--out nowhere/dfa.json: the folder nowhere does not exist; make it first"),
-    ("RUN --codebook clases", "clases"),
-    ("unfinished", "the run in unfinished is not finished; `regulargpt resume unfinished` first"),
-    ("TRANSFORMER", "nothing to extract from a run of 'transformer': it carries no state; give one of 'regulargpt', "),
-    ("LINEAR", "its answer depends on more than its state; give one of 'regulargpt', 'ldru', "),
-    ("RNN --codebook classes", "classes is for weight-shared trees, not for 'rnn'; choose --codebook blind"),
-]
-
-
-def test_refusals(cli: Cli, runs: dict[str, Path], tmp_path: Path):
-    (tmp_path / "thesis.json").write_text("precious")
-    unfinished(tmp_path / "unfinished")
-    names = {"RUN": "regulargpt", "TRANSFORMER": "transformer", "LINEAR": "linear-rnn", "RNN": "rnn"}
-    before = everything(tmp_path), everything(runs["rnn"].parent)
-    for arguments, part in REFUSED:
-        given = [str(runs[names[word]]) if word in names else word for word in arguments.split()]
-        assert_refused(cli("extract", *given), part)
-        assert (everything(tmp_path), everything(runs["rnn"].parent)) == before
 
 
 OUTSIDE = """
@@ -240,9 +208,8 @@ def test_of_a_recurrent_class_from_outside_the_machine_or_what_it_lacks(cli: Cli
     changes = COMMON | {"data.train_len": 8, "training.steps": 2}
     for name in ("Flip", "Bag", "NoTree"):
         running.run(RunConfig().replaced(changes | {"model.name": f"extracted_from:{name}"}), tmp_path / name)
-    result = json.loads(cli("extract", "Flip", "--json").out)
-    assert (result["states"], result["equal"], result["agreement"]) == (2, True, 1)
-    assert from_json((tmp_path / "Flip" / "extracted.json").read_text()) == languages.get("parity").machine.minimise()
+    result, machine = extracted(cli, Path("Flip"))
+    assert (result["states"], result["equal"], result["agreement"], machine) == (2, True, 1, PARITY)
     before = everything(tmp_path)
     assert_refused(cli("extract", "Flip", "--codebook", "classes"), "not for 'extracted_from:Flip'; choose --codebook")
     lacking = "nothing to extract from a run of 'extracted_from:Bag': derive the class from"

@@ -22,7 +22,6 @@ from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.shortcuts import scores
 from regulargpt.findings import files
-from regulargpt.measurements import variance_by_position
 from regulargpt.results import curves
 from regulargpt.runs import again as evaluate
 from regulargpt.runs import run as running
@@ -30,7 +29,6 @@ from regulargpt.runs.sweep import driver
 from regulargpt.storage import atomic
 from tests.cli.conftest import Answer
 from tests.cli.generator import DAMAGES, Arguments
-from tests.cli.test_kernels import TINY
 from tests.cli.world import World, build
 
 N_ARGUMENTS, N_DAMAGED = 8_000, 2_000
@@ -88,17 +86,16 @@ def language_only(language: str, *more: Any) -> int:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
+def world(tmp_path: Path, tiny: None, monkeypatch) -> Iterator[World]:
     """A folder with all kinds of files, in which nothing trains and nothing is drawn."""
     build(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANGUAGES_BUDGET", "0.1")  # what is too large is refused as well, and sooner
     monkeypatch.setattr(atomic, "disk", Confined(tmp_path))
     monkeypatch.setattr(running, "run", lambda *arguments: SUMMARY)
     monkeypatch.setattr(demo, "trained", language_only)
     monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
-    for preset in variance_by_position.PRESETS:
-        monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)
     monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
     monkeypatch.setattr(curves, "picture", lambda *arguments: None)
@@ -136,7 +133,7 @@ def answered(arguments: list[str]) -> Answer:
 
 
 def judge(world: World, arguments: list[str], *more: Any) -> int:
-    """Run a command and hold it to what is promised; its exit code."""
+    """Run a command and hold it to what is promised, its files put back after it; its exit code."""
     case = ([argument[:80] for argument in arguments], *more)
     try:
         answer = answered(arguments)
@@ -151,6 +148,7 @@ def judge(world: World, arguments: list[str], *more: Any) -> int:
         assert len(last) < 4000, (case, answer)
     if changed := world.changed():
         assert answer.code != 2, (case, changed, answer)
+        world.restore()
     return answer.code
 
 
@@ -178,8 +176,6 @@ def test_argument_lists(world: World):
     arguments, codes = Arguments(random.Random(0)), Counter[int]()
     for number in range(N_ARGUMENTS):
         codes[judge(world, arguments.draw(), number)] += 1
-        if world.changed():
-            world.restore()
     assert min(codes[0], codes[2]) > N_ARGUMENTS / 20
 
 

@@ -1,4 +1,4 @@
-"""`regulargpt reproduce`: refusals, what it prints, exit codes, and a whole small reproduction."""
+"""`regulargpt reproduce`: what it prints, exit codes, and a whole small reproduction."""
 
 import json
 import signal
@@ -9,49 +9,16 @@ import pytest
 
 from experiments import shortcuts
 from experiments.page import files
-from experiments.registry import EXPERIMENTS, experiment
-from languages.errors import one_of
+from experiments.registry import experiment
 from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.atomic import disk
 from regulargpt.storage.signals import StopRequested
 from tests.cli.conftest import Cli
 from tests.experiments.folders import Result, cells_of, fill, filled
+from tests.regulargpt.sweep.forked import forking
 
 SMOKE = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity", "--out", "r")
-KNOWN = one_of(EXPERIMENTS)
-ROWS = ", ".join(map(repr, experiment("table-6.1").rows))
-
-REFUSED = [
-    (("table-6.22",), "unknown experiment 'table-6.22'; did you mean 'table-6.2'?"),
-    (("everything",), f"unknown experiment 'everything'; choose {KNOWN}"),
-    (("table-6.1", "--only", "partiy"), "table-6.1 has no row 'partiy'; did you mean 'parity'?"),
-    (("table-6.1", "--only", ""), f"table-6.1 has no row ''; {ROWS}"),
-    (("table-6.1", "--jobs", "0"), "Invalid value for '--jobs': 0 is not in the range x>=1."),
-    (("table-6.1", "--scale", "big"), "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'."),
-    (("table-6.1", "--partition", "gpu"), "--partition is for --engine slurm; leave it out, or add that"),
-    (
-        ("table-6.1", "--page-only", "--retry"),
-        "--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out",
-    ),
-    (
-        ("table-6.1", "--page-only", "--out", "nowhere"),
-        "nowhere is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made",
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(a) for a, _ in REFUSED])
-def test_refused(cli: Cli, arguments: tuple[str, ...], message: str):
-    answer = cli("reproduce", *arguments)
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == f"error: {message}\n"
-    assert list(Path().iterdir()) == []
-
-
-def test_list_experiments(cli: Cli):
-    listed = json.loads(cli("list", "experiments", "--json").out)["experiments"]
-    assert [row["name"] for row in listed] == list(EXPERIMENTS)
-    assert all(row["title"] and row["rows"] for row in listed)
+PAGE = ("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only")
 
 
 def test_dry_run_writes_nothing(cli: Cli):
@@ -102,10 +69,9 @@ def test_all_there(cli: Cli, by_hand):
     by_hand(lambda config: 99.0)
     answer = cli(*SMOKE)
     assert answer.code == 0, answer.err
-    lines = answer.out.splitlines()
-    assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
-    row = "parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3"
-    assert any(" ".join(line.split()).startswith(row) for line in lines)
+    lines = [" ".join(line.split()) for line in answer.out.splitlines()]
+    assert lines[0] == "row column published ours difference done notes"
+    assert any(line.startswith("parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3") for line in lines)
     assert "\n1: " in answer.out
     assert lines[-1] == "r/table-6.1-smoke/page.md"
     assert answer.err.splitlines()[0] == "6 runs in r: 0 done, 6 missing, 0 failed"
@@ -124,9 +90,9 @@ def test_a_failed_run_is_told_and_tried_again_only_on_demand(cli: Cli, by_hand):
     by_hand(lambda config: 99.0)
     assert cli(*SMOKE).code == 1
     assert cli(*SMOKE, "--page-only").code == 2
-    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 1
+    assert cli(*PAGE).code == 1
     assert cli(*SMOKE, "--retry").code == 0
-    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 0
+    assert cli(*PAGE).code == 0
 
 
 def test_stopped_writes_the_page_and_goes_on(cli: Cli, by_hand):
@@ -135,7 +101,7 @@ def test_stopped_writes_the_page_and_goes_on(cli: Cli, by_hand):
     assert answer.code == 75
     assert answer.err.splitlines()[-1] == "stopped by SIGTERM; the same command goes on from there"
     assert "3 of 6 runs are done, 3 missing." in Path("r/table-6.1-smoke/page.md").read_text()
-    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 75
+    assert cli(*PAGE).code == 75
     by_hand(lambda config: 99.0)
     answer = cli(*SMOKE)
     assert answer.code == 0
@@ -167,7 +133,9 @@ def test_another_driver_is_refused(cli: Cli, by_hand):
 
 
 @pytest.mark.slow
-def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli, monkeypatch):
+    forking(monkeypatch)
     arguments = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity,dyck-2", "--out", "r", "--jobs", "2")
     answer = cli(*arguments, "--json")
     assert answer.code == 0, answer.err

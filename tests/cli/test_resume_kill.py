@@ -22,10 +22,10 @@ from regulargpt.runs import run as running
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CONFIG, RunFolder
 from tests.regulargpt.small import FAMILIES, config, contents
+from tests.regulargpt.sweep.forked import CALLS, die_at, wait_for
 
 pytestmark = pytest.mark.slow
 KILLS = 6  # of each family: 42 in all
-CALLS = [name for name in vars(atomic.Disk) if not name.startswith("_")]
 
 
 def go(settings: RunConfig, folder: Path) -> None:
@@ -34,27 +34,6 @@ def go(settings: RunConfig, folder: Path) -> None:
         running.resume(folder)
     else:
         running.run(settings, folder)
-
-
-def die_at(number: int) -> None:
-    """Die in the place of the disk's call of this number from now, or in the middle of it, if it is a write."""
-    calls = iter(range(number + 1))
-
-    def deadly(name: str) -> Callable:
-        original = getattr(atomic.disk, name)
-
-        def call(*arguments):
-            if next(calls) == number:
-                if name == "write":
-                    handle, data = arguments
-                    os.write(handle, data[: len(data) // 2])
-                os.kill(os.getpid(), signal.SIGKILL)
-            return original(*arguments)
-
-        return call
-
-    for name in CALLS:
-        setattr(atomic.disk, name, deadly(name))
 
 
 def count_calls(settings: RunConfig, folder: Path) -> int:
@@ -115,7 +94,7 @@ def test_killed_at_random_moments(family: str, tmp_path: Path):
     while kills < KILLS or not steps[-1]:
         number = moments.randrange(120)
         if kills % 2:
-            child = fork(settings, folders[-1], lambda n=number: die_at(n))
+            child = fork(settings, folders[-1], lambda n=number: die_at(n, tmp_path / "deaths"))
         else:
             child = fork(settings, folders[-1])
             time.sleep(moments.uniform(0, whole / 4))
@@ -148,7 +127,9 @@ def test_killed_at_any_call_of_the_disk(tmp_path: Path):
     chosen = sorted({*range(0, n_calls, 7), *range(n_calls - tail, n_calls, 2)})
     for number in chosen:
         folder = tmp_path / str(number)
-        assert killed(fork(settings, folder, lambda n=number: die_at(n))), f"call {number} of {n_calls}"
+        assert killed(fork(settings, folder, lambda n=number: die_at(n, tmp_path / "deaths"))), (
+            f"call {number} of {n_calls}"
+        )
         done = (folder / "DONE").exists()
         assert not killed(fork(settings, folder))
         assert contents(folder) == expected
@@ -162,13 +143,6 @@ COMMAND = [sys.executable, "-m", "regulargpt"]
 
 def start(arguments: list[str]) -> subprocess.Popen:
     return subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_real_processes_killed_terminated_and_resumed_by_the_command_line(tmp_path: Path):

@@ -1,8 +1,6 @@
-"""`regulargpt shortcuts`: a row a rule, the same as JSON, and refusals before anything is computed."""
+"""`regulargpt shortcuts`: a row a rule, the same as JSON. Refusals of all verbs: tests.cli.refused."""
 
 import json
-
-import pytest
 
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.shortcuts.features import RULES
@@ -34,26 +32,3 @@ def test_protocols_seeds_and_configs(cli: Cli, tmp_path):
     found = json.loads(cli("shortcuts", "--config", "config.toml", "--json").out)
     assert (found["language"], found["train_len"], found["test_len"]) == ("tomita-4", 10, 60)
     assert list(found["shortcuts"]["runs"]["accuracy"]) == [str(T) for T in range(11, 61)]
-
-
-REFUSED = [
-    ("shortcuts", "which language? as in `regulargpt run parity`"),
-    ("shortcuts partiy", "unknown language 'partiy'; did you mean 'parity'?"),
-    ("shortcuts parity --test-len 3", "evaluation.test_len = 3; test words are longer than data.train_len = 40"),
-    ("shortcuts parity --samples x", "evaluation.samples = 'x'; give a whole number"),
-    ("shortcuts parity --set evaluation.strid=2", "unknown key 'evaluation.strid'; did you mean 'stride'?"),
-    ("shortcuts parity --protocol theses", "unknown protocol 'theses'; did you mean 'thesis'?"),
-    ("shortcuts dyck-2 --protocol bhattamishra2020", "shortcuts answer the word at its end, not every prefix"),
-    ("shortcuts symmetric-7", "symmetric-7 has 3 symbols and 5040 answers; shortcuts are fitted for at most 128"),
-    ("shortcuts --config missing.toml", "missing.toml"),
-    ("shortcuts tomita-5:members=runs", "tomita-5: members is 'runs'; it is 'uniform'"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[arguments for arguments, _ in REFUSED])
-def test_refusals(cli: Cli, arguments: str, message: str):
-    code, out, err = cli(*arguments.split())
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ")
-    assert message in err
-    assert err.count("\n") == 1

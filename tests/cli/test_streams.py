@@ -55,22 +55,17 @@ def test_the_streams_of_the_shell(tmp_path: Path, command: str, code: int, err: 
 
 
 @pytest.fixture(scope="module")
-def on_text(tmp_path_factory) -> Path:
-    return text_run(tmp_path_factory.mktemp("text")).path
+def folders(tmp_path_factory) -> dict[str, Path]:
+    """Runs on a language, a text and documents."""
+    place = tmp_path_factory.mktemp("runs")
+    running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), place / "run")
+    running.run(config("retrieval", training__steps=2), place / "documents")
+    return {"RUN": place / "run", "TEXT": text_run(place / "text").path, "DOCUMENTS": place / "documents"}
 
 
 @pytest.fixture(scope="module")
-def on_documents(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("documents") / "run"
-    running.run(config("retrieval", training__steps=2), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder)
-    return folder
+def finished(folders: dict[str, Path]) -> Path:
+    return folders["RUN"]
 
 
 # `check` is not here: the run has no certificate.
@@ -105,16 +100,10 @@ SUCCEED = {
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("more", ["", " --json"])
 @pytest.mark.parametrize("verb", SUCCEED)
-def test_a_full_output_is_one_line_whatever_the_verb(
-    cli: Cli, finished: Path, on_text: Path, on_documents: Path, monkeypatch, verb: str, more: str
-):
+def test_a_full_output_is_one_line_whatever_the_verb(cli: Cli, folders, monkeypatch, verb: str, more: str):
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", streams.stream(full.fileno(), None))
-        folders = {"RUN": finished, "TEXT": on_text, "DOCUMENTS": on_documents}
-        command = SUCCEED[verb] + more
-        for name, folder in folders.items():
-            command = command.replace(name, str(folder))
-        answer = cli(*command.split())
+        answer = cli(*(str(folders.get(word, word)) for word in (SUCCEED[verb] + more).split()))
     assert answer.code == 1
     assert answer.err.endswith(FULL)
     assert "Traceback" not in answer.err
@@ -130,11 +119,14 @@ GONE = "warning: the standard output cannot be written: it is closed; the result
 SWEEP = SUCCEED["run"].replace("run parity", "sweep parity --model gru:d_model=4 --jobs 1")
 
 
-@pytest.mark.parametrize("verb", ["run", "run --json", "construct", "resume", "sweep"])
-@pytest.mark.parametrize(("end", "said"), [(">&-", GONE), ("| true; exit ${PIPESTATUS[0]}", "")])
+@pytest.mark.parametrize(
+    ("verb", "is_closed"),
+    [("run", True), ("run --json", False), ("construct", True), ("resume", False), ("sweep", True)],
+)
 def test_work_that_is_complete_has_not_failed_where_nobody_reads_of_it(
-    finished: Path, tmp_path: Path, verb: str, end: str, said: str
+    finished: Path, tmp_path: Path, verb: str, is_closed: bool
 ):
+    end, said = (">&-", GONE) if is_closed else ("| true; exit ${PIPESTATUS[0]}", "")
     command = {"run --json": f"{SUCCEED['run']} --json", "sweep": SWEEP, "resume": "resume new"}
     if verb == "resume":
         shutil.copytree(finished, tmp_path / "new")
@@ -159,10 +151,7 @@ def test_no_verb_is_forgotten():
 def test_results_of_damaged_runs_alone_is_a_failure(cli: Cli, finished: Path, tmp_path: Path):
     assert cli("results", finished).code == 0
     for name in ("a", "b"):
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        for file in finished.iterdir():
-            if file.is_file():
-                (tmp_path / "runs" / name / file.name).write_bytes(file.read_bytes())
+        shutil.copytree(finished, tmp_path / "runs" / name)
         with (tmp_path / "runs" / name / "summary.json").open("a") as summary:
             summary.write("x")
     answer = cli("results", "runs")

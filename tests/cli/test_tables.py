@@ -13,10 +13,8 @@ import pytest
 
 from regulargpt.cli import output
 from regulargpt.cli.output import say, table
-from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.results import made
-from tests.regulargpt.small import config
 
 HEADER = ("name", "what it is", "score")
 ROWS = [("parity", "words with an even number of ones", "100"), ("tomita-3", "no odd run of ones", "98.12")]
@@ -64,23 +62,21 @@ def test_lines_are_broken_between_words_and_keep_their_blanks(monkeypatch, capsy
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("places")
-    running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder / "run")
+def sweep(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("places") / "sweep"
     names = [f"modular-arithmetic-left-to-right-gru-seed{seed}" for seed in range(2)]
     texts = {
-        name: made.config_text(model__name="gru", seed=seed, training__clip=seed + 0.5)
-        for seed, name in enumerate(names)
+        name: made.config_text(model__name="gru", seed=at, training__clip=at + 0.5) for at, name in enumerate(names)
     }
-    made.sweep(folder / "sweep", texts)
+    made.sweep(folder, texts)
     for name, text in texts.items():
-        made.done(folder / "sweep" / "runs" / name, {5: 100.0, 6: 90.0}, text)
+        made.done(folder / "runs" / name, {5: 100.0, 6: 90.0}, text)
     return folder
 
 
 PRINTED = [
     *(f"list {kind}" for kind in ("languages", "models", "encodings", "recipes", "protocols", "experiments")),
-    *("show dihedral-12", "show dyck-2", "show symmetric-3:letters=elements"),
+    *("show dihedral-12", "show symmetric-3:letters=elements"),
     "run parity --steps 2 --train-len 4 --test-len 5 --samples 2 --extra-lengths= --out new",
     "evaluate run --lengths 9-12",
     "shortcuts parity --test-len 42 --samples 2 --set evaluation.extra_lengths=100,200,300,400,500,600,700,800",
@@ -97,11 +93,11 @@ PRINTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.usefixtures("narrow", "tiny")
 @pytest.mark.parametrize("command", PRINTED)
-def test_no_verb_is_wider_than_the_terminal(cli: Cli, places: Path, tmp_path: Path, command: str):
-    os.symlink(places / "run", tmp_path / "run")
-    os.symlink(places / "sweep", tmp_path / "sweep")
+def test_no_verb_is_wider_than_the_terminal(cli: Cli, home: Path, sweep: Path, tmp_path: Path, command: str):
+    os.symlink(home / "run", tmp_path / "run")
+    os.symlink(sweep, tmp_path / "sweep")
     answer = cli(*command.split())
     assert answer.code == 0
     assert max(map(len, answer.out.splitlines())) <= 80

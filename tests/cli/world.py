@@ -17,6 +17,7 @@ from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import FINAL, RunFolder
+from tests.cli.places import unfinished
 from tests.regulargpt.results import made
 from tests.regulargpt.small import config
 
@@ -30,15 +31,11 @@ class Entry(NamedTuple):
     data: bytes
 
 
-class Stop(Exception):
-    """Ends a run in the middle."""
-
-
 def build(folder: Path) -> None:
     """Runs: finished, certified, interrupted, of other contents with right digests; a sweep, and odd files."""
     small = config("gru", data__name="parity", objective__name="last", training__steps=11)
     running.run(small, folder / "run")
-    begin(small.replaced({"training.steps": 22}), folder / "begun")
+    unfinished(folder / "begun", small.replaced({"training.steps": 22}), 21)
     shutil.copytree(folder / "run", folder / "forged")
     running.run(config("retrieval", training__steps=2), folder / "documents")
     test = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
@@ -78,18 +75,19 @@ def build(folder: Path) -> None:
     os.symlink("ring", folder / "ring")
 
 
-def begin(settings: RunConfig, folder: Path) -> None:
-    """Train until a checkpoint is written, and no further."""
-
-    def on_step(trainer: running.Trainer) -> None:
-        if trainer.step_count > 20:
-            raise Stop
-
-    try:
-        running.run(settings, folder, running.Watch(on_step=on_step))
-    except Stop:
-        return
-    raise AssertionError("the run came to its end")
+def look(place: Path) -> Seen:
+    """Everything that lies there now, and when it was changed; of folders only that they are there."""
+    found, folders, start = {}, [str(place)], len(str(place)) + 1
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                status, name = entry.stat(follow_symlinks=False), entry.path[start:]
+                if entry.is_dir(follow_symlinks=False):
+                    found[name] = (status.st_mode,)
+                    folders.append(entry.path)
+                else:
+                    found[name] = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino)
+    return found
 
 
 class World:
@@ -97,23 +95,8 @@ class World:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.entries = {name: self.entry(name) for name in self.look()}
-        self.origin = self.seen = self.look()
-
-    def look(self) -> Seen:
-        """Everything that lies there now, and when it was changed; of folders only that they are there."""
-        found, folders = {}, [str(self.folder)]
-        while folders:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    name = os.path.relpath(entry.path, self.folder)
-                    found[name] = (status.st_mode,)
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    else:
-                        found[name] += (status.st_size, status.st_mtime_ns, status.st_ino)
-        return found
+        self.entries = {name: self.entry(name) for name in look(self.folder)}
+        self.origin = self.seen = look(self.folder)
 
     def entry(self, name: str) -> Entry:
         """What lies under a name."""
@@ -125,13 +108,13 @@ class World:
 
     def changed(self) -> list[str]:
         """The names that are new, gone or other than they were."""
-        now = self.look()
+        now = look(self.folder)
         return sorted(name for name in now.keys() | self.seen.keys() if now.get(name) != self.seen.get(name))
 
     def put(self, name: str, data: bytes) -> None:
         """Put other bytes under a name: from now on they are as they should be."""
         (self.folder / name).write_bytes(data)
-        self.seen = self.look()
+        self.seen = look(self.folder)
 
     def replace(self, name: str, kind: str) -> None:
         """Put nothing, a folder, a pipe, or a link to itself or to a device there."""
@@ -143,18 +126,17 @@ class World:
             os.mkfifo(path)
         elif kind != "nothing":
             path.symlink_to(path.name if kind == "ring" else kind)
-        self.seen = self.look()
+        self.seen = look(self.folder)
 
     def restore(self) -> None:
         """Everything as it was when this was made."""
-        now = self.look()
-        for name, status in now.items():
+        for name, status in look(self.folder).items():
             if status != self.origin.get(name):
                 remove(self.folder / name)
         for name, entry in self.entries.items():
             if not os.path.lexists(self.folder / name):
                 make(self.folder / name, entry)
-        self.origin = self.seen = self.look()
+        self.origin = self.seen = look(self.folder)
 
 
 def remove(path: Path) -> None:

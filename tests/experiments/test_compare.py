@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from experiments.ablations import PARTS
 from experiments.ablations import runs as ablation_runs
 from experiments.cells import Compared, Comparison, ShortcutScores, compare, standing, values_of
 from experiments.cells import cell as shown_cell
-from experiments.experiment import Experiment
+from experiments.experiment import Experiment, Scale
 from experiments.page.record import Table, Values
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.reproduction import comparison
@@ -22,12 +23,12 @@ from regulargpt import data
 from regulargpt.config.schema import RunConfig
 from regulargpt.options import Options
 from regulargpt.results.rows import rows
-from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from tests.experiments.folders import filled, finished
+from regulargpt.storage.folder import RunFolder
+from tests.experiments.folders import filled
 from tests.regulargpt.results.made import believe
 
-TABLE, ANSWERS = experiment("table-6.1"), experiment("answers")
+TABLE = experiment("table-6.1")
 COLUMNS = [column.name for column in TABLE.columns]
 
 
@@ -46,13 +47,18 @@ def cell(found: Comparison, row: str, column: str) -> Compared:
     return next(c for c in found.all if (c.row, c.column.name) == (row, column))
 
 
-def by_seed(*accuracies: float | str | None):
-    """The result of a run is that of its seed."""
-    return lambda config: accuracies[config.seed]
+def made(place: Path, name: str, scale: Scale = "smoke", row: str = "parity", **more: Any) -> Comparison:
+    """What is shown of a sweep of one row."""
+    found = experiment(name)
+    return comparison(found, scale, filled(place / "r", found, scale, [row], **more))
+
+
+def notes_of(found: Comparison, cell: Compared) -> set[str]:
+    return {found.notes[n - 1] for n in cell.notes}
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
+def mixed(tmp_path_factory) -> Comparison:
     """Parity at the scale cpu: three seeds, of which the RNN's last failed and the Transformer's first is missing."""
 
     def result(config: RunConfig) -> float | str | None:
@@ -63,60 +69,56 @@ def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
         return 99.9995 if config.model.chunk_size == 2 else (90.0, 80.0, 70.0)[config.seed]
 
     folder = filled(tmp_path_factory.mktemp("cells") / "r", TABLE, "cpu", ["parity"], result)
-    return folder, comparison(TABLE, "cpu", folder)
+    return comparison(TABLE, "cpu", folder)
 
 
-def test_maximum_mean_and_difference(mixed):
-    found = cell(mixed[1], "parity", "regulargpt-C3")
-    assert found.published == (100.0, 88.7)
-    assert found.ours == (90.0, 80.0)
+CELLS = {
+    "regulargpt-C3": ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"],
+    # Nothing is rounded up to 100, and what prints the same does not differ.
+    "regulargpt-C2": ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"],
+    "rnn": ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"],
+    "transformer": ["52.3 / 50.1", "52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"],
+    "words-hard-C3": ["90.00 / 80.00"],
+}
+
+
+def test_a_cell_has_what_was_published_ours_their_difference_and_what_is_not_there(mixed):
+    assert {column: lines(cell(mixed, "parity", column)) for column in CELLS} == CELLS
+    found = cell(mixed, "parity", "regulargpt-C3")
+    assert (found.published, found.ours) == ((100.0, 88.7), (90.0, 80.0))
     assert found.differences == pytest.approx((-10.0, -8.7))
     assert (found.done, found.seconds, found.steps) == (3, 7.5, (1400, 1400))
-    assert lines(found) == ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"]
-
-
-def test_nothing_is_rounded_up_to_100_and_what_prints_the_same_does_not_differ(mixed):
-    found = cell(mixed[1], "parity", "regulargpt-C2")
-    assert lines(found) == ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"]
-
-
-def test_failed_and_missing_runs_are_said(mixed):
-    rnn, transformer = cell(mixed[1], "parity", "rnn"), cell(mixed[1], "parity", "transformer")
-    assert rnn.ours == (100.0, 99.0)
-    assert lines(rnn) == ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"]
-    assert transformer.ours == (52.0, 51.0)
-    assert lines(transformer)[1:] == ["52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"]
-    assert list(mixed[1].failures.values()) == ["the loss is no longer a number"]
-    assert mixed[1].missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
+    assert list(mixed.failures.values()) == ["the loss is no longer a number"]
+    assert mixed.missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
+    # The other protocol and the single length have their own tests.
+    hard = cell(mixed, "parity", "words-hard-C3")
+    assert {(test.tested, test.length) for test in hard.rows} == {("hard-2", 10_000)}
+    assert hard.published == (None, None)
+    # Rows that were not asked for are left out.
+    assert [cells[0].row for cells in mixed.cells] == ["parity"]
+    assert mixed.left_out == tuple(row for row in TABLE.rows if row != "parity")
 
 
 def test_where_the_published_mean_lies(mixed):
-    verdicts = {c.column.name: standing(values(c), float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
+    verdicts = {c.column.name: standing(values(c), float(c.published[1] or 0)) for c in mixed.all if c.notes}
     assert set(verdicts.values()) == {"within"}
-    transformer = cell(mixed[1], "parity", "transformer")
+    transformer = cell(mixed, "parity", "transformer")
     bounds = [49.94, 49.96, 52.04, 52.06]
     assert [standing(values(transformer), bound) for bound in bounds] == ["above", "within", "within", "below"]
     assert standing(values(replace(transformer, group=None)), 50.0) == "not there"
-    _, table = standings([values(one) for one in mixed[1].all], mixed[1].statistics)
+    _, table = standings([values(one) for one in mixed.all], mixed.statistics)
     assert isinstance(table, Table)
     assert table.rows[0] == ("RNN", "0", "1", "0", "0")
 
 
-def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
-    found = cell(mixed[1], "parity", "words-hard-C3")
-    assert {(test.tested, test.length) for test in found.rows} == {("hard-2", 10_000)}
-    assert found.published == (None, None)
-    assert lines(found) == ["90.00 / 80.00"]
-
-
 def test_what_was_not_published_has_no_notes(mixed):
-    assert {c.column.name for c in mixed[1].all if c.notes} == set(COLUMNS[:6])
-    assert len(mixed[1].notes) == max(n for c in mixed[1].all for n in c.notes)
+    assert {c.column.name for c in mixed.all if c.notes} == set(COLUMNS[:6])
+    assert len(mixed.notes) == max(n for c in mixed.all for n in c.notes)
 
 
 @pytest.mark.parametrize(("first", "everywhere"), [((2, 3), (2, 3)), ((3,), (3,)), ((), ())])
 def test_a_note_holds_everywhere_if_every_published_cell_has_it(mixed, first: tuple[int, ...], everywhere):
-    found = mixed[1]
+    found = mixed
     published = [cell for cell in found.all if cell.published != (None, None)]
     assert len(published) > 1
 
@@ -129,19 +131,13 @@ def test_a_note_holds_everywhere_if_every_published_cell_has_it(mixed, first: tu
 
 
 def test_notes_are_those_of_the_cell(mixed):
-    found, texts = cell(mixed[1], "parity", "transformer"), mixed[1].notes
-    assert {texts[n - 1] for n in found.notes} == {
+    assert notes_of(mixed, cell(mixed, "parity", "transformer")) == {
         "every 20th length tested, not every one",
         "64 test words a length, not 512",
         "at most 2,000 training steps, not 100,000",
         "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005",
         "training ends early when its loss is low, not after all steps",
     }
-
-
-def test_rows_that_were_not_asked_for_are_left_out(mixed):
-    assert [cells[0].row for cells in mixed[1].cells] == ["parity"]
-    assert mixed[1].left_out == tuple(row for row in TABLE.rows if row != "parity")
 
 
 def test_a_damaged_run_is_a_failed_one(tmp_path: Path):
@@ -155,39 +151,32 @@ def test_a_damaged_run_is_a_failed_one(tmp_path: Path):
     assert "summary.json" in found.failed[0].reason
 
 
-PROVEN = [
-    ({"proven": True}, "1 of 1 proven"),
-    ({"proven": False}, "0 of 1 proven"),
-    ({"proven": None}, "no proof asked"),
-]
-
-
-@pytest.mark.parametrize(("more", "text"), PROVEN, ids=[text for _, text in PROVEN])
-def test_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict, text: str):
-    believe(monkeypatch)
-    found = comparison(ANSWERS, "smoke", filled(tmp_path / "r", ANSWERS, "smoke", ["parity"], **more))
-    assert lines(cell(found, "parity", "proven-gated-C2")) == [text]
-
-
-def test_what_only_a_summary_calls_proven_is_not_counted(tmp_path: Path):
-    found = comparison(ANSWERS, "smoke", filled(tmp_path / "r", ANSWERS, "smoke", ["parity"], proven=True))
-    assert lines(cell(found, "parity", "proven-gated-C2")) == ["0 of 1 proven"]
+@pytest.mark.parametrize(
+    ("proven", "is_believed", "text"),
+    [
+        (True, True, "1 of 1 proven"),
+        (False, True, "0 of 1 proven"),
+        (None, True, "no proof asked"),
+        (True, False, "0 of 1 proven"),  # what only a summary calls proven is not counted
+    ],
+)
+def test_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proven: bool | None, is_believed: bool, text: str):
+    if is_believed:
+        believe(monkeypatch)
+    assert lines(cell(made(tmp_path, "answers", proven=proven), "parity", "proven-gated-C2")) == [text]
 
 
 def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
-    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], extra_protocols={}))
+    found = made(tmp_path, "table-6.1", extra_protocols={})
     assert lines(cell(found, "parity", "words-hard-C2")) == ["not tested at 10,000 symbols"]
 
 
 def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
     table = experiment("table-6.2")
-    folder = SweepFolder.create(tmp_path / "r")
-    configs = {name_of(config): config for config in table.all_configs("smoke")}
-    folder.add(configs)
-    for name, config in configs.items():
-        run = finished(folder.run_path(name), config, 99.0)
-        if config.model.name == "transformer":
-            assert run.load_summary()["measures"]["accuracy"]["values"]["40"] == 99.0
+    folder = filled(tmp_path / "r", table)
+    (name, *_) = (name_of(config) for config in table.all_configs("smoke") if config.model.name == "transformer")
+    summary = RunFolder.open(folder.run_path(name)).load_summary()
+    assert summary["measures"]["accuracy"]["values"]["40"] == 99.0
     found = comparison(table, "smoke", folder)
     same, beyond = cell(found, "same-length/transformer", "0.9"), cell(found, "extrapolation/transformer", "0.9")
     assert same.names == beyond.names
@@ -198,20 +187,21 @@ def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
     assert cell(found, "same-length/words", "0.9").published == (None,)
 
 
+RESULTS = {"done": 99.0, "missing": None, "failed": "no"}
+
+
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if not isinstance(experiment(name), TextTable)])
-@pytest.mark.parametrize(
-    "result", [lambda config: 99.0, lambda config: None, lambda config: "no"], ids=["done", "missing", "failed"]
-)
-def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str, result):
+def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str):
     found: Experiment = experiment(name)
-    folder = filled(tmp_path / "r", found, "smoke", found.rows[:2], result)
-    comparison = compare(found, "smoke", rows(folder.path) if folder.names else [], frozenset(folder.names))
-    assert comparison.cells
-    for one in comparison.all:
-        shown = shown_cell(values(one)).lines
-        assert shown, one
-        assert all(line.text.strip() for line in shown), one
-        assert one.ours != (None,) * len(one.ours) or any(line.kind in ("state", "ours") for line in shown)
+    for kind, result in RESULTS.items():
+        folder = filled(tmp_path / kind, found, "smoke", found.rows[:2], lambda config, result=result: result)
+        comparison = compare(found, "smoke", rows(folder.path) if folder.names else [], frozenset(folder.names))
+        assert comparison.cells
+        for one in comparison.all:
+            shown = shown_cell(values(one)).lines
+            assert shown, one
+            assert all(line.text.strip() for line in shown), one
+            assert one.ours != (None,) * len(one.ours) or any(line.kind in ("state", "ours") for line in shown)
 
 
 def test_encodings_on_languages_say_where_they_first_fail(tmp_path: Path):
@@ -227,27 +217,20 @@ def test_encodings_on_languages_say_where_they_first_fail(tmp_path: Path):
 
 
 def test_a_variant_that_a_recipe_does_not_have_is_said(tmp_path: Path):
-    ablations = experiment("ablations")
-    folder = filled(tmp_path / "r", ablations, "smoke", ["parity/paper"])
-    found = comparison(ablations, "smoke", folder)
+    found = made(tmp_path, "ablations", row="parity/paper")
     assert lines(cell(found, "parity/paper", "no-state-norm")) == ["does not apply"]
 
 
 def test_time_and_depth(tmp_path: Path):
-    section = experiment("section-6.4.3")
-    folder = filled(tmp_path / "r", section, "smoke", ["parity/paper/accuracy"])
-    found = comparison(section, "smoke", folder)
+    found = made(tmp_path, "section-6.4.3", row="parity/paper/accuracy")
     texts = [lines(cell(found, f"parity/paper/{what}", "8"))[0] for what in ("accuracy", "seconds", "depth")]
     assert texts == ["99.00 / 99.00", "2.5 s", "3 levels at T = 500"]
 
 
 def test_where_no_table_was_published_the_conditions_are_those_of_another(tmp_path: Path):
-    section = experiment("section-6.4.3")
-    folder = filled(tmp_path / "r", section, "smoke", ["parity/words/accuracy"])
-    found = comparison(section, "smoke", folder)
+    found = made(tmp_path, "section-6.4.3", row="parity/words/accuracy")
     accuracy, depth = (cell(found, f"parity/words/{what}", "8") for what in ("accuracy", "depth"))
-    assert "at most 20 training steps, not 100,000" in {found.notes[n - 1] for n in accuracy.notes}
-    assert "1 seed, not 3" in {found.notes[n - 1] for n in accuracy.notes}
+    assert notes_of(found, accuracy) >= {"at most 20 training steps, not 100,000", "1 seed, not 3"}
     assert depth.notes == ()
     assert set(found.everywhere) <= set(accuracy.notes)
     assert found.everywhere
@@ -259,8 +242,7 @@ def test_the_part_that_is_missing_is_said():
     found = compare(ablations, "full", [], frozenset(name_of(c) for c in ablations.all_configs("full")))
 
     def recipe_note(row: str, column: str) -> str:
-        notes = (found.notes[n - 1] for n in cell(found, row, column).notes)
-        return next(note for note in notes if note.startswith("recipe "))
+        return next(note for note in notes_of(found, cell(found, row, column)) if note.startswith("recipe "))
 
     assert "levels 6, not 0" in recipe_note("parity/paper", "fixed-depth")
     assert "pad masked, not learned" in recipe_note("tomita-5/words", "masked-pad")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -19,11 +19,13 @@ from typing import Any
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
+NO_BROWSER = "no Chromium on this machine; Debian: apt install chromium"
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 SECONDS = 60.0
 FLAGS = [
     *("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
+    *("--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows"),
 ]
 
 
@@ -35,10 +37,22 @@ class Browser:
         self.rest, self.number, self.session = b"", 0, ""
         self.problems: list[str] = []
         self.requests: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.page, self.width = "", 0
+        self.target = ""
+        self.fresh()
+
+    def fresh(self) -> None:
+        """A new tab instead of the old one: no page, no history, a wide and light window."""
+        self.session, old = "", self.target
+        self.target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        if old:
+            self.call("Target.closeTarget", targetId=old)
+        self.session = self.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.look(1280)
+        self.problems.clear()
+        self.requests.clear()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What the browser answers."""
@@ -65,7 +79,9 @@ class Browser:
         return json.loads(message)
 
     def notice(self, event: dict[str, Any]) -> None:
-        """Keep what should not happen."""
+        """Keep what should not happen, in the tab that is open."""
+        if event.get("sessionId") != self.session:
+            return
         method, found = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.problems.append(json.dumps(found["exceptionDetails"]))
@@ -76,13 +92,26 @@ class Browser:
         if method == "Network.requestWillBeSent":
             self.requests.append(found["request"]["url"])
 
-    def open(self, path: Path, address: str = "") -> None:
-        """Open a file and wait until its scripts have run."""
+    def open(self, path: Path, address: str = "", width: int = 0, **how: Any) -> None:
+        """Open a file, at a width, and wait until its scripts have run."""
+        if width:
+            self.look(width, **how)
         self.call("Page.navigate", url="about:blank")
         self.requests.clear()
-        self.call("Page.navigate", url=path.as_uri() + address)
+        self.page = path.as_uri()
+        self.call("Page.navigate", url=self.page + address)
         while not self.evaluate("document.readyState == 'complete' && location.protocol == 'file:'"):
             pass
+
+    def assert_silent(self) -> None:
+        """Nothing went wrong, and the page asked for nothing but itself."""
+        assert self.problems == []
+        asked = {re.split("[?#]", request)[0] for request in self.requests if not request.startswith("data:")}
+        assert asked <= {self.page}
+
+    def assert_fits(self) -> None:
+        """Nothing of the page is wider than the window."""
+        assert self.evaluate("document.documentElement.scrollWidth") == self.width
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression in the page."""
@@ -90,10 +119,57 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def key(self, name: str, code: int = 0) -> None:
-        """Press a key: `Tab`, `ArrowDown`, `Enter`."""
+    def all(self, selector: str, value: str = "e.textContent") -> list[Any]:
+        """The text of all elements that a selector chooses, or another value of them."""
+        return self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => {value})")
+
+    def one(self, selector: str, value: str = "e.textContent") -> Any:
+        """The text of the first of them, or another value of it."""
+        return self.evaluate(f"((e) => {value})(document.querySelector({json.dumps(selector)}))")
+
+    def data(self, selector: str) -> list[dict[str, str]]:
+        """What their `data-` attributes say."""
+        return self.all(selector, "({ ...e.dataset })")
+
+    def count(self, selector: str) -> int:
+        """How many there are."""
+        return self.evaluate(f"document.querySelectorAll({json.dumps(selector)}).length")
+
+    def focus(self, selector: str) -> None:
+        """Give the first of them the focus."""
+        self.one(selector, "void e.focus()")
+
+    def click(self, selector: str, which: int = 0) -> None:
+        """Press one of them."""
+        self.evaluate(f"document.querySelectorAll({json.dumps(selector)})[{which}].click()")
+
+    def choose(self, selector: str, value: Any, event: str = "input") -> None:
+        """Set a field or a slider to a value, as a person does."""
+        told = f"e.dispatchEvent(new Event('{event}', {{ bubbles: true }}))"
+        self.one(selector, f"{{ e.value = {json.dumps(value)}; {told}; }}")
+
+    def type(self, word: str) -> None:
+        """Put a word into the field of the page."""
+        self.choose("#word", word)
+
+    def wait(self, condition: str) -> None:
+        """Until something holds."""
+        for _ in range(round(SECONDS / 0.02)):
+            if self.evaluate(condition):
+                return
+            self.pause(20)
+        raise AssertionError(condition)
+
+    def pause(self, milliseconds: int = 50) -> None:
+        """Until what was asked of the page has been drawn."""
+        self.evaluate(f"new Promise((done) => setTimeout(() => requestAnimationFrame(done), {milliseconds}))")
+
+    def key(self, name: str, at: str = "") -> None:
+        """Press a key: `Tab`, `ArrowDown`, `Enter`; where an element is named, with the focus on it."""
+        if at:
+            self.focus(at)
         text = {"Enter": "\r", " ": " "}.get(name)
-        known = {"key": name, "code": name, "windowsVirtualKeyCode": code or KEYS[name]}
+        known = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS[name]}
         self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **known)
 
@@ -101,17 +177,14 @@ class Browser:
         """Type into what has the focus."""
         self.call("Input.insertText", text=text)
 
-    def look(self, width: int, height: int = 900, dark: bool = False) -> None:
-        """The size of the window, and the colour scheme of the system."""
+    def look(self, width: int, height: int = 900, dark: bool = False, still: bool = False) -> None:
+        """The size of the window, the colour scheme of the system, and whether things may move; not on paper."""
+        self.width = width
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
-
-    def screenshot(self, path: Path, whole: bool = True) -> None:
-        """The page as PNG."""
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
+        wanted = {"color-scheme": "dark" if dark else "light", "reduced-motion": "reduce" if still else "no-preference"}
+        features = [{"name": f"prefers-{name}", "value": value} for name, value in wanted.items()]
+        self.call("Emulation.setEmulatedMedia", media="", features=features)
 
 
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
@@ -138,15 +211,8 @@ def chromium() -> Iterator[Browser]:
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}"]
-        process = subprocess.Popen(
-            command,
-            preexec_fn=connect,
-            pass_fds=(3, 4),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        process = subprocess.Popen(command, preexec_fn=connect, pass_fds=(3, 4), start_new_session=True, **nothing)
         os.close(theirs_in)
         os.close(theirs_out)
         try:

@@ -74,11 +74,12 @@ def certify(
     certificate = record.record(quantised, files | {"automaton": automaton.encode()}, None)
     (run.path / AUTOMATON).write_text(automaton)
     (run.path / CERTIFICATE).write_text(record.text(certificate))
-    ACCEPTED[automaton.encode()] = accepted(certificate, specification, proof)
+    ACCEPTED[files["weights"], automaton.encode()] = accepted(certificate, specification, proof)
     return certificate
 
 
-ACCEPTED: dict[bytes, Accepted] = {}  # what the checker would say of a certificate with this automaton
+# What the checker would say of a certificate of these weights with this automaton.
+ACCEPTED: dict[tuple[bytes, bytes], Accepted] = {}
 
 
 def accepted(certificate: dict[str, Any], specification: Specification, proof: Proof) -> Accepted:
@@ -103,7 +104,7 @@ def accepted(certificate: dict[str, Any], specification: Specification, proof: P
 def believed(path: Path) -> data.PageRun:
     """What a page shows of a run whose certificate was made here: the checker's word is taken as given."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "decide", lambda text, files, **more: ACCEPTED[files["automaton"]])
+        patch.setattr(data, "decide", lambda text, files, **more: ACCEPTED[files["weights"], files["automaton"]])
         return data.gather(path)
 
 

@@ -1,6 +1,5 @@
 """Attention alignment: temperatures inside any encoding, how sharp attention is, the search, and the closed forms."""
 
-import dataclasses
 import json
 import math
 from pathlib import Path
@@ -23,6 +22,7 @@ from regulargpt.measurements.alignment import propositions, statistics
 from regulargpt.measurements.alignment.report import align_report
 from regulargpt.measurements.alignment.search import HALVINGS, HIGHEST, LOWEST, search
 from regulargpt.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.models import MODELS
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import run as running
 from regulargpt.runs.again import evaluate, points_again
@@ -128,7 +128,10 @@ def test_sharpness_in_pieces_is_that_of_the_whole_patterns(name: str, at_once: i
     monkeypatch.setattr(attention, "MIN_QUERIES", 3)
     model, some = transformer(name, causal=causal), words(3, 12)
     p_max, entropy, layer_0 = reference(model, some)
+    before = model(some)
     found = sharpness(model, some.numpy())
+    assert torch.equal(model(some), before)
+    assert not model.blocks[0].attn._forward_pre_hooks  # type: ignore[union-attr]
     assert np.allclose(found.p_max, p_max, atol=1e-12)
     assert np.allclose(found.entropy, entropy, atol=1e-12)
     vectors = (layer_0[:, :, -1:] if causal else layer_0).reshape(-1, 12)
@@ -149,14 +152,6 @@ def test_no_piece_is_larger_than_is_said(causal: bool, monkeypatch):
     patterns.listen(model, words(2, 64).numpy(), lambda _, piece: sizes.append(piece.logits(None).numel()))
     assert max(sizes) <= 1 << 11
     assert sum(sizes) >= 2 * 2 * 2 * 64 * 65 / 2
-
-
-def test_the_model_is_left_as_it_was():
-    model, some = transformer("alibi"), words(2, 9)
-    before = model(some)
-    sharpness(model, some.numpy())
-    assert torch.equal(model(some), before)
-    assert not model.blocks[0].attn._forward_pre_hooks  # type: ignore[union-attr]
 
 
 def test_gaussian_logits_lie_on_the_line():
@@ -208,9 +203,8 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return e / e.sum(-1, keepdims=True)
 
 
-@pytest.mark.parametrize(("sigma", "largest", "tau", "without", "mended"), [(1.0, 7.0, 0.588, 0.042, 0.700)])
-def test_proposition_5_1_against_a_simulation(sigma: float, largest: float, tau: float, without: float, mended: float):
-    random = np.random.default_rng(0)
+def test_proposition_5_1_against_a_simulation():
+    random, sigma, largest = np.random.default_rng(0), 1.0, 7.0
 
     def p_max(length: int, tau: float) -> float:
         logits = random.normal(0, sigma, (200, length))
@@ -219,12 +213,12 @@ def test_proposition_5_1_against_a_simulation(sigma: float, largest: float, tau:
 
     trained = p_max(512, 1.0)
     found = propositions.of_p_max(512, 15_000, sigma, sigma, trained)
-    assert found == pytest.approx(tau, abs=2e-3)
-    assert p_max(15_000, 1.0) == pytest.approx(without, abs=2e-3)
+    assert found == pytest.approx(0.588, abs=2e-3)
+    assert p_max(15_000, 1.0) == pytest.approx(0.042, abs=2e-3)
     # It restores more than there was: ln L P neglects the planted logit in the sum.
     assert found is not None
-    assert p_max(15_000, found) == pytest.approx(mended, abs=1e-2)
-    assert mended > trained
+    assert p_max(15_000, found) == pytest.approx(0.700, abs=1e-2)
+    assert trained < 0.69
 
 
 def test_proposition_5_1_solves_its_equation_with_the_larger_root():
@@ -235,12 +229,9 @@ def test_proposition_5_1_solves_its_equation_with_the_larger_root():
     assert tau > B / (2 * A)
 
 
-NO_SOLUTION = [(512, 15_000, 2.0, 2.0, 0.5), (512, 15_000, 1.5, 1.5, 0.05), (4, 8, 1.0, 1.0, 0.1)]
-
-
-@pytest.mark.parametrize("given", NO_SOLUTION, ids=str)
-def test_proposition_5_1_may_have_no_solution(given: tuple[int, int, float, float, float]):
-    assert propositions.of_p_max(*given) is None
+def test_proposition_5_1_may_have_no_solution():
+    for case in [(512, 15_000, 2.0, 2.0, 0.5), (512, 15_000, 1.5, 1.5, 0.05), (4, 8, 1.0, 1.0, 0.1)]:
+        assert propositions.of_p_max(*case) is None
 
 
 @given(st.integers(2, 10**6), st.floats(0.01, 1.2))
@@ -269,11 +260,6 @@ def trained(tmp_path_factory) -> RunFolder:
     return text_run(tmp_path_factory.mktemp("align"), model__encoding__name="t5", training__lr=0.05, training__steps=20)
 
 
-def of_language(path: Path, **changes: Any) -> RunFolder:
-    running.run(config("transformer", data__name="parity", objective__name="last", **changes), path)
-    return RunFolder.open(path)
-
-
 @pytest.mark.parametrize(("by", "groups"), [("model", 1), ("layer", 2), ("head", 4)])
 def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: str, groups: int):
     report = align_report(trained, length=32, words=4, by=by, fixed=0.7, out=tmp_path).report
@@ -286,14 +272,6 @@ def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: 
             assert found[name] == pytest.approx(report["before"]["short"][name], abs=2e-3)
     assert report["strategies"]["log"]["tau"] == [pytest.approx(math.log(8) / math.log(32), abs=1e-4)]
     assert report["strategies"]["fixed"]["tau"] == [0.7]
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
-        [
-            "align.csv",
-            "align.json",
-            "align.png",
-            *(f"temperature-{name}.json" for name in report["strategies"]),
-        ]
-    )
 
 
 def test_a_file_of_temperatures_is_what_evaluate_uses(trained: RunFolder, tmp_path: Path):
@@ -309,46 +287,29 @@ def test_a_file_of_temperatures_is_what_evaluate_uses(trained: RunFolder, tmp_pa
 
 
 def test_a_temperature_of_1_changes_no_score(trained: RunFolder):
-    config = RunConfig.parse(trained.config_text)
-    without, ones = (
-        points_again(trained, config, [16], 0, temperature=t) for t in (None, Temperature(((1.0, 1.0),) * 2))
-    )
-    assert without[0].main == pytest.approx(ones[0].main)
+    config, ones = RunConfig.parse(trained.config_text), Temperature(((1.0, 1.0),) * 2)
+    without, same_as = (points_again(trained, config, [16], 0, temperature=one)[0].main for one in (None, ones))
+    assert without == pytest.approx(same_as)
 
 
 def test_a_run_on_a_language_is_aligned_too(tmp_path: Path):
-    report = align_report(of_language(tmp_path / "run"), length=24, words=4).report
+    running.run(config("transformer", data__name="parity", objective__name="last"), tmp_path / "run")
+    report = align_report(RunFolder.open(tmp_path / "run"), length=24, words=4).report
     assert report["measure"] == "accuracy"
     assert report["strategies"]["p_max"]["difference"] is None
     assert "restores it" in report["summary"]
 
 
-def test_what_cannot_be_aligned_is_refused(trained: RunFolder, tmp_path: Path):
-    cases = [
-        (trained, {"length": 8}, "--length 8: the run was trained on up to 8 symbols; choose a longer one"),
-        (trained, {"length": 100_000}, "--length 100000: "),
-        (
-            text_run(tmp_path / "gru", "gru"),
-            {},
-            "is a run of gru: it has no softmax over positions; choose a transformer's",
-        ),
-    ]
-    for folder, options, reason in cases:
-        with pytest.raises(UserError, match=reason):
-            align_report(folder, out=tmp_path / "none", **options)
-    assert not (tmp_path / "none").exists()
+FILES = {
+    "[]": "is not a JSON object",
+    "{}": "holds no temperatures",
+    '{"tau": [[1.0]], "colour": "red"}': "holds no temperatures",
+    '{"tau": [["hot"]]}': "holds no temperatures",
+    '{"tau": [[1.0, 1.0]]}': "was found for another network",
+}
 
 
-FILES = [
-    ("[]", "is not a JSON object"),
-    ("{}", "holds no temperatures"),
-    ('{"tau": [[1.0]], "colour": "red"}', "holds no temperatures"),
-    ('{"tau": [["hot"]]}', "holds no temperatures"),
-    ('{"tau": [[1.0, 1.0]]}', "was found for another network"),
-]
-
-
-@pytest.mark.parametrize(("text", "reason"), FILES)
+@pytest.mark.parametrize(("text", "reason"), FILES.items())
 def test_a_file_that_says_something_else_is_refused(tmp_path: Path, text: str, reason: str):
     (tmp_path / "t.json").write_text(text)
     with pytest.raises(UserError, match=reason):
@@ -361,13 +322,10 @@ def test_a_file_comes_back_as_it_was(tmp_path: Path):
     one = Temperature(((0.5, 0.75),), "content", "p_max", "head", 8, 64, "digest")
     write(tmp_path / "t.json", one)
     assert read(tmp_path / "t.json", "digest") == one
-    assert dataclasses.replace(one, tau=((0.5, 0.5),)).tau == ((0.5, 0.5),)
 
 
-def test_models_without_a_softmax_over_positions_refuse(tmp_path: Path):
-    from regulargpt.runs.load import load_reader
-
-    model = load_reader(text_run(tmp_path, "gru"))
+def test_models_without_a_softmax_over_positions_refuse():
+    model = MODELS["gru"].load()(3, 3, d_model=4)
     model.set_temperature(None)
     with pytest.raises(UserError, match="has no attention that could have a temperature"):
         model.set_temperature(torch.ones(1, 1))

@@ -6,7 +6,6 @@ import base64
 import copy
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -34,49 +33,12 @@ from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import options_of, transformer, words
-from tests.regulargpt.browser import Browser, needs_browser
+from tests.regulargpt.browser import Browser
+from tests.regulargpt.markup import SYMBOLS, assert_one_file, data_of
+from tests.regulargpt.pixels import CONTRAST
 from tests.regulargpt.small import config
-from tests.regulargpt.test_text_report import CONTRAST, EVIL
-from tests.regulargpt.texts import text_config
 
-TASK = "retrieval:line:keys=8,values=4,questions=3"
-SMALL = {
-    "device": "cpu",
-    "data.train_len": 16,
-    "model.d_model": 16,
-    "model.d_ff": 32,
-    "model.n_heads": 2,
-    "training.steps": 60,
-    "training.batch_size": 16,
-    "training.warmup": 10,
-    "evaluation.samples": 4,
-}
-STRANGE = {
-    "states": ["</script>", "<!--"],
-    "alphabet": ["<b>", "'\"&", "日\u0301", "&amp;"],
-    "initial": "</script>",
-    "transitions": {
-        state: dict.fromkeys(["<b>", "'\"&", "日\u0301", "&amp;"], "<!--") for state in ("</script>", "<!--")
-    },
-    "outputs": {"</script>": "☃no", "<!--": "<i>yes"},
-}
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory) -> Path:
-    """Finished runs on a retrieval task, a text and languages, each with its page."""
-    path = tmp_path_factory.mktemp("alignments")
-    (path / "evil.txt").write_bytes((EVIL + b"alpha beta\n") * 120)
-    (path / "strange.json").write_text(json.dumps(STRANGE))
-    running.run(resolve(None, "transformer", TASK).replaced(SMALL), path / "retrieval")
-    running.run(text_config(f"text:{path / 'evil.txt'}", model__encoding__name="t5"), path / "text")
-    running.run(config("transformer", data__name="dyck-2"), path / "next")
-    strange = {"data__name": f"dfa:{path / 'strange.json'}", "objective__name": "last", "model__causal": False}
-    running.run(config("transformer", **strange), path / "strange")
-    for name, length in (("retrieval", 128), ("text", 64), ("next", 24), ("strange", 24)):
-        by = "head" if name == "text" else "model"
-        align_report(RunFolder.open(path / name), length=length, words=2, by=by, write_page=write)
-    return path
+PAGES = ("retrieval", "text", "next", "strange")
 
 
 def page(place: Path, name: str = "retrieval") -> Path:
@@ -84,9 +46,7 @@ def page(place: Path, name: str = "retrieval") -> Path:
 
 
 def told(place: Path, name: str = "retrieval") -> dict[str, Any]:
-    """What the script of a page looks up."""
-    (found,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page(place, name).read_text())
-    return json.loads(found)
+    return data_of(page(place, name))
 
 
 def attention(part: dict[str, Any], views: int) -> np.ndarray:
@@ -98,9 +58,8 @@ def attention(part: dict[str, Any], views: int) -> np.ndarray:
 def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any) -> AttentionViews:
     folder = RunFolder.open(place / name)
     strategies = ("p_max", "entropy", "log")
-    found = {
-        each: read(page(place, name).parent / f"temperature-{each}.json", weights_of(folder)) for each in strategies
-    }
+    beside = page(place, name).parent
+    found = {each: read(beside / f"temperature-{each}.json", weights_of(folder)) for each in strategies}
     whole = look(shown_of(folder), setting_of(folder, length, 2, **options), found)
     assert whole is not None
     return whole
@@ -114,12 +73,12 @@ def shown_of(folder: RunFolder) -> RunFacts:
 # The rows.
 
 
-BIDIRECTIONAL = [name for name in ENCODINGS if not options_of(name, 64).not_bidirectional()]
+ALLOWED = [
+    (name, way) for name in ENCODINGS for way in (True, False) if way or not options_of(name, 64).not_bidirectional()
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "causal"), [*((name, True) for name in ENCODINGS), *((name, False) for name in BIDIRECTIONAL)]
-)
+@pytest.mark.parametrize(("name", "causal"), ALLOWED)
 def test_single_rows_are_those_of_the_whole_pattern(name: str, causal: bool):
     model, word = transformer(name, causal=causal), words(1, 11)
     model.set_temperature(torch.tensor([[0.5, 1.25], [0.8, 2.0]], dtype=torch.float64))
@@ -156,8 +115,8 @@ def by_hand(model: Any, word: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize("stop", [0, 3, -1])
-def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(place: Path, stop: int):
-    found, whole = told(place), seen(place)
+def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(alignments: Path, stop: int):
+    found, whole = told(alignments), seen(alignments)
     task, (word,) = whole.run.source.task, (whole.long.asked.word,)  # type: ignore[attr-defined]
     assert np.array_equal(word, whole.run.source.test(whole.run.seed, 128, 1))
     tau = whole.stops[stop].tau
@@ -181,27 +140,24 @@ def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(place: Pa
     assert [question["right"] for question in long["questions"]] == [task.answers[i] for i in right]
 
 
-def test_the_short_word_is_shown_as_trained(place: Path):
-    found, whole = told(place), seen(place)
+def test_the_short_word_is_shown_as_trained(alignments: Path):
+    found, whole = told(alignments), seen(alignments)
     patterns, _ = by_hand(whole.setting.model, whole.short.asked.word, np.ones((2, 2)))
     shown = attention(found["short"], found["views"])
     assert shown.shape == (3, 5, 1, 16)
     assert np.abs(np.sqrt(shown[0, 0, 0]) - np.sqrt(patterns[-1].mean(0)[11])).max() < 0.51 / 255 + 1e-4
     assert [stop["label"] for stop in found["stops"]][found["trained"]] == "1"
-
-
-def test_the_page_leaves_the_network_as_it_was(place: Path):
-    whole = seen(place)
-    fresh = load_reader(RunFolder.open(place / "retrieval"))
+    # The page leaves the network as it was.
+    fresh = load_reader(RunFolder.open(alignments / "retrieval"))
     word = torch.from_numpy(whole.long.asked.word).long()
     assert torch.equal(whole.setting.model(word), fresh(word))
 
 
-def test_what_is_found_is_marked_and_rises(place: Path):
+def test_what_is_found_is_marked_and_rises(alignments: Path):
     for name in ("retrieval", "text"):
-        whole, (head, *_) = told(place, name), json.loads((page(place, name).parent / "align.json").read_text())["by"]
+        whole, report = told(alignments, name), json.loads((page(alignments, name).parent / "align.json").read_text())
         taus = [float(np.mean([float(x) for x in stop["label"].split(" to ")])) for stop in whole["stops"]]
-        assert taus == sorted(taus) or head == "h"
+        assert taus == sorted(taus) or report["by"] == "head"
         marks = [mark for stop in whole["stops"] for mark in stop["names"]]
         assert sorted(marks) == ["P_max", "as trained", "entropy", "log"]
 
@@ -209,41 +165,36 @@ def test_what_is_found_is_marked_and_rises(place: Path):
 # What is asked.
 
 
-def test_what_comes_next_is_asked_of_a_text(place: Path):
-    whole, found = seen(place, "text", length=64), told(place, "text")
+def test_what_comes_next_is_asked_of_a_text(alignments: Path):
+    whole, found = seen(alignments, "text", length=64), told(alignments, "text")
     segment = whole.run.source.test(whole.run.seed, 64, 1)
-    logits = load_reader(RunFolder.open(place / "text"))(torch.from_numpy(segment[:, :-1]).long())[0]
+    logits = load_reader(RunFolder.open(alignments / "text"))(torch.from_numpy(segment[:, :-1]).long())[0]
     (question,) = found["long"]["questions"]
     assert question["asked"] == 63
     assert question["needle"] is None
-    assert found["long"]["p"][0][found["trained"]] == pytest.approx(
-        float(logits.softmax(-1)[int(segment[0, -1])].detach()), abs=1e-4
-    )
+    p = float(logits.softmax(-1)[int(segment[0, -1])].detach())
+    assert found["long"]["p"][0][found["trained"]] == pytest.approx(p, abs=1e-4)
     # Both segments end where the other does: the same symbol is asked for.
     assert question["right"] == found["short"]["questions"][0]["right"]
     assert whole.long.asked.names[-8:] == whole.short.asked.names[-8:]
 
 
-def test_which_symbols_may_follow_is_asked_of_a_language(place: Path):
-    whole, found = seen(place, "next", length=24), told(place, "next")
+def test_which_symbols_may_follow_is_asked_of_a_language(alignments: Path):
+    whole, found = seen(alignments, "next", length=24), told(alignments, "next")
     word = whole.long.asked.word
     task = whole.run.source.task  # type: ignore[attr-defined]
     legal = task.next_symbols(word)[0, -1]
-    names = [*task.alphabet, "end"]
+    names = [name for name, there in zip([*task.alphabet, "end"], legal, strict=True) if there]
     (question,) = found["long"]["questions"]
-    assert question["right"] == (
-        ", ".join(name for name, there in zip(names, legal, strict=True) if there) or "nothing"
-    )
-    p = load_reader(RunFolder.open(place / "next"))(torch.from_numpy(word).long())[0].sigmoid().detach().numpy()
+    assert question["right"] == (", ".join(names) or "nothing")
+    p = load_reader(RunFolder.open(alignments / "next"))(torch.from_numpy(word).long())[0].sigmoid().detach().numpy()
     expected = float(np.where(legal, p, 1 - p).prod())
     assert found["long"]["p"][0][found["trained"]] == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_token_behind_the_word_is_read_and_shown(tmp_path: Path):
-    running.run(
-        config("transformer", data__name="parity", objective__name="last", objective__output_token=True),
-        tmp_path / "run",
-    )
+    token = {"objective__name": "last", "objective__output_token": True}
+    running.run(config("transformer", data__name="parity", **token), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
     whole = look(shown_of(folder), setting_of(folder, 24, 2), {})
     assert whole is not None
@@ -267,17 +218,8 @@ def test_every_answer_of_a_retrieval_task_stands_where_it_is_outlined(name: str)
 # How much of it.
 
 
-@given(
-    st.integers(1, 1024),
-    st.integers(1, 2048),
-    st.integers(1, 48),
-    st.integers(1, 64),
-    st.integers(13, 17),
-    st.integers(1, 64),
-)
-def test_a_page_is_small_and_shows_something(
-    short: int, more: int, n_layers: int, n_heads: int, stops: int, asked: int
-):
+@given(*(st.integers(low, high) for low, high in ((1, 1024), (1, 2048), (1, 48), (1, 64), (13, 17), (1, 64))))
+def test_a_page_is_small_and_shows_something(short, more, n_layers, n_heads, stops, asked):
     size = extent((short, short + more), (n_layers, n_heads), stops, asked)
     views = 1 + size.layers * n_heads
     row = short + stops * (short + more)
@@ -310,37 +252,29 @@ def test_a_byte_is_nearly_the_probability(p: list[float]):
 # The file.
 
 
-@pytest.mark.parametrize("name", ["retrieval", "text", "next", "strange"])
-def test_the_page_is_one_small_file_that_the_report_names(place: Path, name: str):
-    path = page(place, name)
-    report = json.loads((path.parent / "align.json").read_text())
-    text = path.read_text()
-    assert report["page"] == str(path)
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_one_small_file_that_the_report_names(alignments: Path, name: str):
+    path = page(alignments, name)
+    assert json.loads((path.parent / "align.json").read_text())["page"] == str(path)
     assert path.stat().st_size < 500_000
-    assert re.findall(r"https?://[^\"'\s)]+", text) == ["http://www.w3.org/2000/svg"]  # a name, never asked for
-    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", text)
-    assert not re.findall(r"@import|url\(|fetch\(|XMLHttp", text)
-    assert text.count("</script>") == 3
+    assert_one_file(path.read_text())
+    assert path.read_text().count("</script>") == 3
 
 
-def test_a_page_is_made_again_to_the_byte(place: Path, tmp_path: Path):
-    write(seen(place), tmp_path / "again.html")
-    assert (tmp_path / "again.html").read_bytes() == page(place).read_bytes()
+def test_a_page_is_made_again_to_the_byte(alignments: Path, tmp_path: Path):
+    write(seen(alignments), tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == page(alignments).read_bytes()
 
 
 def test_the_largest_page_is_below_its_limit():
     """512 symbols at every temperature, as many rows as fit, and names of 8 bytes: what fills a page."""
-    rows = 4 * math.ceil(MOST_BYTES / 3)
-    boxes = 2 * 1024 * len("<span>12345678</span>")
-    assert rows + boxes + 50_000 < 500_000
+    assert 4 * math.ceil(MOST_BYTES / 3) + 2 * 1024 * len("<span>12345678</span>") + 50_000 < 500_000
 
 
-def test_words_that_are_too_long_have_no_page(place: Path, tmp_path: Path, monkeypatch):
+def test_words_that_are_too_long_have_no_page(alignments: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
-    report = align_report(
-        RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path, write_page=write
-    ).report
-    assert report["page"] is None
+    run = RunFolder.open(alignments / "retrieval")
+    assert align_report(run, length=128, words=1, out=tmp_path, write_page=write).report["page"] is None
     assert not (tmp_path / "align.html").exists()
 
 
@@ -362,13 +296,11 @@ def shades(p: np.ndarray) -> list[str]:
     return [f"a{sum(each >= least for least in LEVELS)}" for each in p]
 
 
-@needs_browser
-def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, place: Path):
-    browser.look(1280)
-    browser.open(page(place))
-    found = told(place)
+def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, alignments: Path):
+    browser.open(page(alignments))
+    found = told(alignments)
     long, rows = found["long"], attention(found["long"], found["views"])
-    view = browser.evaluate("Number(document.querySelector('#view').value)")
+    view = int(browser.one("#view", "e.value"))
     assert view == int(np.array(found["short"]["needle"])[:, :, 0].mean(0).argmax())
 
     def check(question: int, view: int, stop: int) -> dict[str, Any]:
@@ -391,107 +323,83 @@ def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, place: Pat
         return shown
 
     as_trained = check(0, view, found["trained"])
-    browser.evaluate("document.querySelector('#temperature').focus()")
-    browser.key("ArrowLeft")
+    browser.key("ArrowLeft", "#temperature")
     check(0, view, found["trained"] - 1)
-    browser.key("Home", 36)
+    browser.key("Home")
     sharpest = check(0, view, 0)
     assert sharpest["long"] != as_trained["long"]
     assert sharpest["now"]["p_max"] != as_trained["now"]["p_max"]
     assert sharpest["before"] == as_trained["now"]
     for i in range(len(found["stops"])):
-        browser.evaluate(
-            f"(e => {{ e.value = {i}; e.dispatchEvent(new Event('input')); }})(document.querySelector('#temperature'))"
-        )
+        browser.choose("#temperature", i)
         check(0, view, i)
     # A button goes to a temperature that was found, and says so.
-    browser.evaluate(
-        "[...document.querySelectorAll('.jumps button')].find((e) => e.textContent.includes('P_max')).focus()"
-    )
-    browser.key("Enter")
+    names = browser.all(".jumps button")
+    browser.key("Enter", f".jumps button:nth-of-type({1 + next(i for i, name in enumerate(names) if 'P_max' in name)})")
     stop = next(i for i, stop in enumerate(found["stops"]) if "P_max" in stop["names"])
     assert "P_max" in check(0, view, stop)["text"]
-    assert browser.evaluate("document.querySelectorAll('.jumps [aria-pressed=true]').length") >= 1
+    assert browser.count(".jumps [aria-pressed=true]") >= 1
     # Another question, another head.
-    choose = "((e, v) => {{ e.value = v; e.dispatchEvent(new Event('input')); }})(document.querySelector('#{}'), {})"
-    browser.evaluate(choose.format("question", 2))
-    browser.evaluate(choose.format("view", 0))
+    browser.choose("#question", 2)
+    browser.choose("#view", 0)
     check(2, 0, stop)
-    assert browser.problems == []
-    assert {request.split("#")[0] for request in browser.requests} <= {page(place).as_uri(), "data:,"}
 
 
-@needs_browser
-@pytest.mark.parametrize("name", ["retrieval", "text", "next", "strange"])
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
-def test_every_shade_can_be_read(browser: Browser, place: Path, name: str, width: int, dark: bool):
-    browser.look(width, dark=dark)
-    browser.open(page(place, name))
-    # At the sharpest and the flattest temperature.
-    for stop in (0, 99):
-        browser.evaluate(
-            f"(e => {{ e.value = {stop}; e.dispatchEvent(new Event('input')); }})"
-            "(document.querySelector('#temperature'))"
-        )
-        assert browser.evaluate(f"({CONTRAST})()") == []
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.problems == []
-    browser.look(1280)
+@pytest.mark.parametrize("name", PAGES)
+def test_every_shade_can_be_read(browser: Browser, alignments: Path, name: str):
+    for width, dark in ((390, True), (1280, False)):
+        browser.open(page(alignments, name), width=width, dark=dark)
+        # At the sharpest and the flattest temperature.
+        for stop in (0, 99):
+            browser.choose("#temperature", stop)
+            assert browser.evaluate(f"({CONTRAST})()") == []
+        browser.assert_fits()
 
 
-@needs_browser
-def test_everything_is_reached_by_the_keyboard(browser: Browser, place: Path):
-    browser.look(1280)
-    browser.open(page(place))
+def test_everything_is_reached_by_the_keyboard(browser: Browser, alignments: Path):
+    browser.open(page(alignments))
     reached = []
     for _ in range(11):
         browser.key("Tab")
         reached.append(browser.evaluate("document.activeElement.id || document.activeElement.textContent"))
     assert reached[:6] == ["To the temperature", "link", "theme", "question", "view", "temperature"]
-    assert [name.split(" ", 1)[1] for name in reached[6:10]] == browser.evaluate(
-        "[...document.querySelectorAll('.jumps button')]"
-        ".map((e) => e.textContent.slice(e.textContent.indexOf(' ') + 1))"
-    )
+    without_place = [name.split(" ", 1)[1] for name in browser.all(".jumps button")]
+    assert [name.split(" ", 1)[1] for name in reached[6:10]] == without_place
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_address_keeps_question_head_and_temperature(browser: Browser, place: Path, width: int):
-    browser.look(width)
-    label = told(place)["stops"][0]["label"]
-    browser.open(page(place), f"#question=3&head=1&temperature={label}")
+def test_the_address_keeps_question_head_and_temperature(browser: Browser, alignments: Path):
+    browser.look(390)
+    label = told(alignments)["stops"][0]["label"]
+    browser.open(page(alignments), f"#question=3&head=1&temperature={label}")
     chosen = "['question', 'view', 'temperature'].map((id) => byId(id).value)"
     assert browser.evaluate(chosen) == ["2", "0", "0"]
     shown = browser.evaluate(SHOWN)
     assert shown["line"].startswith(f"Temperature {label}: ")
     # A button makes an entry of the history, to which one comes back.
-    browser.evaluate("[...document.querySelectorAll('.jumps button')].at(-1).click()")
+    browser.click(".jumps button", browser.count(".jumps button") - 1)
     assert f"temperature={label}" not in browser.evaluate("location.hash")
     browser.evaluate("history.back()")
-    browser.evaluate("new Promise((done) => setTimeout(done, 50))")
+    browser.pause()
     assert browser.evaluate(SHOWN) == shown
-    browser.open(page(place), "#question=99&head=x&temperature=cold")
-    assert browser.evaluate(chosen) == ["0", browser.evaluate(chosen)[1], str(told(place)["trained"])]
+    browser.open(page(alignments), "#question=99&head=x&temperature=cold")
+    question, _, temperature = browser.evaluate(chosen)
+    assert (question, temperature) == ("0", str(told(alignments)["trained"]))
     # One word alone.
-    browser.open(page(place), f"?embed=long#question=3&temperature={label}")
-    seen = "[...document.querySelectorAll('h1:not(.heard), h2, p, table, input, .boxes')]"
-    assert browser.evaluate(f"{seen}.filter((e) => e.checkVisibility()).map((e) => e.className)") == ["boxes"]
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.problems == []
+    browser.open(page(alignments), f"?embed=long#question=3&temperature={label}")
+    seen = "h1:not(.heard), h2, p, table, input, .boxes"
+    assert [kind for kind in browser.all(seen, "e.checkVisibility() && e.className") if kind is not False] == ["boxes"]
+    browser.assert_fits()
 
 
-@needs_browser
-def test_strange_symbols_are_text(browser: Browser, place: Path):
-    browser.open(page(place, "strange"))
-    whole = seen(place, "strange", length=24)
-    boxes = browser.evaluate("[...document.querySelectorAll('.long .boxes span')].map((e) => e.textContent)")
-    assert boxes == list(whole.long.asked.names)
-    assert set(boxes) <= {"<b>", "'\"&", "日\u0301", "&amp;"}
-    assert browser.evaluate("document.querySelectorAll('main b, main i').length") == 0
+def test_strange_symbols_are_text(browser: Browser, alignments: Path):
+    browser.open(page(alignments, "strange"))
+    boxes = browser.all(".long .boxes span")
+    assert boxes == list(seen(alignments, "strange", length=24).long.asked.names)
+    assert set(boxes) <= set(SYMBOLS)
+    assert browser.count("main b, main i") == 0
     # A bidirectional model sees all of the word.
-    assert browser.evaluate("document.querySelectorAll('.unseen').length") == 0
-    browser.open(page(place, "text"))
-    shown = browser.evaluate("[...document.querySelectorAll('.long .boxes span')].map((e) => e.textContent)")
+    assert browser.count(".unseen") == 0
+    browser.open(page(alignments, "text"))
+    shown = browser.all(".long .boxes span")
     assert len(shown) == 64
     assert not set("".join(shown)) & set("\n\t \x1b\u202e")
-    assert browser.problems == []

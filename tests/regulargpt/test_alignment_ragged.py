@@ -88,13 +88,13 @@ def ask(length):
 
 ask(64)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-ask(15_000)
+ask(6_000)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
 @pytest.mark.slow
-def test_a_prompt_of_15_000_tokens_takes_little_memory():
+def test_a_prompt_of_6_000_tokens_takes_little_memory():
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
-    # Its pattern alone would have 1,717 MiB.
-    assert int(done.stdout) < 500
+    # Its pattern alone would have 275 MiB, and the logits before it as many.
+    assert int(done.stdout) < 200

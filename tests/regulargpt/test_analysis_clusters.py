@@ -9,16 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from languages.randomness import rng
 from regulargpt.findings.draw import figure
 from regulargpt.measurements import clusters as clusters_module
-from regulargpt.measurements.clusters import (
-    find_clusters,
-    merged,
-    plane,
-    purity,
-    scores,
-    spreads,
-    thinned,
-    too_close,
-)
+from regulargpt.measurements.clusters import find_clusters, merged, plane, purity, scores, spreads, thinned, too_close
 from regulargpt.measurements.probe import probe
 from regulargpt.measurements.state_clusters import picture
 from regulargpt.measurements.states import NodeStates
@@ -54,15 +45,13 @@ def test_close_pieces_of_one_class_are_one_cluster():
     assert adjusted_rand_score(elements, find_clusters(states)[0]) == 1.0
 
 
-@pytest.mark.parametrize("rows", [1, 2, 9])
-def test_equal_rows_are_one_cluster(rows: int):
-    found, gap = find_clusters(np.ones((rows, 3)))
-    assert (found.tolist(), gap) == ([0] * rows, None)
-
-
-def test_few_rows_that_are_all_far_apart_are_a_cluster_each():
+def test_equal_rows_are_one_cluster_and_few_rows_that_are_all_far_apart_a_cluster_each():
+    for rows in (1, 2, 9):
+        found, gap = find_clusters(np.ones((rows, 3)))
+        assert (found.tolist(), gap) == ([0] * rows, None)
     assert len(set(find_clusters(np.eye(5))[0].tolist())) == 5
     assert len(set(find_clusters(np.array([[0.0], [1.0], [20.0], [21.0]]))[0].tolist())) == 2
+    assert spreads(np.array([[0.0, 0.0], [2.0, 0.0], [5.0, 1.0]]), np.array([3, 3, 7])).tolist() == [1.0, 0.0]
 
 
 def test_merged_elements_are_found_out():
@@ -92,11 +81,6 @@ def test_one_cluster_for_each_class_is_perfect():
     assert measured.distance > 2 * measured.spread
     assert merged(elements, elements) == []
     assert too_close(states, elements) == []
-
-
-def test_spreads_are_the_farthest_from_the_mean():
-    states = np.array([[0.0, 0.0], [2.0, 0.0], [5.0, 1.0]])
-    assert spreads(states, np.array([3, 3, 7])).tolist() == [1.0, 0.0]
 
 
 def test_the_plane_is_the_singular_vectors():

@@ -68,19 +68,12 @@ def test_a_prediction_that_depends_on_nothing_has_no_curve():
     assert (field.erf, field.deviation, field.flat, len(field.c)) == (None, None, 5, 0)
 
 
+DENSE = [{}, {"chunk_size": 3, "thickness": 2}, {"levels": 3}, {"levels": 5, "pad": "masked"}, {"attention": "full"}]
+DENSE += [{"attention": "full", "pad": "masked", "levels": 1}]
+
+
 @pytest.mark.parametrize("k_hot", [False, True])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"chunk_size": 3, "thickness": 2},
-        {"levels": 3},
-        {"levels": 5, "pad": "masked"},
-        {"attention": "full"},
-        {"attention": "full", "pad": "masked", "levels": 1},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("options", DENSE, ids=str)
 def test_regulargpt_against_the_dense_computation(options: dict[str, Any], k_hot: bool):
     model = RegularGPT(2, 3, **options, **SMALL).double().eval()
     some = words(13)
@@ -147,11 +140,6 @@ def test_pieces_of_a_word_have_the_gradients_of_the_whole(name: str, monkeypatch
     assert np.allclose(whole, gradient_norms(model, some), rtol=1e-6)
 
 
-def test_cumulative_sums_run_from_the_most_recent_symbol():
-    assert cumulative(np.array([[1.0, 0.0, 0.0]])).tolist() == [[0, 0, 1]]
-    assert cumulative(np.array([[0.0, 0.0, 1.0]])).tolist() == [[1, 1, 1]]
-
-
 # Of a text: the symbol that comes next, windows, the shares of the gradient.
 
 
@@ -166,28 +154,20 @@ def test_log_probability_loss_and_margin_have_one_normalised_gradient():
     with model.hook_embed.register_forward_hook(lambda module, inputs, output: keep(passed, output)):
         logits = model(torch.from_numpy(some))
         y = torch.from_numpy(targets)
-        of_each = [
-            margin(logits, False, y),
-            F.cross_entropy(logits, y, reduction="none"),
-            logits.log_softmax(1).gather(1, y[:, None])[:, 0],
-        ]
+        of_each = [margin(logits, False, y), F.cross_entropy(logits, y, reduction="none")]
+        of_each.append(logits.log_softmax(1).gather(1, y[:, None])[:, 0])
         found = [torch.autograd.grad(each.sum(), passed, retain_graph=True)[0].norm(dim=-1) for each in of_each]
     shares = [norms / norms.sum(1, keepdim=True) for norms in found]
     assert torch.allclose(shares[0], shares[1], rtol=1e-9)
     assert torch.allclose(shares[0], shares[2], rtol=1e-9)
     norms = gradient_norms(model, some, targets=targets)
     assert np.allclose(norms / norms.sum(1, keepdims=True), shares[0].numpy(), rtol=1e-9)
+    assert not np.allclose(norms, gradient_norms(model, some, targets=(targets + 1) % 5))
 
 
 def keep(passed: list[Tensor], output: Tensor) -> Tensor:
     passed.append(output.detach().requires_grad_())
     return passed[-1]
-
-
-def test_another_target_has_another_gradient():
-    model, some = transformer(), words(9, n_symbols=5)
-    by_target = [gradient_norms(model, some, targets=np.full(len(some), target)) for target in (0, 1)]
-    assert not np.allclose(*by_target)
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])
@@ -242,11 +222,11 @@ def test_the_receptive_field_never_shrinks_with_the_share():
     found = [field.erf_at(q) for q in np.linspace(0.05, 0.99, 40)]
     assert found == sorted(found)  # type: ignore[type-var]  # none is None
     assert field.erf_at(0.99) == field.erf
-
-
-def test_one_symbol_is_all_there_is():
-    field = receptive_field(transformer(), words(1, n_symbols=5), targets=np.zeros(5, dtype=int))
-    assert (field.erf, field.erf_at(0.5), field.share(1), field.share(64)) == (1, 1, 1.0, 1.0)
+    one = receptive_field(transformer(), words(1, n_symbols=5), targets=np.zeros(5, dtype=int))
+    assert (one.erf, one.erf_at(0.5), one.share(1), one.share(64)) == (1, 1, 1.0, 1.0)
+    empty = ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 3)
+    assert (empty.erf_at(0.5), empty.share(4)) == (None, None)
+    assert cumulative(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])).tolist() == [[0, 0, 1], [1, 1, 1]]
 
 
 def test_each_sequence_counts_alike_however_large_its_gradient():
@@ -262,11 +242,6 @@ def test_each_sequence_counts_alike_however_large_its_gradient():
 
     some = np.array([[0, 0, 0, 0], [1, 0, 0, 0]])
     assert receptive_field(Scaled(1.0), some).c.tolist() == [0.625, 0.75, 0.875, 1.0]
-
-
-def test_of_no_curve_there_is_no_share():
-    empty = ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 3)
-    assert (empty.erf_at(0.5), empty.share(4)) == (None, None)
 
 
 def test_gradients_ask_nothing_of_the_parameters_and_leave_them_as_they_were():

@@ -1,6 +1,7 @@
 """What is measured of trained language models, against closed forms and slow references."""
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,8 @@ from tests.regulargpt.attending import visible
 from tests.regulargpt.texts import TRAIN_LEN, text_run
 
 # Every encoding as it is, and one of each kind through windows and blocks.
-SEEN = [
-    *((encoding, "full") for encoding in ENCODINGS),
-    *(
-        (encoding, view)
-        for encoding in ("alibi", "rotary", "forgetting", "window:width=3")
-        for view in ("sliding:4", "bca")
-    ),
-]
+SEEN = [(encoding, "full") for encoding in ENCODINGS]
+SEEN += product(("alibi", "rotary", "forgetting", "window:width=3"), ("sliding:4", "bca"))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +83,10 @@ def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, vie
         assert torch.allclose(direct[layer].softmax(-1), pattern, atol=1e-12)
     monkeypatch.setattr(attention, "CPU_AT_ONCE", 1)
     monkeypatch.setattr(attention, "MIN_QUERIES", 3)
+    before = model(torch.from_numpy(some))
     found = mean_logits(model, some)
+    assert torch.equal(model(torch.from_numpy(some)), before)
+    assert not model.blocks[0].attn._forward_pre_hooks  # type: ignore[union-attr]
     finite = direct[0, 0, 0].isfinite().numpy()
     expected = mean_by_distance(direct.numpy(), finite).mean(1)  # over words
     assert np.allclose(found, expected, equal_nan=True, atol=1e-12)
@@ -122,14 +120,6 @@ def whole(model: Transformer, some: np.ndarray, seen: torch.Tensor) -> torch.Ten
     for handle in handles:
         handle.remove()
     return torch.stack(found)
-
-
-def test_gathering_leaves_the_model_as_it_was():
-    model, some = small("alibi"), words(9)
-    before = model(torch.from_numpy(some))
-    mean_logits(model, some)
-    assert torch.equal(model(torch.from_numpy(some)), before)
-    assert not model.blocks[0].attn._forward_pre_hooks  # type: ignore[union-attr]
 
 
 def test_no_piece_is_as_large_as_the_pattern_of_a_long_word(monkeypatch):
@@ -195,12 +185,10 @@ def test_a_constant_difference_has_no_width_and_none_is_there_within_the_trainin
 def test_the_last_position_is_what_the_protocol_last_scores(trained: RunFolder, tmp_path: Path):
     T, config = 24, sample(trained).run.config
     report = of("positions", trained, length=T, words=6, out=tmp_path / "p")
-    last = config.replaced({"data.scoring": "last", "evaluation.samples": 6})
-    scored = evaluate(trained, last, [T], config.seed)
-    assert report["nll"][-1] == pytest.approx(scored["measures"][NLL]["values"][str(T)], abs=1e-5)
-    everywhere = config.replaced({"data.scoring": "position", "evaluation.samples": 6})
-    mean = evaluate(trained, everywhere, [T], config.seed)["measures"][NLL]["values"][str(T)]
-    assert np.mean(report["nll"]) == pytest.approx(mean, abs=1e-5)
+    for scoring, nats in (("last", report["nll"][-1]), ("position", np.mean(report["nll"]))):
+        scored = config.replaced({"data.scoring": scoring, "evaluation.samples": 6})
+        found = evaluate(trained, scored, [T], config.seed)["measures"][NLL]["values"][str(T)]
+        assert nats == pytest.approx(found, abs=1e-5)
 
 
 def test_the_reference_is_the_same_up_to_the_training_length(trained: RunFolder, tmp_path: Path):
@@ -232,12 +220,6 @@ def test_a_model_that_ignores_context_costs_the_same_at_every_length(recurrent: 
         assert len(set(found)) == 1
 
 
-def test_a_model_without_attention_has_no_reference(recurrent: RunFolder, tmp_path: Path):
-    report = of("positions", recurrent, length=12, words=4, out=tmp_path / "p")
-    assert (report["reference"], report["beyond"], report["difference"]) == (None, None, [])
-    assert report["summary"] == "gru has no attention that could be restricted: there is no reference"
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -256,8 +238,7 @@ def test_the_sentence_of_positions(trained: RunFolder, value: Interval | None, w
 
 @pytest.mark.parametrize("name", ["trained", "recurrent"])
 def test_the_receptive_field_of_a_language_model(name: str, request, tmp_path: Path):
-    folder = request.getfixturevalue(name)
-    report = of("receptive-field", folder, words=4, out=tmp_path / "r")
+    report = of("receptive-field", request.getfixturevalue(name), words=4, out=tmp_path / "r")
     assert (report["target"], report["length"], report["segments"]) == ("true", 8 * TRAIN_LEN, 4)
     assert len(report["c"]) == 8 * TRAIN_LEN
     assert report["share_in_train_len"] == report["c"][TRAIN_LEN - 1]
@@ -282,13 +263,11 @@ def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
 
 
 def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(receptive_field, "receptive_field", lambda *arguments, **more: NOTHING)
+    nothing = receptive_field.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
+    monkeypatch.setattr(receptive_field, "receptive_field", lambda *arguments, **more: nothing)
     with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
         of("receptive-field", recurrent, words=2, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
-
-
-NOTHING = receptive_field.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
 
 
 # Learned kernels.
@@ -309,38 +288,13 @@ def test_kernels_before_and_after_training(trained: RunFolder, tmp_path: Path):
     assert all(head["effective_length_after"]["range"] == 20_481 for head in layer["heads"])
 
 
-def test_fixed_kernels_do_not_move(tmp_path: Path):
-    report = of("kernels", text_run(tmp_path, model__encoding__name="alibi"))
-    assert report["layers"][0]["largest_change"] == 0
-    assert [head["effective_length_after"]["text"] for head in report["layers"][0]["heads"]] == ["33", "513"]
-    assert report["length"] == 8 * TRAIN_LEN
-    assert (tmp_path / "run" / "kernels" / "kernels.png").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("without", "none adds no bias"), ("recurrent", "is a run of gru, not of a transformer; choose a transformer's")],
-)
-def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_path: Path):
-    with pytest.raises(UserError, match=message):
-        of("kernels", request.getfixturevalue(name), out=tmp_path / "k")
-    assert not (tmp_path / "k").exists()
-
-
 # Positions in the variance.
 
 
 def test_the_variance_around_the_mean_at_each_position():
     model, some = small("none"), words(7, 40)
-    outputs: list[np.ndarray] = []
-    with (
-        model.blocks[1].hook_attn_out.register_forward_hook(  # type: ignore[union-attr]
-            lambda module, inputs, output: outputs.append(output.double().numpy())
-        ),
-        torch.no_grad(),
-    ):
-        model(torch.from_numpy(some), readout="all")
-    expected = outputs[0].var(0).mean(-1)
+    _, cache = run_with_cache(model, torch.from_numpy(some), readout="all", names_filter=["blocks.1.hook_attn_out"])
+    expected = cache["blocks.1.hook_attn_out"].detach().double().numpy().var(0).mean(-1)
     assert np.allclose(output_variance(model, some)[1], expected, rtol=1e-5)
 
 
@@ -357,25 +311,14 @@ def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
     seen: list[tuple[int, int]] = []
     report = of("position-variance", without, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at))
     assert np.shape(report["variance"]["after"]) == np.shape(report["variance"]["before"]) == (2, TRAIN_LEN)
-    assert len(report["slopes"]["after"]) == 2
+    assert (len(report["slopes"]["after"]), seen) == (2, [(1, 2), (2, 2)])
     assert [row["layer"] for row in report["probe"]["layers"]] == [0, 1, 2]
-    assert seen == [(1, 2), (2, 2)]
     assert of("position-variance", without, updates=0, out=tmp_path / "w")["probe"] is None
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("trained", {}, "has the encoding kerple_log, which tells positions; choose a run with --encoding none"),
-        ("recurrent", {}, "is a run of gru: it has no such attention"),
-        ("without", {"length": 1}, "length = 1; at least 2"),
-    ],
-)
-def test_what_has_no_position_variance_is_refused(
-    name: str, options: dict[str, Any], message: str, request, tmp_path: Path
-):
-    with pytest.raises(UserError, match=message):
-        of("position-variance", request.getfixturevalue(name), out=tmp_path / "v", **options)
+def test_one_position_has_no_variance_by_position(without: RunFolder, tmp_path: Path):
+    with pytest.raises(UserError, match="length = 1; at least 2"):
+        of("position-variance", without, out=tmp_path / "v", length=1)
     assert not (tmp_path / "v").exists()
 
 

@@ -58,6 +58,7 @@ def test_no_arrows_cross(language: str):
     machine = machine_of(language)
     assert machine.n_states <= MOST_LABELLED
     assert crossings(drawing(machine)) == 0
+    assert drawing(machine) == drawing(machine_of(language))
 
 
 def test_a_crossing_is_counted():
@@ -74,10 +75,6 @@ def test_no_label_stands_on_another_arrow(language: str):
         middle = (float(x), float(y) - 5)
         for other in (path for j, (path, _, _) in enumerate(arrows) if j != i):
             assert np.hypot(*(polyline(other) - middle).T).min() > 8
-
-
-def test_a_drawing_is_made_again_the_same():
-    assert drawing(machine_of("symmetric-3")) == drawing(machine_of("symmetric-3"))
 
 
 def test_a_state_without_an_answer_is_not_drawn_as_one_that_rejects():

@@ -137,10 +137,7 @@ def test_a_measurement_outside_is_a_verb_too(tmp_path: Path, monkeypatch, capsys
 
 def test_options_are_checked_in_python_too(tmp_path: Path):
     folder = text_run(tmp_path, model__encoding__name="alibi")
-    for options, message in (
-        ({"words": 1}, "words = 1; at least 2"),
-        ({"length": True}, "length = True; give"),
-    ):
+    for options, message in (({"words": 1}, "words = 1; at least 2"), ({"length": True}, "length = True; give")):
         with pytest.raises(UserError, match=message):
             measured("resolution", folder.path, **options)
 

@@ -90,11 +90,7 @@ def test_a_filter_restricts_what_is_kept():
         ("hook_bb", print, "no hook point named 'hook_bb'; did you mean 'hook_b'?"),
         (["hook_a", "other"], print, "no hook point named 'other'; the model has 'hook_a', 'hook_b'"),
         (lambda name: False, print, "the function fits no hook point; the model has 'hook_a', 'hook_b'"),
-        (
-            "hook_b",
-            lambda value, hook: value.sum(),
-            "at hook_b (1,) passes; return that shape, not ()",
-        ),
+        ("hook_b", lambda value, hook: value.sum(), "at hook_b (1,) passes; return that shape, not ()"),
     ],
 )
 def test_refusals(names, function, message: str):
@@ -116,22 +112,14 @@ def test_pytorchs_own_hooks_work_too_backwards_as_well():
 # The shapes of docs/models.md, for words (4, 5), chunks of 2, width 8, 2 heads, FFN 12, 3 symbols.
 IN_ATTENTION = [f"attn.hook_{name}" for name in ("q", "k", "v", "pattern", "z")]
 IN_BLOCK = [*IN_ATTENTION, "mlp.hook_post", "hook_attn_out", "hook_mlp_out", "hook_resid_post"]
+AFTER = [(4, 5, 12), (4, 5, 8), (4, 5, 8), (4, 5, 8)]  # attention, at every position
 REGULARGPT = {
     # Level 1 of the tree: 3 nodes a word over 20 leaves and the pad.
     "plain-tree": [(12, 2, 4), (21, 2, 4), (21, 2, 4), (12, 2, 2), (12, 2, 4), (12, 12), (12, 8), (12, 8), (12, 8)],
-    "every": [
-        *[(4, 5, 2, 4), (4, 6, 2, 4), (4, 6, 2, 4), (4, 2, 5, 2), (4, 5, 2, 4)],
-        *[(4, 5, 12), (4, 5, 8), (4, 5, 8), (4, 5, 8)],
-    ],
-    "dense": [
-        *[(4, 5, 2, 4), (4, 6, 2, 4), (4, 6, 2, 4), (4, 2, 5, 6), (4, 5, 2, 4)],
-        *[(4, 5, 12), (4, 5, 8), (4, 5, 8), (4, 5, 8)],
-    ],
+    "every": [(4, 5, 2, 4), (4, 6, 2, 4), (4, 6, 2, 4), (4, 2, 5, 2), (4, 5, 2, 4), *AFTER],
+    "dense": [(4, 5, 2, 4), (4, 6, 2, 4), (4, 6, 2, 4), (4, 2, 5, 6), (4, 5, 2, 4), *AFTER],
 }
-TRANSFORMER = [
-    *[(4, 5, 2, 4), (4, 5, 2, 4), (4, 5, 2, 4), (4, 2, 5, 5), (4, 5, 2, 4)],
-    *[(4, 5, 12), (4, 5, 8), (4, 5, 8), (4, 5, 8)],
-]
+TRANSFORMER = [(4, 5, 2, 4), (4, 5, 2, 4), (4, 5, 2, 4), (4, 2, 5, 5), (4, 5, 2, 4), *AFTER]
 SIZES = {"d_model": 8, "n_heads": 2, "d_ff": 12}
 WORDS = torch.randint(0, 3, (4, 5), generator=torch.Generator().manual_seed(0))
 
@@ -194,9 +182,8 @@ def test_to_listen_changes_nothing(computation: str):
     model, heard = regulargpt(thickness=2), []
     listen = [(lambda name: True, lambda value, hook: heard.append(hook.name))]
     before = model(WORDS, computation=computation)
-    assert torch.allclose(
-        run_with_hooks(model, WORDS, computation=computation, fwd_hooks=listen), before, rtol=0, atol=1e-13
-    )
+    listening = run_with_hooks(model, WORDS, computation=computation, fwd_hooks=listen)
+    assert torch.allclose(listening, before, rtol=0, atol=1e-13)
     assert set(heard) == set(hook_names(model))
     assert torch.equal(model(WORDS, computation=computation), before)
 
@@ -251,12 +238,10 @@ def test_a_head_without_weights_is_a_head_whose_hook_gives_zero(name: str, encod
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_a_model(name: str):
-    cls = MODELS[name].load()
-    model = cls(3, 4, d_model=8)
+    model = MODELS[name].load()(3, 4, d_model=8)
     assert isinstance(model, Model)
     assert model.quadratic == (name in ("transformer", "encoder-decoder"))
-    parts = model.compiled_parts()
-    assert list(parts) == (list(model.blocks) if isinstance(model, RegularGPT) else [model])
+    assert list(model.compiled_parts()) == (list(model.blocks) if isinstance(model, RegularGPT) else [model])
     model.set_noise(0.5)
     if isinstance(model, RegularGPT):
         assert model.state_noise.level == 0.5
@@ -265,8 +250,5 @@ def test_every_model_is_a_model(name: str):
 
 
 def test_a_model_without_forward_is_none():
-    class Mute(Model):
-        pass
-
     with pytest.raises(TypeError, match="abstract"):
-        Mute()
+        type("Mute", (Model,), {})()

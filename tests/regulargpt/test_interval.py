@@ -1,7 +1,5 @@
 """Intervals over seeds, files and segments: how often they miss when nothing is there, and how seldom when it is."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -98,20 +96,14 @@ def test_with_nothing_of_seeds_only_files_count_and_with_nothing_of_files_only_s
     assert (variance, freedom) == (pytest.approx(hard.mean(0).var(ddof=1) / 4), pytest.approx(3))
 
 
-def test_one_network_with_files_of_one_segment_is_a_t_test():
+def test_one_network_with_files_of_one_segment_or_with_one_file_is_a_t_test():
     numbers = np.random.default_rng(2).normal(1, 1, 20)
-    found = Interval.of_networks([(numbers, np.arange(20))])
-    low, high = stats.t.interval(0.95, 19, numbers.mean(), stats.sem(numbers))
-    assert (found.low, found.high) == pytest.approx((low, high))
-    alone = Interval.of_mean(numbers)
-    assert (alone.low, alone.high) == pytest.approx((low, high))
-
-
-def test_segments_of_one_file_take_the_place_of_files():
-    numbers = np.array([1.0, 2.0, 4.0])
-    found = Interval.of_networks([(numbers, np.zeros(3, int))])
-    assert (found.low, found.high) == pytest.approx((Interval.of_mean(numbers).low, Interval.of_mean(numbers).high))
-    assert found.over == {"seeds": 1, "segments": 3}
+    ends = pytest.approx(stats.t.interval(0.95, 19, numbers.mean(), stats.sem(numbers)))
+    by_file, one_file = (Interval.of_networks([(numbers, files)]) for files in (np.arange(20), np.zeros(20, int)))
+    for found in (by_file, one_file, Interval.of_mean(numbers)):
+        assert (found.low, found.high) == ends
+    assert one_file.over == {"seeds": 1, "segments": 20}
+    assert Interval.of_networks([(np.array([2.0]), np.array([7]))]).high == 2.0
 
 
 def test_where_nearly_all_segments_lie_in_one_file_the_interval_is_wide_and_finite():
@@ -121,18 +113,12 @@ def test_where_nearly_all_segments_lie_in_one_file_the_interval_is_wide_and_fini
     assert found.high - found.low > 12 * abs(numbers[7] - numbers.mean()) / 1000
 
 
-def test_one_segment_has_no_interval():
-    assert Interval.of_networks([(np.array([2.0]), np.array([7]))]).high == 2.0
-
-
-OVER: list[tuple[Sequence[float], float]] = [((1.0, 2.0, 4.0), student(2)), ((1.0, 2.0, 4.0, 5.0, 9.0), student(4))]
-
-
-@pytest.mark.parametrize(("values", "t"), OVER)
-def test_of_single_values_the_interval_over_seeds_is_students(values: Sequence[float], t: float):
-    found = Interval.over_seeds([Interval.exactly(value) for value in values])
-    assert found.high - found.value == pytest.approx(t * np.std(values, ddof=1) / len(values) ** 0.5)
-    assert found.seeds == len(values)
+def test_of_single_values_the_interval_over_seeds_is_students():
+    for values in ((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 5.0, 9.0)):
+        found = Interval.over_seeds([Interval.exactly(value) for value in values])
+        t = student(len(values) - 1)
+        assert found.high - found.value == pytest.approx(t * np.std(values, ddof=1) / len(values) ** 0.5)
+        assert found.seeds == len(values)
 
 
 def test_of_seeds_that_agree_to_the_last_word_that_of_the_words_is_left():

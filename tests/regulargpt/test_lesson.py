@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import languages
 from experiments.lesson import INDEX, sentences, with_words
-from languages.errors import UserError
 from regulargpt.classroom.data import gather
-from regulargpt.classroom.lesson import making, page
+from regulargpt.classroom.lesson import page
 from regulargpt.classroom.lesson.material import Material, material, named
 from regulargpt.classroom.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
 from regulargpt.classroom.live.snapshots import Snapshots
 from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.certified import believed, certify, folder
-from tests.test_imports import ROOT
+from tests.regulargpt.conftest import PARITY
+from tests.regulargpt.markup import EVIL, language_of
 
-PARITY = ROOT / "docs" / "certified" / "parity"
 # The traits of one of each are in every lesson.
 EITHER = (
     ("accepts", "transduces total", "transduces partial"),
@@ -59,18 +57,25 @@ def test_every_trait_is_one_that_a_lesson_may_have():
     assert found == every
 
 
+@cache
+def terms_of(sentence: Sentence) -> tuple[list[str], set[str]]:
+    """The words of the glossary that a sentence marks, and all that it says."""
+    marked, words, said = [match[1] for match in TERM.finditer(sentence.says)], plain(sentence).lower(), set[str]()
+    for term in sorted(glossary(), key=len, reverse=True):  # "monoid element" is not "monoid"
+        words, count = re.subn(rf"\b{re.escape(term.lower())}s?\b", "", words)
+        said |= {term} if count else set()
+    return marked, said
+
+
 def test_a_word_of_the_glossary_is_marked_where_it_first_stands():
     for traits in LESSONS:
         met: set[str] = set()
         for sentence in said(traits):
-            marked = [match[1] for match in TERM.finditer(sentence.says)]
+            marked, words = terms_of(sentence)
             assert len(marked) == len(set(marked))
             assert not met & set(marked), f"marked twice: {plain(sentence)}"
             met |= set(marked)
-            words = plain(sentence).lower()
-            for term in sorted(glossary(), key=len, reverse=True):  # "monoid element" is not "monoid"
-                words, count = re.subn(rf"\b{re.escape(term.lower())}s?\b", "", words)
-                assert not count or term in met, f"{term} is not explained before: {plain(sentence)}"
+            assert words <= met, f"not explained before: {plain(sentence)}"
 
 
 def test_what_is_given_under_the_name_of_a_word_is_marked_there():
@@ -129,42 +134,15 @@ def test_a_lesson_has_nothing_of_a_network_that_only_a_report_shows():
     assert found["live"]["prototypes"] is not None
 
 
-@pytest.fixture
-def unproven(tmp_path: Path) -> Path:
-    return folder(tmp_path / "run", "parity").path
-
-
-def test_what_is_no_subject_of_a_lesson_is_refused(unproven: Path, tmp_path: Path):
-    run = making.words_of(gather(unproven))
-    with pytest.raises(UserError, match="is not proven; a lesson ends with a proof, so run `regulargpt verify"):
-        material(run)
-    other = making.words_of(gather(folder(tmp_path / "other", "even-pairs").path))
-    with pytest.raises(
-        UserError, match="has learned even-pairs and the lesson is about parity; choose a run on parity"
-    ):
-        material(making.words_of(gather(PARITY)), other)
-
-
 def test_a_language_that_a_user_named_cannot_become_a_tag(tmp_path: Path):
-    lesson = evil(tmp_path)
-    text = page.render(lesson)
+    text = page.render(evil(tmp_path))
     assert "<b>" not in re.sub(r"<b>(?:[1-7]|To take away: )</b>", "", text)
     assert "<i>yes" not in text
 
 
-EVIL = {
-    "states": ["</script>", "<!--"],
-    "alphabet": ["<b>", "'\"&"],
-    "initial": "</script>",
-    "transitions": {"</script>": {"<b>": "<!--", "'\"&": "</script>"}, "<!--": {"<b>": "</script>", "'\"&": "<!--"}},
-    "outputs": {"</script>": "no", "<!--": "<i>yes"},
-}
-
-
 def evil(place: Path) -> Material:
     """A lesson on a language with names that are markup, whose network has random weights."""
-    (place / "evil.json").write_text(json.dumps(EVIL))
-    language = f"dfa:{place / 'evil.json'}"
+    language = language_of(EVIL, place)
     run = folder(place / "evil", language)
     certify(run, language)
-    return material(believed(place / "evil"))
+    return material(believed(run.path))

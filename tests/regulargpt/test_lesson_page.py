@@ -1,9 +1,10 @@
-"""The lesson in a real browser, wide and narrow: each of the seven things to do, against Python."""
+"""The lesson in a real browser: each of the seven things to do, against Python, on a phone."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -17,71 +18,31 @@ import torch
 
 import languages
 from languages.automata.monoid import TransitionMonoid
-from regulargpt.classroom.data import gather
-from regulargpt.classroom.lesson import making, page
-from regulargpt.classroom.lesson.material import Material, material
+from regulargpt.classroom.lesson import page
+from regulargpt.classroom.lesson.material import Material
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
-from tests.regulargpt.browser import Browser, needs_browser
-from tests.regulargpt.test_lesson import PARITY, evil
-from tests.test_imports import ROOT
+from tests.regulargpt.browser import Browser
+from tests.regulargpt.conftest import PARITY, TRANSFORMER
+from tests.regulargpt.test_lesson import evil
 
-pytestmark = needs_browser
-
-TRANSFORMER = ROOT / "docs" / "gallery" / "runs" / "parity-transformer"
 TASK = languages.get("parity")
-WIDTHS = (1280, 390)
+PLACE = "['cx', 'cy', 'r'].map((name) => Number(e.getAttribute(name)))"
 WORDS = ["0", "1", "01", "110", "0110", "111", "10101", "0000", "1101011", "00110011001"]
 
 
-@pytest.fixture(scope="module")
-def lesson() -> Material:
-    """Parity, with a network beside that is wrong."""
-    return material(making.words_of(gather(PARITY)), making.words_of(gather(TRANSFORMER)))
-
-
-@pytest.fixture(scope="module")
-def written(lesson: Material, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("lesson") / "lesson.html"
-    page.write(lesson, path)
-    return path
-
-
-@pytest.fixture(params=WIDTHS)
-def shown(browser: Browser, written: Path, request) -> Iterator[Browser]:
-    """The page at a width; in the end nothing went wrong, and nothing was asked of the network."""
-    browser.look(request.param)
-    still(browser)
-    opened(browser, written)
-    yield browser
-    silent(browser, written)
-
-
-def opened(browser: Browser, path: Path) -> None:
-    browser.open(path)
+@pytest.fixture
+def shown(browser: Browser, written: Path) -> Iterator[Browser]:
+    """The page, on which nothing moves by itself."""
+    browser.open(written, width=390, still=True)
     assert browser.evaluate("typeof finished") == "function"
-
-
-def still(browser: Browser) -> None:
-    """Nothing moves by itself: a screen is what it will be."""
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
-
-
-def silent(browser: Browser, path: Path) -> None:
-    assert browser.problems == []
-    assert {request.split("#")[0] for request in browser.requests} <= {path.as_uri(), "data:,"}
-    width = browser.evaluate("document.documentElement.clientWidth")
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-
-
-def text(browser: Browser, selector: str) -> str:
-    return browser.evaluate(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")
+    yield browser
+    browser.assert_fits()
 
 
 def press(browser: Browser, step: str, words: str) -> None:
     """The button of a step that is named so."""
-    found = f"[...document.querySelectorAll('#{step} button')].find((b) => b.textContent === {json.dumps(words)})"
-    browser.evaluate(f"{found}.click()")
+    browser.click(f"#{step} button", browser.all(f"#{step} button").index(words))
 
 
 def write(browser: Browser, step: str, word: str, field: int = 0) -> None:
@@ -92,124 +53,96 @@ def write(browser: Browser, step: str, word: str, field: int = 0) -> None:
 
 
 def is_done(browser: Browser, step: str) -> bool:
-    return browser.evaluate(f"document.querySelector('.way a[href=\"#{step}\"]').classList.contains('done')")
-
-
-def wait_for(browser: Browser, condition: str) -> None:
-    for _ in range(600):
-        if browser.evaluate(condition):
-            return
-        browser.evaluate("new Promise((done) => setTimeout(done, 20))")
-    raise AssertionError(condition)
+    return browser.one(f".way a[href='#{step}']", "e.classList.contains('done')")
 
 
 def label(word: str) -> str:
     return TASK.output_names[int(TASK.machine.answers(word).item())]
 
 
-def test_nothing_lies_on_anything_else(shown: Browser):
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_lies_on_anything_else_and_nothing_is_done(shown: Browser, width: int):
     """Each step's parts stand one below the other, and the steps too."""
-    parts = "[...document.querySelectorAll('.step > :is(h2, .says, .activity, .takeaway), .words')]"
-    boxes = shown.evaluate(
-        f"{parts}.map((part) => part.getBoundingClientRect()).map(({{ top, bottom }}) => [top, bottom])"
-    )
+    shown.look(width, still=True)
+    box = "((box) => [box.top, box.bottom])(e.getBoundingClientRect())"
+    boxes = shown.all(".step > :is(h2, .says, .activity, .takeaway), .words", box)
     assert len(boxes) >= 7 * 3
     for (_, bottom), (top, _) in pairwise(boxes):
         assert top >= bottom - 1
-
-
-def test_before_anything_is_done_no_step_is(shown: Browser):
-    assert not shown.evaluate("document.querySelectorAll('.way .done').length")
+    assert shown.count(".way .done") == 0
 
 
 @pytest.mark.parametrize("step", page.STEPS)
 def test_an_address_that_names_a_step_opens_there(browser: Browser, written: Path, step: str):
-    browser.look(1280)
     browser.open(written, f"#{step}")
-    browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    top = browser.evaluate(f"document.querySelector('#{step}').getBoundingClientRect().top")
+    browser.pause()
     # At the top, below the way through the steps.
-    assert 0 <= top < 150
+    assert 0 <= browser.one(f"#{step}", "e.getBoundingClientRect().top") < 150
     assert browser.evaluate("address.link()").endswith(f"#{step}")
-    silent(browser, written)
 
 
 def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):
     for word in WORDS:
         write(shown, "language", word)
         shown.key("Enter")
-        assert text(shown, "#language .said") == f"{word}: {label(word)}."
-        pile = f"#language .pile[data-answer={label(word)}] ul"
-        assert word in shown.evaluate(f"[...document.querySelectorAll('{pile} li')].map((e) => e.textContent)")
+        assert shown.one("#language .said") == f"{word}: {label(word)}."
+        assert word in shown.all(f"#language .pile[data-answer={label(word)}] ul li")
     write(shown, "language", "012")
-    assert text(shown, "#language .problem") == "Not a symbol of this language: 2. Its symbols: 0 1"
+    assert shown.one("#language .problem") == "Not a symbol of this language: 2. Its symbols: 0 1"
     write(shown, "language", "")
     press(shown, "language", "Ask")
-    assert text(shown, "#language .said") == "Type a word first."
+    assert shown.one("#language .said") == "Type a word first."
     for symbol in "0110":
         press(shown, "language", symbol)
     press(shown, "language", "⌫")
     press(shown, "language", "Ask")
-    assert text(shown, "#language .said") == "011: even."
+    assert shown.one("#language .said") == "011: even."
 
 
 def test_language_ten_right_answers_in_a_row_and_no_fewer(shown: Browser):
     def guess(right: bool) -> None:
-        truth = label(text(shown, "#language .question code"))
+        truth = label(shown.one("#language .question code"))
         answer = truth if right else next(name for name in TASK.output_names if name != truth)
-        shown.evaluate(f"document.querySelector('#language [data-guess={answer}]').click()")
+        shown.click(f"#language [data-guess={answer}]")
 
     for right in [True] * 9 + [False] + [True] * 9:
         guess(right)
-        assert text(shown, "#language .verdict").startswith("✓ Right" if right else "✗ No")
+        assert shown.one("#language .verdict").startswith("✓ Right" if right else "✗ No")
         assert not is_done(shown, "language")
     guess(True)
     assert is_done(shown, "language")
-    said = text(shown, "#language .verdict")
+    said = shown.one("#language .verdict")
     assert "10 right answers in a row: guesses come so far less than once in 1,000 times." in said
     assert "only at the first symbol, the last symbol, the length or which symbols occur. They may fit others" in said
     assert "You know" not in said
-    assert shown.evaluate("document.querySelector('#language .rule').open")
-    assert "odd if the number of 1s is odd" in text(shown, "#language .rule").lower()
+    assert shown.one("#language .rule", "e.open")
+    assert "odd if the number of 1s is odd" in shown.one("#language .rule").lower()
 
 
 def test_automaton_the_token_goes_where_the_machine_goes(shown: Browser):
     machine, word = TASK.machine, "0110100"
-    assert text(shown, "#automaton .count") == "1 of 2 states visited."
+    assert shown.one("#automaton .count") == "1 of 2 states visited."
     for i, symbol in enumerate(word, 1):
-        shown.evaluate(f"document.querySelector('#automaton [data-read=\"{symbol}\"]').click()")
+        shown.click(f"#automaton [data-read='{symbol}']")
         state = machine.states[int(machine.run(word[:i]).item())]
-        assert text(shown, "#automaton .said") == f"Read: {word[:i]}. State: {state}. Answer: {state}."
-        lit = shown.evaluate("[...document.querySelectorAll('#automaton .state.lit title')].map((e) => e.textContent)")
+        assert shown.one("#automaton .said") == f"Read: {word[:i]}. State: {state}. Answer: {state}."
+        lit = shown.all("#automaton .state.lit title")
         assert lit == [f"{state}: {state}"]
-        assert shown.evaluate("document.querySelectorAll('#automaton .edge.lit').length") == 1
-        assert on_the_rim(shown)
+        assert shown.count("#automaton .edge.lit") == 1
+        # The token lies on the circle of the state that is lit.
+        (x, y, r), (a, b, _) = shown.one("#automaton .state.lit circle", PLACE), shown.one(".token", PLACE)
+        assert math.hypot(a - x, b - y) == pytest.approx(r, abs=2)
     assert is_done(shown, "automaton")
     press(shown, "automaton", "Begin again")
-    assert text(shown, "#automaton .said") == "Nothing is read yet. State: even. Answer: even."
-
-
-def on_the_rim(browser: Browser) -> bool:
-    """Whether the token lies on the circle of the state that is lit."""
-    return browser.evaluate("""(() => {
-      const at = (e, names) => names.map((name) => Number(e.getAttribute(name)));
-      const [x, y, r] = at(document.querySelector("#automaton .state.lit circle"), ["cx", "cy", "r"]);
-      const [a, b] = at(document.querySelector(".token"), ["cx", "cy"]);
-      return Math.abs(Math.hypot(a - x, b - y) - r) < 2;
-    })()""")
+    assert shown.one("#automaton .said") == "Nothing is read yet. State: even. Answer: even."
 
 
 def test_automaton_the_token_walks_along_the_arrow_where_things_may_move(browser: Browser, written: Path):
-    browser.look(1280)
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "no-preference"}])
-    opened(browser, written)
-    place = "['cx', 'cy'].map((name) => Number(document.querySelector('.token').getAttribute(name)))"
-    before = browser.evaluate(place)
-    browser.evaluate("document.querySelector('#automaton [data-read=\"1\"]').click()")
-    browser.evaluate("new Promise((done) => setTimeout(done, 600))")
-    after = browser.evaluate(place)
-    assert abs(after[0] - before[0]) > 40
-    silent(browser, written)
+    browser.open(written)
+    before = browser.one(".token", PLACE)
+    browser.click("#automaton [data-read='1']")
+    browser.pause(600)
+    assert abs(browser.one(".token", PLACE)[0] - before[0]) > 40
 
 
 def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
@@ -218,35 +151,33 @@ def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
     for u, v in [("0", "1"), ("00", "11"), ("1", "010"), ("0110", "0110"), ("101", "1"), ("", "11")]:
         write(shown, "monoid", u, 0)
         write(shown, "monoid", v, 1)
-        verdict = text(shown, "#monoid .said")
+        verdict = shown.one("#monoid .said")
         same = monoid.of_word(u).item() == monoid.of_word(v).item()
         expected = "This is one word twice" if u == v else "✓" if same else "✗ They differ: from even one leads to"
         assert verdict.startswith(expected)
         assert (" do the same" in verdict) == (same and u != v)
         if " do the same" in verdict:
             assert verdict.endswith(f"their monoid element is [{monoid.words[monoid.of_word(u).item()] or 'ε'}].")
-        ends = shown.evaluate("[...document.querySelectorAll('#monoid tbody tr')].map((e) => e.className)")
+        ends = shown.all("#monoid tbody tr", "e.className")
         assert ends == ["same" if same else "other"] * 2  # parity is a group: words agree everywhere or nowhere
         met |= {monoid.of_word(u).item(), monoid.of_word(v).item()}
         assert is_done(shown, "monoid") or (len(met) < 3 and verdict.startswith(("✗", "This")))
     assert is_done(shown, "monoid")
-    assert text(shown, "#monoid .elements").endswith("2 of 2.")
+    assert shown.one("#monoid .elements").endswith("2 of 2.")
 
 
 def test_tree_every_order_of_merging_gives_the_monoid_element_of_the_word(shown: Browser):
     monoid = TransitionMonoid.of(TASK.machine)
-    order, shapes = random.Random(0), []
-    chips = "[...document.querySelectorAll('#tree .chip small')].map((e) => e.textContent)"
-    word = "".join(shown.evaluate(chips))
+    order, shapes, chips = random.Random(0), [], "#tree .chip small"
+    word = "".join(shown.all(chips))
     element = monoid.words[monoid.of_word(word).item()] or "ε"
     for turn in range(4):
         for left in range(len(word) - 1, 0, -1):
-            assert shown.evaluate("document.querySelectorAll('#tree .gap').length") == left
-            gap = order.randrange(left)
-            shown.evaluate(f"document.querySelectorAll('#tree .gap')[{gap}].focus()")
+            assert shown.count("#tree .gap") == left
+            shown.evaluate(f"document.querySelectorAll('#tree .gap')[{order.randrange(left)}].focus()")
             shown.key("Enter")
-            assert "".join(shown.evaluate(chips)) == word
-        said = text(shown, "#tree .said")
+            assert "".join(shown.all(chips)) == word
+        said = shown.one("#tree .said")
         assert f"The monoid element of the whole word is [{element}], merged as (" in said
         assert said.endswith(f"Its answer: {label(word)}.")
         shapes.append(said.split("merged as ")[1].split(".")[0])
@@ -257,10 +188,10 @@ def test_tree_every_order_of_merging_gives_the_monoid_element_of_the_word(shown:
     assert len(set(shapes)) > 1
     for left in (3, 2, 1):
         press(shown, "tree", "Merge a level")
-        assert shown.evaluate("document.querySelectorAll('#tree .chip').length") == left
-    assert f"of the whole word is [{element}]" in text(shown, "#tree .said")
+        assert shown.count("#tree .chip") == left
+    assert f"of the whole word is [{element}]" in shown.one("#tree .said")
     press(shown, "tree", "Another word")
-    assert len("".join(shown.evaluate(chips))) >= 6
+    assert len("".join(shown.all(chips))) >= 6
 
 
 @torch.no_grad()
@@ -271,147 +202,128 @@ def answers(path: Path, word: str) -> str:
 
 
 def test_network_both_networks_say_here_what_they_say_in_torch(shown: Browser):
-    found = "[...document.querySelectorAll('#network td[data-answer]')].map((e) => e.dataset.answer)"
     wrong = 0
     for word in [*WORDS, "01" * 7, "1" * 12]:
         write(shown, "network", word)
-        expected = [label(word), answers(PARITY, word), answers(TRANSFORMER, word)]
-        marks = ["✓ " if said == expected[0] else "✗ " for said in expected[1:]]
-        assert shown.evaluate(found) == [expected[0], marks[0] + expected[1], marks[1] + expected[2]]
+        said = [answers(PARITY, word), answers(TRANSFORMER, word)]
+        marks = ["✓ " if answer == label(word) else "✗ " for answer in said]
+        expected = [label(word), marks[0] + said[0], marks[1] + said[1]]
+        assert shown.all("#network td[data-answer]", "e.dataset.answer") == expected
         wrong += marks[1] == "✗ "
-        assert shown.evaluate("document.querySelectorAll('#network .strip rect').length") == 64
+        assert shown.count("#network .strip rect") == 64
     assert wrong
 
 
 def test_network_a_hundred_words_and_a_wrong_one(shown: Browser):
     tried = "#network .said p"
     for length in (11, 100):
-        shown.evaluate(f"document.querySelector('#long-length').value = {length}")
+        shown.one("#long-length", f"{{ e.value = {length}; }}")
         press(shown, "network", "Try 100 words")
-        wait_for(shown, f"document.querySelector('{tried}')?.textContent.includes('of 100 words of length {length}.')")
-        assert text(shown, tried) == f"RegularGPT: right on 100 of 100 words of length {length}."
-        rival = shown.evaluate(f"Number(document.querySelectorAll('{tried}')[1].dataset.right)")
-        assert rival < 90
+        shown.wait(f"document.querySelector('{tried}')?.textContent.includes('of 100 words of length {length}.')")
+        assert shown.one(tried) == f"RegularGPT: right on 100 of 100 words of length {length}."
+        assert shown.all(tried, "Number(e.dataset.right)")[1] < 90
         press(shown, "network", "Show a wrong one")
-        word = shown.evaluate("document.querySelector('#network .field input').value")
+        word = shown.one("#network .field input", "e.value")
         assert len(word) == length
         assert answers(TRANSFORMER, word) != label(word) == answers(PARITY, word)
     assert is_done(shown, "network")
     # Other lengths than the page can try are refused, and nothing is tried.
     for length in ("10000", "501", "0", "2.5", ""):
-        shown.evaluate(f"document.querySelector('#long-length').value = '{length}'")
+        shown.one("#long-length", f"{{ e.value = '{length}'; }}")
         press(shown, "network", "Try 100 words")
-        assert text(shown, "#network .said") == "Here a length is a whole number from 1 to 500."
-        assert shown.evaluate("document.querySelector('#long-length').value") == length
+        assert shown.one("#network .said") == "Here a length is a whole number from 1 to 500."
+        assert shown.one("#long-length", "e.value") == length
 
 
-def elements_of_nodes(word: str, C: int = 2) -> Counter[str]:
-    """The monoid elements of all nodes of a word's tree, whose windows are counted from the right end."""
-    found: Counter[str] = Counter()
-    spans = [(i, i + 1) for i in range(len(word))]
+def elements_of_nodes(word: str) -> Counter[str]:
+    """The monoid elements of all nodes of a word's tree, whose pairs are counted from the right end."""
+    found, parts = Counter[str](), list(word)
     while True:
-        cut = len(spans) % C
-        groups = [spans[:cut]] * bool(cut) + [spans[i : i + C] for i in range(cut, len(spans), C)]
-        spans = [(group[0][0], group[-1][1]) for group in groups]
-        found.update("[1]" if word[low:high].count("1") % 2 else "[ε]" for low, high in spans)
-        if len(spans) == 1:
+        cut = len(parts) % 2
+        parts = parts[:cut] + [left + right for left, right in zip(parts[cut::2], parts[cut + 1 :: 2], strict=True)]
+        found.update("[1]" if part.count("1") % 2 else "[ε]" for part in parts)
+        if len(parts) == 1:
             return found
 
 
 def test_clusters_each_node_falls_on_the_prototype_of_its_monoid_element(shown: Browser):
     expected: Counter[str] = Counter()
-    counts = """Object.fromEntries([...document.querySelectorAll('#clusters .prototype')].map((e) =>
-      [e.querySelector('.name').textContent, Number(e.dataset.count)]))"""
+    counts = "[e.querySelector('.name').textContent, Number(e.dataset.count)]"
     for word in WORDS:
         write(shown, "clusters", word)
         press(shown, "clusters", "Add this word")
         expected += elements_of_nodes(word)
-        assert shown.evaluate(counts) == {name: expected[name] for name in ("[ε]", "[1]")}
-        listed = shown.evaluate("[...document.querySelectorAll('#clusters li')].map((e) => e.textContent)")
-        assert listed == [f"{name} {expected[name]}" for name in ("[ε]", "[1]")]
-    rings = shown.evaluate("document.querySelectorAll('#clusters .ring').length")
+        assert dict(shown.all("#clusters .prototype", counts)) == {name: expected[name] for name in ("[ε]", "[1]")}
+        assert shown.all("#clusters li") == [f"{name} {expected[name]}" for name in ("[ε]", "[1]")]
+    rings = shown.count("#clusters .ring")
     assert rings == sum(expected.values())
-    said = text(shown, "#clusters .said")
+    said = shown.one("#clusters .said")
     assert said.startswith(f"{rings} nodes at 2 of 2 prototypes.")
     # The certificate has proven that no node is farther than its radii, and how far prototypes are apart.
-    off, apart = (
-        float(part.split()[0]) for part in (said.replace("less than ", "").split(" is ")[1], said.split("least ")[1])
-    )
+    off, apart = (float(said.replace("less than ", "").split(words)[1].split()[0]) for words in (" is ", "least "))
     record = json.loads((PARITY / "certificate.json").read_text())
     assert off <= max(record["unquantised"]["radii"])
     points = np.array(record["prototypes"])
     assert apart == pytest.approx(np.linalg.norm(points[0] - points[1]), abs=0.01)
-    assert on_their_prototypes(shown)
+    dots, drawn = (np.array(shown.all(f"#clusters {kind}", PLACE)) for kind in (".prototype circle", ".ring"))
+    assert (np.linalg.norm(drawn[:, None, :2] - dots[:, :2], axis=-1).min(1) < 3).all()
     press(shown, "clusters", "Add 20 random words")
-    assert shown.evaluate("document.querySelectorAll('#clusters .ring').length") > rings
+    assert shown.count("#clusters .ring") > rings
     assert is_done(shown, "clusters")
-
-
-def on_their_prototypes(browser: Browser) -> bool:
-    """Whether each ring is drawn about a dot."""
-    return browser.evaluate("""(() => {
-      const at = (e) => ["cx", "cy"].map((name) => Number(e.getAttribute(name)));
-      const dots = [...document.querySelectorAll("#clusters .prototype circle")].map(at);
-      const near = ([x, y]) => dots.some(([a, b]) => Math.hypot(a - x, b - y) < 3);
-      return [...document.querySelectorAll("#clusters .ring")].map(at).every(near);
-    })()""")
 
 
 def test_proof_the_counter_comes_to_its_end(shown: Browser, lesson: Material):
     total = lesson.certificate.accepted.entries + lesson.certificate.accepted.answered_roots
-    assert text(shown, "#proof .count") == f"0 of {total} tried, 0 wrong."
+    assert shown.one("#proof .count") == f"0 of {total} tried, 0 wrong."
     for i in range(1, 4):
         press(shown, "proof", "Next case")
-        assert text(shown, "#proof .count") == f"{i} of {total} tried, 0 wrong."
+        assert shown.one("#proof .count") == f"{i} of {total} tried, 0 wrong."
     assert not is_done(shown, "proof")
     # A window is by offset, the right one first; the page says it from left to right.
-    assert text(shown, "#proof .cases li:last-child").startswith("1 and 0 → [1] ✓")
+    assert shown.one("#proof .cases li:last-child").startswith("1 and 0 → [1] ✓")
     press(shown, "proof", "All cases")
-    wait_for(shown, f"document.querySelector('#proof progress').value === {total}")
-    assert text(shown, "#proof .count").endswith("calculated without rounding, the network is right on every word.")
-    assert shown.evaluate("document.querySelectorAll('#proof .squares .right').length") == total
+    shown.wait(f"document.querySelector('#proof progress').value === {total}")
+    assert shown.one("#proof .count").endswith("calculated without rounding, the network is right on every word.")
+    assert shown.count("#proof .squares .right") == total
     assert is_done(shown, "proof")
     press(shown, "proof", "Begin again")
-    assert text(shown, "#proof .count") == f"0 of {total} tried, 0 wrong."
+    assert shown.one("#proof .count") == f"0 of {total} tried, 0 wrong."
 
 
 def test_proof_a_wrong_case_is_found_and_nothing_is_proven(browser: Browser, lesson: Material, tmp_path: Path):
     """One image of the table is another prototype than the network's."""
-    still(browser)
+    browser.look(1280, still=True)
     record: dict[str, Any] = json.loads(json.dumps(lesson.certificate.record))
     record["nodes"]["images"][3] = 3 - record["nodes"]["images"][3]
     spoilt = dataclasses.replace(lesson, certificate=dataclasses.replace(lesson.certificate, record=record))
-    path = tmp_path / "spoilt.html"
-    page.write(spoilt, path)
-    opened(browser, path)
+    page.write(spoilt, tmp_path / "spoilt.html")
+    browser.open(tmp_path / "spoilt.html")
     press(browser, "proof", "All cases")
-    wait_for(browser, "document.querySelector('#proof progress').value === 14")
-    assert text(browser, "#proof .count") == "14 of 14 tried, 1 wrong. Nothing is proven."
+    browser.wait("document.querySelector('#proof progress').value === 14")
+    assert browser.one("#proof .count") == "14 of 14 tried, 1 wrong. Nothing is proven."
     assert not is_done(browser, "proof")
-    silent(browser, path)
 
 
 def test_words_are_explained_under_the_pointer_and_the_focus(shown: Browser):
-    width = shown.evaluate("document.documentElement.clientWidth")
-    count = shown.evaluate("document.querySelectorAll('.term').length")
+    count = shown.count(".term")
     assert count == 17
     for i in range(count):
         term = f"document.querySelectorAll('.term')[{i}]"
         shown.evaluate(f"{term}.scrollIntoView({{ block: 'center' }})")
-        shown.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        shown.pause(0)
         shown.evaluate(f"{term}.focus({{ preventScroll: true }})")
-        assert not shown.evaluate("byId('tip').hidden")
         meaning = shown.evaluate(f"byId({term}.getAttribute('aria-describedby')).textContent")
-        assert text(shown, "#tip").endswith(f": {meaning}")
-        tip = shown.evaluate("byId('tip').getBoundingClientRect().toJSON()")
-        assert 0 <= tip["left"] < tip["right"] <= width
+        said, hidden = shown.one("#tip", "[e.textContent, e.hidden]")
+        assert not hidden
+        assert said.endswith(f": {meaning}")
+        tip = shown.one("#tip", "e.getBoundingClientRect().toJSON()")
+        assert 0 <= tip["left"] < tip["right"] <= shown.width
         assert 0 <= tip["top"] < tip["bottom"] <= 900
         shown.key("Escape")
-        assert shown.evaluate("byId('tip').hidden")
-    shown.evaluate("document.querySelector('.term').dispatchEvent(new MouseEvent('mouseenter'))")
-    assert not shown.evaluate("byId('tip').hidden")
-    shown.evaluate("document.querySelector('.term').dispatchEvent(new MouseEvent('mouseleave'))")
-    assert shown.evaluate("byId('tip').hidden")
+        assert shown.one("#tip", "e.hidden")
+    for event, hidden in (("mouseenter", False), ("mouseleave", True)):
+        shown.one(".term", f"void e.dispatchEvent(new MouseEvent('{event}'))")
+        assert shown.one("#tip", "e.hidden") == hidden
 
 
 def test_every_button_is_reached_by_the_keyboard_in_order(shown: Browser):
@@ -426,22 +338,13 @@ def test_every_button_is_reached_by_the_keyboard_in_order(shown: Browser):
     assert reached == list(range(count))
 
 
-# The least contrast of text with what is behind it, as WCAG 2.1 counts it.
-
-
 def test_names_that_are_markup_and_a_network_that_is_wrong(browser: Browser, tmp_path: Path):
-    path = tmp_path / "evil.html"
-    page.write(evil(tmp_path), path)
-    for width in WIDTHS:
-        browser.look(width)
-        still(browser)
-        opened(browser, path)
-        browser.evaluate("document.querySelectorAll('#automaton [data-read]')[0].click()")
-        assert text(browser, "#automaton .said") == "Read: <b>. State: <!--. Answer: <i>yes."
-        press(browser, "proof", "All cases")
-        wait_for(
-            browser, "document.querySelector('#proof progress').value === document.querySelector('#proof progress').max"
-        )
-        assert text(browser, "#proof .count").endswith("Nothing is proven.")
-        assert not is_done(browser, "proof")
-        silent(browser, path)
+    page.write(evil(tmp_path), tmp_path / "evil.html")
+    browser.open(tmp_path / "evil.html", width=390, still=True)
+    browser.click("#automaton [data-read]")
+    assert browser.one("#automaton .said") == "Read: <b>. State: <!--. Answer: <i>yes."
+    press(browser, "proof", "All cases")
+    browser.wait("((e) => e.value === e.max)(document.querySelector('#proof progress'))")
+    assert browser.one("#proof .count").endswith("Nothing is proven.")
+    assert not is_done(browser, "proof")
+    browser.assert_fits()

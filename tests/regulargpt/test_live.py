@@ -17,9 +17,9 @@ from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model
 from regulargpt.options import hints
-from tests.regulargpt.browser import Browser, chromium, needs_browser
+from tests.regulargpt.browser import Browser
 
-SYMBOLS, OUTPUTS, WORDS, LONGEST = 3, 4, 200, 40
+SYMBOLS, OUTPUTS, WORDS, LONGEST = 3, 4, 80, 40
 SIZES = {"d_model": 8, "n_heads": 2, "d_ff": 12}
 POST = {"norm": "post", "activation": "relu", "state_norm": False, "attention_bias": False}
 TREES: list[dict[str, Any]] = [
@@ -108,16 +108,16 @@ def network(options: dict[str, Any]) -> tuple[Model, Network]:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Browser]:
+def page(tab: Browser, tmp_path_factory) -> Iterator[Browser]:
     """A page with all scripts and no network."""
     path = tmp_path_factory.mktemp("live") / "page.html"
     twins = {found.file: found for options in CASES for _, found in parts(MODELS.options(options, "model")) if found}
     scripts = {"scripts": ("word.js", "live.js"), "modules": bundle([WEIGHTS, *twins.values()])}
     path.write_text(document(title="", heading="", skip=("", ""), body="", data={}, styles=(), **scripts))
-    with chromium() as browser:
-        browser.open(path)
-        yield browser
-        assert browser.problems == []
+    tab.fresh()
+    tab.open(path)
+    yield tab
+    tab.assert_silent()
 
 
 def computed(page: Browser, network: Network, words: list[list[int]]) -> list[torch.Tensor]:
@@ -127,7 +127,6 @@ def computed(page: Browser, network: Network, words: list[list[int]]) -> list[to
     return [torch.tensor(logits, dtype=torch.float64) for logits in found]
 
 
-@needs_browser
 @pytest.mark.parametrize("options", CASES, ids=named)
 @torch.no_grad()
 def test_every_logit_of_every_word_is_torchs(page: Browser, options: dict[str, Any]):

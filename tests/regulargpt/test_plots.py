@@ -28,10 +28,10 @@ def summary(values: dict[int, float], measure: str = "accuracy", **more: object)
 
 
 @pytest.mark.parametrize("title", ["parity", "regex:a*;alphabet=$a_$", r"regex:(a\$)*", "dfa:x^{_%\\"])
-@pytest.mark.parametrize("values", [{41: 100.0}, {41: 100.0, 42: 50.0, 10_000: 0.0}], ids=["one", "several"])
-def test_a_picture_of_a_run_is_drawn_whatever_its_language_is_called(values: dict[int, float], title: str, tmp_path):
-    plots.of_run(tmp_path / "a.png", summary(values), title)
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+def test_a_picture_of_a_run_is_drawn_whatever_its_language_is_called(title: str, tmp_path: Path):
+    for values in ({41: 100.0}, {41: 100.0, 42: 50.0, 10_000: 0.0}):
+        plots.of_run(tmp_path / "a.png", summary(values), title)
+        assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_long_title_is_inside_the_picture(monkeypatch):
@@ -60,8 +60,7 @@ def test_a_picture_of_a_run_whose_measure_nobody_described(tmp_path: Path):
 )
 def test_the_picture_of_a_run_says_what_its_interval_is_over(more: dict[str, Any], said: list[str], tmp_path: Path):
     plots.of_run(tmp_path / "a.svg", summary({41: 90.0, 42: 80.0}, **more), "a run")
-    text = (tmp_path / "a.svg").read_text()
-    assert all(f">{words}<" in text for words in said)
+    assert all(f">{words}<" in (tmp_path / "a.svg").read_text() for words in said)
 
 
 def test_lengths_on_the_axis_are_whole_numbers():
@@ -157,7 +156,6 @@ def test_titles_and_names_of_panels_are_apart_and_inside(name: str):
     found = {f"{title} {name}": [flat(f"{at} {name}", 100.0) for at in range(5)] for title in range(7)}
     figure = plots.panels(found, measure_of("accuracy"))
     figure.draw_without_rendering()
-    titles = [axes.title.get_window_extent() for axes in figure.axes]
-    assert_apart_and_inside(
-        [*titles, *(text.get_window_extent() for text in figure.legends[0].get_texts())], figure.bbox
-    )
+    boxes = [axes.title.get_window_extent() for axes in figure.axes]
+    boxes += [text.get_window_extent() for text in figure.legends[0].get_texts()]
+    assert_apart_and_inside(boxes, figure.bbox)

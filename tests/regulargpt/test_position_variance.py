@@ -38,30 +38,23 @@ def thesis() -> Variances:
     return simulate(THESIS, seed=0)
 
 
-def test_lemma_2_1_holds(thesis: Variances):
-    assert Lemmas.of(THESIS).vector == pytest.approx(0.3072)
-    assert thesis.vector == pytest.approx(0.3072, rel=0.02)
-
-
-def test_lemma_2_2_is_off_by_the_number_of_heads(thesis: Variances):
+def test_lemma_2_1_holds_and_lemma_2_2_is_off_by_the_number_of_heads(thesis: Variances):
     lemmas = Lemmas.of(THESIS)
+    assert lemmas.vector == pytest.approx(0.3072)
+    assert thesis.vector == pytest.approx(0.3072, rel=0.02)
     assert thesis.logit == pytest.approx(6.040, rel=0.02)
     assert lemmas.logit == pytest.approx(6.040, rel=1e-4)
     assert lemmas.logit_printed == pytest.approx(0.5033, rel=1e-3)
     assert thesis.scaled == pytest.approx(0.0944, rel=0.02)
     assert lemmas.scaled_printed == pytest.approx(0.0079, rel=5e-3)
+    # l is a sum of d/H products of independent entries with variance d s^2 each: (d/H) (d s^2)^2 by Lemma 2.1.
+    assert 768 / 12 * lemmas.vector**2 == pytest.approx(lemmas.logit)
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 4, 16])
 def test_the_scaled_logits_have_a_variance_that_no_head_enters(n_heads: int):
     found = simulate(Setting(d_model=64, n_heads=n_heads, length=16, sigma=0.05, draws=200), seed=1)
     assert found.scaled == pytest.approx(64**2 * 0.05**4, rel=0.06)
-
-
-def test_lemma_2_2_contradicts_lemma_2_1():
-    """l is a sum of d/H products of independent entries with variance d s^2 each: (d/H) (d s^2)^2 by Lemma 2.1."""
-    lemmas = Lemmas.of(THESIS)
-    assert 768 / 12 * lemmas.vector**2 == pytest.approx(lemmas.logit)
 
 
 @pytest.mark.parametrize("kind", ["causal", "uniform"])
@@ -129,11 +122,6 @@ def test_layers_beyond_the_first_flatten():
     assert slopes[0] < slopes[1] < slopes[2] < 0
 
 
-def test_the_layer_norm_has_no_eps():
-    x = torch.randn(5, 64, generator=torch.Generator().manual_seed(0)) * 1e-4
-    assert layer_norm(x).var(-1, correction=0) == pytest.approx(torch.ones(5), abs=1e-4)
-
-
 @pytest.mark.parametrize("kind", ["causal", "uniform", "bidirectional"])
 def test_attention_against_its_definition(kind: Attention):
     logits = torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -146,20 +134,14 @@ def test_attention_against_its_definition(kind: Attention):
             assert found[head, m, len(e) :].tolist() == [0.0] * (3 - len(e))
 
 
-def test_the_same_seed_gives_the_same_numbers_and_another_others():
+def test_the_same_seed_gives_the_same_numbers_another_others_and_both_precisions_agree():
     setting = Setting(d_model=16, n_heads=2, length=8, draws=2)
-    first, again, other = (simulate(setting, seed) for seed in (0, 0, 1))
-    assert np.array_equal(first.output, again.output)
-    assert not np.array_equal(first.output, other.output)
-
-
-def test_both_precisions_agree():
+    first, again, other = (simulate(setting, seed).output for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
     sizes = {"d_model": 32, "n_heads": 2, "length": 8, "sigma": 0.1, "draws": 400}
-    single, double = (simulate(Setting(**sizes, dtype=dtype), 0) for dtype in (torch.float32, torch.float64))
-    assert single.output == pytest.approx(double.output, rel=0.2)
-
-
-def test_the_slope_is_the_exponent_of_a_power_law():
+    single, double = (simulate(Setting(**sizes, dtype=dtype), 0).output for dtype in (torch.float32, torch.float64))
+    assert single == pytest.approx(double, rel=0.2)
     assert log_slope(5.0 * np.arange(1, 50) ** -0.5) == pytest.approx(-0.5)
 
 
@@ -212,13 +194,14 @@ def test_positions_can_be_read_behind_a_layer_but_not_from_the_input():
     assert behind.argmax < before.argmax - 1
 
 
-def test_the_streams_are_normed_and_one_more_than_the_layers():
+def test_the_streams_are_normed_without_eps_and_one_more_than_the_layers():
     setting = Setting(d_model=8, n_heads=2, length=3, n_layers=2)
     blocks = draw_blocks(setting, generator(0, "test"))
     x = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(0))
     found = list(streams(x, blocks, 2))
     assert len(found) == 3
     assert all(stream.square().mean(-1) == pytest.approx(torch.ones(2, 3), abs=1e-3) for stream in found)
+    assert layer_norm(1e-4 * x).var(-1, correction=0) == pytest.approx(torch.ones(2, 3), abs=1e-4)
 
 
 def test_a_probe_reports_its_progress():

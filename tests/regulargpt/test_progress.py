@@ -121,24 +121,19 @@ def test_noise_grows_while_the_loss_is_low_shrinks_while_it_is_high_and_stops_at
     first, second = FIRST_NOISE, FIRST_NOISE * 1.5 + FIRST_NOISE
     third = second * NOISE_DECAY
     assert noises == [0.0, first, second, third, 3e-4, 3e-4, 3e-4]
-
-
-def test_noise_that_waits_for_nothing_is_there_at_once_and_stays():
-    plan = plan_of(Noise(0.4, 0.0, 1.01))
-    assert {p.noise for p in after([5.0, 0.0, 1.0], plan)} == {0.4}
+    # Noise that waits for nothing is there at once and stays.
+    assert {p.noise for p in after([5.0, 0.0, 1.0], plan_of(Noise(0.4, 0.0, 1.01)))} == {0.4}
 
 
 def test_solved_waits_for_the_last_stage_and_the_full_noise():
     plan = plan_of(Noise(2.5e-4, 1.0, 1.01), loss_memory=0.0, curriculum=(4,), stage_loss=1.0, solved_loss=1.0)
     path = after([0.0] * 12, plan)
     assert path[-1].solved_at == next(step for step, p in enumerate(path) if p.stage == 1 and p.noise == 2.5e-4)
-
-
-def test_solved_loss_zero_trains_to_the_end():
-    plan = plan_of(steps=50, loss_memory=0.0)
-    path = after([0.0] * 50, plan)
+    # A solved loss of 0 trains to the end.
+    to_the_end = plan_of(steps=50, loss_memory=0.0)
+    path = after([0.0] * 50, to_the_end)
     assert path[-1].solved_at is None
-    assert [step for step, p in enumerate(path) if step >= p.last_step(plan)] == [50]
+    assert [step for step, p in enumerate(path) if step >= p.last_step(to_the_end)] == [50]
 
 
 @pytest.mark.parametrize("solved_at", [None, 20, 96])

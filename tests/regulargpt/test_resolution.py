@@ -11,23 +11,18 @@ from regulargpt.measurements.resolution import expected_logits, mean_by_distance
 LOGITS = st.lists(st.floats(-300, 300), min_size=1, max_size=30)
 
 
-@given(LOGITS)
-def test_resolution_never_exceeds_1(s: list[float]):
-    """The paper prints 1.08 in Table 3: by its own Eq. 4 that cannot be."""
-    assert resolution(np.array(s)) <= 1 + 1e-12
+@given(LOGITS, st.floats(-100, 100))
+def test_resolution_is_half_a_sum_of_squares_and_does_not_see_a_constant(s: list[float], c: float):
+    """R = (p_0^2 - p_N^2 + sum (p_i - p_{i+1})^2) / 2: it falls below 0 where the last distance weighs most.
 
-
-@given(LOGITS)
-def test_resolution_is_half_a_sum_of_squares(s: list[float]):
-    """R = (p_0^2 - p_N^2 + sum (p_i - p_{i+1})^2) / 2: it falls below 0 where the last distance weighs most."""
+    It never exceeds 1. The paper prints 1.08 in Table 3: by its own Eq. 4 that cannot be.
+    """
     p = np.exp(np.array(s) - max(s))
     p /= p.sum()
-    assert resolution(np.array(s)) == pytest.approx((p[0] ** 2 - p[-1] ** 2 + (np.diff(p) ** 2).sum()) / 2, abs=1e-12)
-
-
-@given(LOGITS, st.floats(-100, 100))
-def test_resolution_does_not_see_a_constant(s: list[float], c: float):
-    assert resolution(np.array(s) + c) == pytest.approx(float(resolution(np.array(s))), abs=1e-9)
+    found = float(resolution(np.array(s)))
+    assert found == pytest.approx((p[0] ** 2 - p[-1] ** 2 + (np.diff(p) ** 2).sum()) / 2, abs=1e-12)
+    assert found <= 1 + 1e-12
+    assert resolution(np.array(s) + c) == pytest.approx(found, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -46,22 +41,20 @@ def test_resolution_of_small_curves(s: list[float], expected: float):
 
 
 @pytest.mark.parametrize("length", [256, 1024, 8192])
-def test_the_shortest_distances_decide(length: int):
+def test_the_shortest_distances_decide_and_xpos_tells_them_apart_better_than_rotary(length: int):
     """At D = 64, R does not depend on the length: g(0) = 32 stands in an exponent."""
     assert resolution(expected_logits(64, length)) == pytest.approx(0.41164, abs=1e-5)
     assert resolution(expected_logits(64, length, gamma=0.4)) == pytest.approx(0.42069, abs=1e-5)
-
-
-@pytest.mark.parametrize("d_head", [16, 32, 64, 128])
-@pytest.mark.parametrize("length", [256, 1024, 8192])
-def test_xpos_tells_distances_apart_better_than_rotary(d_head: int, length: int):
-    assert resolution(expected_logits(d_head, length, gamma=0.4)) > resolution(expected_logits(d_head, length))
+    for d_head in (16, 32, 128):
+        assert resolution(expected_logits(d_head, length, gamma=0.4)) > resolution(expected_logits(d_head, length))
 
 
 def test_the_scale_of_the_logits_and_the_base_decide_the_number():
     scaled = [float(resolution(expected_logits(64, 1024, gamma=gamma) / 8)) for gamma in (None, 0.4)]
     assert scaled == pytest.approx([1.284e-4, 1.484e-4], rel=1e-3)
     assert resolution(expected_logits(64, 1024, gamma=0.4, base=1.0)) == pytest.approx(0.99998, abs=1e-5)
+    # Equation 10 has a term too many: a head of width d has d/2 pairs; i = 0..d/2 are d/2 + 1.
+    assert expected_logits(64, 1)[0] == 32
 
 
 def test_rotary_is_zeta_1_and_not_zeta_0():
@@ -71,11 +64,6 @@ def test_rotary_is_zeta_1_and_not_zeta_0():
     theta = 10_000.0 ** (-2 * np.arange(16) / 32)
     zero = [(np.cos(x * theta) * 0.0**x).sum() for x in range(100)]
     assert zero == [16.0] + [0.0] * 99
-
-
-def test_equation_10_has_a_term_too_many():
-    """A head of width d has d/2 pairs; i = 0..d/2 are d/2 + 1."""
-    assert expected_logits(64, 1)[0] == 32
 
 
 def test_means_by_distance_are_over_visible_pairs():

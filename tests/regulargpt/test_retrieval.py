@@ -14,8 +14,7 @@ from languages.text.retrieval import retrieval
 from regulargpt import api, data, models
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
-from regulargpt.config.validation import validate
-from regulargpt.data import noun_of, read_data
+from regulargpt.data import read_data
 from regulargpt.data.options import RetrievalOptions
 from regulargpt.data.retrieval import RetrievalData
 from regulargpt.evaluation.by_length import measures_by_length
@@ -24,12 +23,11 @@ from regulargpt.models import MODELS
 from regulargpt.models.base import Model
 from regulargpt.objectives.retrieval import MOST_ANSWERS, Retrieve
 from regulargpt.runs import run as running
-from regulargpt.runs.run import Watch, resume, run
+from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
-from regulargpt.training.trainer import Trainer
 from tests.languages.test_retrieval import NAMES, by_hand
 from tests.regulargpt.reading import Reader
-from tests.regulargpt.small import config, contents, trainer_of
+from tests.regulargpt.small import config, trainer_of
 
 CPU = torch.device("cpu")
 
@@ -64,9 +62,8 @@ def exact_match(goal: Retrieve, model: Model, words: np.ndarray) -> list[float]:
 @pytest.mark.parametrize("name", NAMES)
 def test_who_looks_the_answers_up_scores_100_and_who_always_errs_0(name: str):
     goal = objective(name)
-    words = words_of(goal)
-    assert exact_match(goal, Reader(goal.task), words) == [100.0] * 6
-    assert exact_match(goal, Reader(goal.task, lambda *_: True), words) == [0.0] * 6
+    for errs, score in ((lambda *_: False, 100.0), (lambda *_: True, 0.0)):
+        assert exact_match(goal, Reader(goal.task, errs), words_of(goal)) == [score] * 6
 
 
 @pytest.mark.parametrize(("name", "together"), [("retrieval:needles", 2), ("retrieval:passkey", 5)])
@@ -86,15 +83,8 @@ def test_of_what_belongs_together_all_must_be_right(name: str, together: int):
 def test_a_lone_needle_is_found_or_not_and_has_the_interval_of_a_share():
     goal = objective("retrieval:passkey")
     assert goal.measure(Reader(goal.task), words_of(goal), CPU)["exact_match"].dtype == torch.bool
-    (point,) = measures_by_length(
-        Reader(goal.task),
-        RetrievalData(goal.task, RetrievalOptions("retrieval:passkey")),
-        goal,
-        [40],
-        config=config("retrieval").evaluation,
-        seed=0,
-        device=CPU,
-    )
+    source, options = read_data("retrieval:passkey"), config("retrieval").evaluation
+    (point,) = measures_by_length(Reader(goal.task), source, goal, [40], config=options, seed=0, device=CPU)
     assert point.measures == {"exact_match": Interval.of_right(16, 16)}
 
 
@@ -194,75 +184,12 @@ def test_what_a_run_keeps_of_its_symbols():
     assert source.is_tested(22)
 
 
-# What does not go together.
-
-WRONG = [
-    ({"objective.name": "last"}, "objective.name = 'last': it asks about words, and retrieval:line is retrieval; ch"),
-    ({"objective.name": "prefixes"}, "it asks about words, and retrieval:line is retrieval; choose 'retrieve'"),
-    ({"objective.name": "language_model"}, "it asks about text, and retrieval:line is retrieval; choose 'retrieve'"),
-    ({"data.name": "parity"}, "it asks about retrieval, and parity is words; choose 'last'"),
-    ({"data.name": "text:code"}, "it asks about retrieval, and text:code is text; choose 'language_model'"),
-    ({"data.train_len": 20}, "data.train_len = 20: length 20: retrieval:line has words of 35 symbols and more"),
-    ({"data.train_from": 65}, "train_from = 65 is longer than data.train_len = 64"),
-    ({"model.tied": True}, "model.tied = true answers with symbols; set it to false"),
-]
-
-
-@pytest.mark.parametrize(("changes", "message"), WRONG, ids=[str(changes) for changes, _ in WRONG])
-def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: str):
-    found = resolve(None, "transformer", "retrieval:line")
-    validate(found)
-    with pytest.raises(UserError) as refused:
-        validate(found.replaced(changes))
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("recipe", "name", "message"),
-    [
-        ("words", "retrieval:line", "recipe 'words' is for words, retrieval:line is not; leave --recipe out"),
-        ("text", "retrieval:line", "recipe 'text' is for text, retrieval:line is not; leave --recipe out"),
-        ("retrieval", "parity", "recipe 'retrieval' is for retrieval, parity is not; name a task, as in retrieval:l"),
-        ("retrieval", "text:code", "recipe 'retrieval' is for retrieval, text:code is not; leave --recipe out"),
-    ],
-)
-def test_a_recipe_for_something_else_is_refused(recipe: str, name: str, message: str):
-    with pytest.raises(UserError, match=message):
-        resolve(recipe, "transformer", name)
-
-
-def test_a_protocol_is_about_words():
-    with pytest.raises(UserError, match="retrieval:line is a retrieval task, and a protocol is about words of a lang"):
-        api.run("retrieval:line", "never", protocol="hard")
-    assert noun_of("retrieval:line") == "retrieval task"
-
-
 # Runs.
 
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
     monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: path.write_bytes(b""))
-
-
-class Stop(Exception):
-    """Stands for a process that dies."""
-
-
-@pytest.mark.parametrize("step", [1, 10, 13])
-def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(step: int, tmp_path: Path):
-    settings = config("retrieval", training__steps=15)
-    run(settings, tmp_path / "whole")
-
-    def die(trainer: Trainer) -> None:
-        if trainer.step_count == step:
-            raise Stop
-
-    with pytest.raises(Stop):
-        run(settings, tmp_path / "killed", Watch(on_step=die))
-    resume(tmp_path / "killed")
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 def test_what_a_run_says_of_itself(tmp_path: Path):
@@ -272,15 +199,13 @@ def test_what_a_run_says_of_itself(tmp_path: Path):
     assert summary["score"] == pytest.approx(np.mean(list(values.values())))
     assert summary["chance"] == pytest.approx(100 / 9)  # two of three values
     record = RunFolder.open(tmp_path / "run").load_model_config()
-    assert record["answers"] == ["v0", "v1", "v2"]
-    assert "alphabet" not in record
+    assert (record["answers"], "alphabet" in record) == (["v0", "v1", "v2"], False)
     trained = api.load(tmp_path / "run")
     symbols = trained.encode(["k0 v0 v1 k1 v2 v2 k2 v1 v1 k3 v0 v0 ?1 k0 ?2 k0 ?1 k3 ?2 k3"])
     assert trained.model.answers(symbols, 8).shape == (1, 8, 3)
     with pytest.raises(UserError, match="is a retrieval task: it has no automaton; choose a run on a language"):
         trained.answers(["k0"])
-    again = api.evaluate(tmp_path / "run")
-    assert again["measures"]["exact_match"]["values"] == values
+    assert api.evaluate(tmp_path / "run")["measures"]["exact_match"]["values"] == values
 
 
 @pytest.mark.parametrize("model", ["transformer", "lstm", "regulargpt", "linear-rnn"])
@@ -296,16 +221,8 @@ def test_every_model_trains_on_a_task(model: str):
 def test_a_network_learns_the_first_topic():
     """A task that a small network learns in some seconds: it is asked for one of two."""
     found = RunConfig.parse(config("retrieval").render()).replaced(
-        {
-            "data.name": "retrieval:topic:keys=4",
-            "data.train_len": 28,
-            "model.dropout": 0.0,
-            "model.d_model": 16,
-            "training.batch_size": 64,
-            "training.lr": 1e-2,
-            "training.steps": 150,
-            "training.log_every": 150,
-        }
+        {"data.name": "retrieval:topic:keys=4", "data.train_len": 28, "model.dropout": 0.0, "model.d_model": 16}
+        | {"training.batch_size": 64, "training.lr": 1e-2, "training.steps": 150, "training.log_every": 150}
     )
     trainer = trainer_of(found)
     for _ in range(150):

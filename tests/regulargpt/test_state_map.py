@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from shutil import copytree
 
 import numpy as np
 import pytest
@@ -15,35 +13,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from languages.randomness import rng
-from regulargpt.classroom.data import PageRun, gather
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.page import render, write
 from regulargpt.classroom.scatter import scatter
 from regulargpt.measurements.plane import plane, principal_axes
 from regulargpt.models.hooks import run_with_cache
-from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
-from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
-from tests.regulargpt.browser import Browser, needs_browser
-from tests.regulargpt.certified import believed, certify, folder
-from tests.regulargpt.small import config
+from tests.regulargpt.browser import Browser
+from tests.regulargpt.certified import folder
+from tests.regulargpt.conftest import FAMILIES, Runs, network_of, shown
 
 TYPE = """(text) => {
   const input = document.querySelector("#word");
   input.value = text;
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
-FOCUS = """(element) => { element.focus(); element.dispatchEvent(new PointerEvent("pointerenter")); }"""
-CERTIFIED = Path(__file__).parents[2] / "docs" / "certified" / "parity"  # has two prototypes
-LAST_NODE = "[...document.querySelectorAll('.tree .node')].at(-1)"
 WORDS = ("0", "1", "0110", "01101001", "110100100111010")
-
-
-def shown(path: Path) -> PageRun:
-    found = gather(path)
-    assert isinstance(found, PageRun)
-    return found
 
 
 def opened(browser: Browser, run: PageRun) -> None:
@@ -53,7 +40,7 @@ def opened(browser: Browser, run: PageRun) -> None:
 
 def points(browser: Browser, word: str) -> dict[str, list[float]]:
     """Where the page puts each node or prefix of a word."""
-    browser.evaluate(f"({TYPE})({json.dumps(word)})")
+    browser.type(word)
     found = browser.evaluate("runs[0].map.dots.flatMap(({ where, items }) => items.map((item) => [item, where]))")
     return {str(item): where for item, where in found}
 
@@ -107,19 +94,12 @@ def test_a_plane_has_two_axes_at_right_angles_and_keeps_what_varies(rows):
     np.testing.assert_allclose((seen[:, 0] ** 2).sum(), others[-1], atol=1e-9)
 
 
-@needs_browser
-@pytest.mark.parametrize("certified", [False, True])
-@pytest.mark.parametrize(("model", "C"), [("regulargpt", 3), ("ldru", 2)])
+@pytest.mark.parametrize(("model", "C", "certified"), [("regulargpt", 3, True), ("ldru", 2, False)])
 @torch.no_grad()
-def test_every_node_is_a_point_where_torch_has_its_state(browser, tmp_path, model, C, certified):
-    made = folder(tmp_path / "run", "parity", C, model)
-    if certified:
-        certify(made, "parity", C)
-    run = believed(made.path) if certified else shown(made.path)
-    assert (run.certificate is not None) == certified
-    opened(browser, run)
-    network = load_reader(made).double()
-    assert isinstance(network, Tree)
+def test_every_node_is_a_point_where_torch_has_its_state(browser: Browser, runs: Runs, model, C, certified):
+    run = (runs.certified if certified else runs.plain)("parity", C, model)
+    browser.open(runs.page(run))
+    network = network_of(run)
     for word in WORDS:
         found = points(browser, word)
         _, *levels = tree_levels(network, torch.tensor([[int(symbol) for symbol in word]]), share=False)
@@ -129,31 +109,7 @@ def test_every_node_is_a_point_where_torch_has_its_state(browser, tmp_path, mode
                 np.testing.assert_allclose(found[f"{number},{index}"], place, atol=1e-4)
         assert_one_unit(browser)
     assert run.live.map is not None
-    assert len(run.live.map.anchors) == browser.evaluate("document.querySelectorAll('.map .anchor').length")
-    assert browser.problems == []
-
-
-# A recurrent network, one whose script reads the word whole, a causal Transformer and one that is not, a network that
-# answers at a token, one of minus infinities left out, and one asked for the symbols that may follow.
-FAMILIES = {
-    "lstm": ("gru", {"model__name": "lstm"}),
-    "linear-rnn": ("linear-rnn", {}),
-    "transformer": ("transformer", {"model__encoding__name": "alibi"}),
-    "bidirectional": (
-        "transformer",
-        {"model__causal": False, "model__encoding__name": "t5", "objective__name": "last"},
-    ),
-    "token": ("gru", {"objective__name": "last", "objective__output_token": True}),
-    "full": ("rnn", {"model__name": "regulargpt", "model__attention": "full", "model__n_heads": 2, "model__d_ff": 8}),
-}
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("trained")
-    for name, (family, changes) in FAMILIES.items():
-        running.run(config(family, training__steps=4, **changes), path / name)
-    return path
+    assert len(run.live.map.anchors) == browser.count(".map .anchor")
 
 
 @torch.no_grad()
@@ -171,19 +127,15 @@ def read_at_the_end(run: PageRun, prefix: list[int]) -> tuple[torch.Tensor, str]
     return states, run.live.output_names[int(last.argmax())]
 
 
-@needs_browser
-def test_what_hardly_varies_is_drawn_flat(browser: Browser, tmp_path: Path):
-    copytree(CERTIFIED, tmp_path / "run")
-    opened(browser, shown(tmp_path / "run"))
+def test_what_hardly_varies_is_drawn_flat(browser: Browser, runs: Runs):
+    browser.open(runs.page(runs.committed()))
     points(browser, "01101001")
     assert_one_unit(browser)
     rings, dots = (np.array(kind)[:, 1] for kind in browser.evaluate(DRAWN))
     assert np.ptp(rings[:, 0]) == pytest.approx(332)
     assert np.ptp([*rings[:, 1], *dots[:, 1]]) < 5
-    said = browser.evaluate("[...document.querySelectorAll('.map .axis')].map((axis) => axis.textContent)")
-    assert said == ["component 1: 100% of prototypes' variance", "component 2: 0%"]
-    svg = browser.evaluate("document.querySelector('svg.scatter').outerHTML")
-    assert len(set(re.findall(r'cy="([^"]*)"', svg))) == 1
+    assert browser.all(".map .axis") == ["component 1: 100% of prototypes' variance", "component 2: 0%"]
+    assert len(set(re.findall(r'cy="([^"]*)"', browser.one("svg.scatter", "e.outerHTML")))) == 1
 
 
 @given(
@@ -199,13 +151,12 @@ def test_the_picture_of_prototypes_has_one_unit(rows, size):
     assert error < 0.2  # a picture has one digit after the point
 
 
-@needs_browser
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Browser, trained: Path, family: str):
-    run = shown(trained / family)
+# The others are trees, or are one network more of torch's.
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"regulargpt", "rnn"}))
+def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Browser, runs: Runs, family_of, family: str):
+    run = family_of(family)
     machine = run.machine
-    assert machine is not None
-    opened(browser, run)
+    browser.open(runs.page(run))
     random, firsts = rng(0, "prefixes"), []
     for length in (1, 2, 7, 12):
         word = random.integers(0, machine.n_symbols, length).tolist()
@@ -217,85 +168,65 @@ def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Brows
             np.testing.assert_allclose(found[str(n)], places(run, state), atol=2e-4)
             answer = int(machine.answers(np.array(word[:n])))
             wrong += [n] if answer >= 0 and machine.output_names[answer] != said else []
-        text = browser.evaluate("document.querySelector('.parting').textContent")
+        text = browser.one(".parting")
         if wrong:
             assert f"Here they part: after {wrong[0]} symbol" in text
-            browser.evaluate("document.querySelector('.parting button').click()")
-            assert browser.evaluate("byId('step').value") == str(wrong[0])
-            assert browser.evaluate("document.querySelector('.map .dot.chosen').getAttribute('class')") == (
-                "dot wrong chosen"
-            )
+            browser.click(".parting button")
+            assert browser.one("#step", "e.value") == str(wrong[0])
+            assert browser.one(".map .dot.chosen", "e.getAttribute('class')") == "dot wrong chosen"
         else:
             assert text.startswith(("They part nowhere: they agree on each of the", "No prefix has an answer"))
         firsts.append(wrong[:1])
     assert any(firsts)
-    assert browser.problems == []
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_point_lights_its_node_and_a_node_its_point(browser: Browser, tmp_path: Path, width: int):
-    run = shown(folder(tmp_path / "run", "cycle-navigation", 2).path)
-    browser.look(width, dark=width == 390)
-    opened(browser, run)
+def test_a_point_lights_its_node_and_a_node_its_point(browser: Browser, runs: Runs):
+    browser.open(runs.page(runs.plain("cycle-navigation")), width=390, dark=True)
+    place, last = "`${e.dataset.level},${e.dataset.index}`", "[...document.querySelectorAll('.tree .node')].at(-1)"
     for word in ("01201", "0121" * 100):
-        browser.evaluate(f"({TYPE})('{word}')")
-        assert browser.evaluate("document.documentElement.scrollWidth") == width
-        box = browser.evaluate(
-            "(({ left, right }) => [left, right])(document.querySelector('.map svg').getBoundingClientRect())"
-        )
-        assert 0 <= box[0] < box[1] <= width
+        browser.type(word)
+        browser.assert_fits()
+        left, right = browser.one(".map svg", "[e.getBoundingClientRect().left, e.getBoundingClientRect().right]")
+        assert 0 <= left < right <= browser.width
         # The keyboard: every dot chooses its first node, also where that was folded.
-        browser.evaluate("document.querySelector('.map .dot').focus()")
+        browser.focus(".map .dot")
         for key in ("ArrowRight", "ArrowRight", "End", "ArrowLeft", "Home"):
             browser.key(key)
             item = browser.evaluate("runs[0].map.dots[document.activeElement.dataset.dot].items[0]")
-            chosen = browser.evaluate(
-                "(({ level, index }) => `${level},${index}`)(document.querySelector('.tree .node.chosen').dataset)"
-            )
-            assert chosen == item
+            assert browser.one(".tree .node.chosen", place) == item
             name = browser.evaluate("document.activeElement.getAttribute('aria-label')")
-            assert browser.evaluate("document.querySelector('[data-part=where]').textContent").startswith(name)
+            assert browser.one("[data-part=where]").startswith(name)
         # From the tree: the node's dot is lit, by focus and by the pointer.
         for kind, act in (("chosen", "focus()"), ("looked", "dispatchEvent(new PointerEvent('pointerenter'))")):
-            browser.evaluate(f"{LAST_NODE}.{act}")
-            lit = browser.evaluate(f"document.querySelector('.map .dot.{kind}').dataset.dot")
-            node = browser.evaluate(f"(({{ level, index }}) => `${{level}},${{index}}`)({LAST_NODE}.dataset)")
+            browser.evaluate(f"{last}.{act}")
+            lit = browser.one(f".map .dot.{kind}", "e.dataset.dot")
+            node = browser.evaluate(f"((e) => {place})({last})")
             assert node in browser.evaluate(f"runs[0].map.dots[{lit}].items")
         # The pointer over a dot lights all of its nodes that are drawn, and leaving it lets them go.
-        browser.evaluate(f"({FOCUS})(document.querySelector('.map .dot'))")
-        assert browser.evaluate("document.querySelectorAll('.tree .node.looked').length") > 0
-        browser.evaluate("document.querySelector('.map .dot').dispatchEvent(new PointerEvent('pointerleave'))")
-        assert browser.evaluate("document.querySelectorAll('.map .dot.looked').length") == 1
-    assert browser.problems == []
-    browser.look(1280)
+        browser.focus(".map .dot")
+        browser.one(".map .dot", "void e.dispatchEvent(new PointerEvent('pointerenter'))")
+        assert browser.count(".tree .node.looked") > 0
+        browser.one(".map .dot", "void e.dispatchEvent(new PointerEvent('pointerleave'))")
+        assert browser.count(".map .dot.looked") == 1
 
 
-@needs_browser
-def test_longer_words_compute_as_many_prefixes_as_take_a_moment(browser: Browser, trained: Path):
-    run = shown(trained / "transformer")
-    opened(browser, run)
-    browser.evaluate(f"({TYPE})('{'01' * 900}')")
-    text = browser.evaluate("document.querySelector('.parting').textContent")
+def test_longer_words_compute_as_many_prefixes_as_take_a_moment(browser: Browser, runs: Runs, family_of):
+    browser.open(runs.page(family_of("transformer")))
+    browser.type("01" * 900)
     count = browser.evaluate("runs[0].prefixes.length")
     assert 50 < count < 1800
-    assert f"Only the first {count:,} of 1,800 prefixes were computed." in text
-    assert browser.problems == []
+    assert f"Only the first {count:,} of 1,800 prefixes were computed." in browser.one(".parting")
 
 
-@needs_browser
-def test_a_script_without_states_has_no_points_and_says_so(browser: Browser, tmp_path: Path):
-    run = shown(folder(tmp_path / "run", "parity", model="rnn").path)
-    assert "  state(word) {" in render([run])
-    page = (
-        render([run]).replace("  state(word) {", "  unnamed(word) {").replace("this.state(word)", "this.unnamed(word)")
-    )
+def test_a_script_without_states_has_no_points_and_says_so(browser: Browser, runs: Runs, tmp_path: Path):
+    page = runs.page(runs.plain("parity", model="rnn")).read_text()
+    assert "  state(word) {" in page
+    page = page.replace("  state(word) {", "  unnamed(word) {").replace("this.state(word)", "this.unnamed(word)")
     (tmp_path / "page.html").write_text(page)
     browser.open(tmp_path / "page.html", "#word=0110")
-    assert "%" in browser.evaluate("document.querySelector('.answer').textContent")
-    assert "it has no state(word)" in browser.evaluate("document.querySelector('[data-part=where]').textContent")
-    assert browser.evaluate("document.querySelectorAll('.dot').length") == 0
-    assert browser.problems == []
+    assert "%" in browser.one(".answer")
+    assert "it has no state(word)" in browser.one("[data-part=where]")
+    assert browser.count(".dot") == 0
 
 
 def test_where_there_is_no_state_of_a_prefix_there_is_no_map(tmp_path: Path, monkeypatch):

@@ -15,40 +15,12 @@ from regulargpt.classroom.page import render, write
 from regulargpt.classroom.text import TextRun
 from regulargpt.classroom.text_page import LEVELS, level
 from regulargpt.evaluation import segments
-from regulargpt.runs import run as running
 from regulargpt.storage.folder import RunFolder
-from tests.regulargpt.browser import Browser, needs_browser
-from tests.regulargpt.certified import folder as of_words
-from tests.regulargpt.small import config
+from tests.regulargpt.browser import Browser
+from tests.regulargpt.conftest import TEXTS, Runs
+from tests.regulargpt.markup import EVIL_BYTES, assert_one_file
 
-EVIL = b"</script><!-- \xff\x00\x1b[2J \xe2\x80\xae\xc3\xa9 <b>&amp;\t'\"\n"
-ENCODINGS = ("alibi", "rotary", "t5", "kerple_log")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory) -> Path:
-    """A run for each encoding, of a text with all that a page could trip over; one of a window."""
-    path = tmp_path_factory.mktemp("texts")
-    random = np.random.default_rng(0)
-    words = [b"alpha ", b"beta ", b"gamma\n", EVIL]
-    (path / "evil.txt").write_bytes(b"".join(words[i] for i in random.integers(4, size=3000)))
-    for encoding in ENCODINGS:
-        begin(path, encoding, encoding)
-    begin(path, "window", "alibi", evaluation__attention="sliding:4")
-    return path
-
-
-def begin(path: Path, name: str, encoding: str, **changes) -> None:
-    kept = {"evaluation__attention": "full", "model__encoding__name": encoding, "model__dropout": 0.0}
-    kept |= {"data__name": f"text:{path / 'evil.txt'}", "evaluation__test_len": 64, "training__steps": 20}
-    running.run(config("text", **kept | changes), path / name)
-
-
-@pytest.fixture(scope="module")
-def page(place: Path) -> Path:
-    write([gather(place / name) for name in ("alibi", "rotary", "t5")], place / "page.html")
-    write([gather(place / "alibi")], place / "alone.html")
-    return place / "page.html"
+WINDOW = {"encoding": "alibi", "evaluation__attention": "sliding:4"}
 
 
 def on(path: Path) -> TextRun:
@@ -57,9 +29,15 @@ def on(path: Path) -> TextRun:
     return found
 
 
-@pytest.mark.parametrize("name", [*ENCODINGS, "window"])
-def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
-    run, text = on(place / name), render([gather(place / name)])
+@pytest.fixture(scope="module")
+def alibi(text_of) -> TextRun:
+    return on(text_of("alibi"))
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "window"])
+def test_what_the_page_says_is_what_the_run_says(text_of, name: str):
+    run = on(text_of(name, **WINDOW) if name == "window" else text_of(name))
+    text = render([run])
     summary = run.summary
     assert run.behaviour is not None
     for T, value in summary["measures"]["bits_per_byte"]["values"].items():
@@ -89,15 +67,14 @@ def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
         np.testing.assert_allclose(heads, -np.arange(65) * np.array([[2.0**-4], [2.0**-8]]), rtol=1e-5)
 
 
-def test_the_surprise_of_the_passage_is_the_loss_of_the_model(place: Path):
-    run = on(place / "alibi")
-    assert run.behaviour is not None
-    passage = run.behaviour.passage
+def test_the_surprise_of_the_passage_is_the_loss_of_the_model(alibi: TextRun):
+    assert alibi.behaviour is not None
+    passage = alibi.behaviour.passage
     assert passage[0].bits is None
     bits = [found.bits for found in passage if found.bits is not None]
     assert math.isclose(sum(found.at for found in passage[:2]), passage[1].at)
     # An independent sum: the mean of single segments is what segments.csv holds of the same segment at full length.
-    whole = segments.read(RunFolder.open(place / "alibi"))[64][0] / math.log(2)
+    whole = segments.read(RunFolder.open(alibi.path))[64][0] / math.log(2)
     assert sum(bits[-1:]) > 0
     symbols = len(b"".join(raw(found.text) for found in passage))
     assert symbols == 65
@@ -113,7 +90,7 @@ def raw(text: str) -> bytes:
     return bytes.fromhex(found[1]) if found[1] else chr(int(found[2], 16)).encode()
 
 
-@pytest.mark.parametrize("data", [EVIL * 3, b"\xe2\x80", b"", "日本é\U0001f600".encode(), bytes(range(256))])
+@pytest.mark.parametrize("data", [EVIL_BYTES * 3, b"\xe2\x80", b"", "日本é\U0001f600".encode(), bytes(range(256))])
 def test_characters_are_the_bytes_in_order(data: bytes):
     found = list(characters(data))
     assert sum(count for _, count in found) == len(data)
@@ -121,12 +98,13 @@ def test_characters_are_the_bytes_in_order(data: bytes):
     assert all(text.isprintable() or text in "\n\t" for text, _ in found)
 
 
-def test_continuations_begin_with_test_segments_and_are_as_long_as_what_follows(place: Path):
-    run = on(place / "alibi")
-    assert run.behaviour is not None
-    assert run.behaviour.continuations == on(place / "alibi").behaviour.continuations  # type: ignore[union-attr]
-    whole = "".join(text for text, _ in characters((place / "evil.txt").read_bytes()))
-    for one in run.behaviour.continuations:
+def test_continuations_begin_with_test_segments_and_are_as_long_as_what_follows(alibi: TextRun):
+    again = on(alibi.path).behaviour
+    assert alibi.behaviour is not None
+    assert again is not None
+    assert alibi.behaviour.continuations == again.continuations
+    whole = "".join(text for text, _ in characters((alibi.path.parent / "evil.txt").read_bytes()))
+    for one in again.continuations:
         # Half of the shorter of 264 and the segment: half characters at the cuts are shown as they are.
         begun = one.prompt.replace("\N{REPLACEMENT CHARACTER}", "")
         assert begun[5:-5] in whole.replace("\\xff", "") or "\N{REPLACEMENT CHARACTER}" in one.prompt
@@ -137,25 +115,26 @@ def test_the_levels_rise_with_the_bits():
     assert [level(bits) for bits in (0.0, *LEVELS, 99.0)] == [0, 1, 2, 3, 4, 5, 5]
 
 
-def test_several_runs_are_compared_and_it_is_said_what_differs(place: Path):
-    begin(place, "longer", "alibi", data__train_len=16, training__steps=10, seed=1)
-    text = render([gather(place / name) for name in ("alibi", "rotary")])
+def test_several_runs_are_compared_and_it_is_said_what_differs(text_of, alibi: TextRun):
+    text = render([alibi, gather(text_of("rotary"))])
     assert "<h2>All runs</h2>" in text
     assert "Compare with care" not in text
     for name in ("alibi", "rotary"):
         assert f"transformer, {name} ({name})</th>" in text
-    text = render([gather(place / name) for name in ("alibi", "longer", "window")])
+    longer = text_of("longer", "alibi", data__train_len=16, training__steps=10, seed=1)
+    text = render([alibi, gather(longer), gather(text_of("window", **WINDOW))])
     different = "protocols, test segments (another seed), training lengths"
     assert f"Compare with care: these runs have different {different}." in text
 
 
-def test_a_text_that_changed_or_has_gone_is_said_and_the_rest_is_shown(place: Path, tmp_path: Path):
-    (tmp_path / "own.txt").write_text("alpha beta gamma delta " * 100)
-    begin(tmp_path, "run", "alibi", data__name=f"text:{tmp_path / 'own.txt'}")
-    (tmp_path / "own.txt").write_text("gamma delta alpha beta " * 100)
-    changed = render([gather(tmp_path / "run")])
-    (tmp_path / "own.txt").unlink()
-    gone = render([gather(tmp_path / "run")])
+def test_a_text_that_changed_or_has_gone_is_said_and_the_rest_is_shown(text_of, tmp_path: Path):
+    file = tmp_path / "own.txt"
+    file.write_text("alpha beta gamma delta " * 100)
+    run = text_of("own", "alibi", data__name=f"text:{file}")
+    file.write_text("gamma delta alpha beta " * 100)
+    changed = render([gather(run)])
+    file.unlink()
+    gone = render([gather(run)])
     assert "is not what" in changed
     assert "is no built-in text, file or folder" in gone
     for text in (changed, gone):
@@ -165,46 +144,16 @@ def test_a_text_that_changed_or_has_gone_is_said_and_the_rest_is_shown(place: Pa
             assert heading in text
 
 
-def test_the_page_is_one_file_without_addresses_and_can_be_made_again(place: Path, page: Path):
-    text = page.read_text()
-    assert re.findall(r"https?://[^\"'\s)]+", text) == ["http://www.w3.org/2000/svg"]  # a name, never asked for
-    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", text)
+def test_the_page_is_one_file_without_addresses_and_can_be_made_again(text_of, on_texts: Path):
+    text = on_texts.read_text()
+    assert_one_file(text)
     assert text.count("</script>") == 3
-    assert render([gather(place / name) for name in ("alibi", "rotary", "t5")]) == text
+    assert render([gather(text_of(name)) for name in TEXTS[:3]]) == text
 
 
-CONTRAST = """() => {
-  const channel = (c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const parts = (colour) => colour.match(/[0-9.]+/g).map(Number);
-  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const ground = (e) => {
-    for (; e; e = e.parentElement) {
-      const found = parts(getComputedStyle(e).backgroundColor);
-      if (found.length < 4 || found[3] > 0) return found;
-    }
-    return [255, 255, 255];
-  };
-  const worst = {};
-  for (const e of document.querySelectorAll("main *, header *")) {
-    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || e.closest("[hidden]")) continue;
-    const svg = e instanceof SVGElement;
-    if (svg && e.tagName !== "text") continue;
-    const style = getComputedStyle(e);
-    const pair = [luminance(parts(svg ? style.fill : style.color)), luminance(ground(e))].sort((a, b) => b - a);
-    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-    const key = `${e.tagName}.${e.getAttribute("class")}`;
-    worst[key] = Math.min(worst[key] ?? 99, ratio);
-  }
-  return Object.entries(worst).filter(([, ratio]) => ratio < 4.5);
-}"""
-
-
-@needs_browser
-@pytest.mark.parametrize("width", [800, 1200])
-@pytest.mark.parametrize(("name", "tables"), [("page.html", 4), ("alone.html", 1)])
-def test_every_ratio_is_on_the_screen(browser: Browser, page: Path, width: int, name: str, tables: int):
-    browser.look(width)
-    browser.open(page.parent / name)
+@pytest.mark.parametrize(("name", "tables", "width"), [("page.html", 4, 800), ("alone.html", 1, 1200)])
+def test_every_ratio_is_on_the_screen(browser: Browser, on_texts: Path, name: str, tables: int, width: int):
+    browser.open(on_texts.parent / name, width=width)
     # Of each table the right edge of its column of ratios, and of what is seen of it without scrolling.
     edges = browser.evaluate("""[...document.querySelectorAll(".lengths table, .compare table")].map((table) => {
       const right = (made) => made.getBoundingClientRect().right;
@@ -213,51 +162,35 @@ def test_every_ratio_is_on_the_screen(browser: Browser, page: Path, width: int, 
     })""")
     assert len(edges) == tables
     assert all(column <= seen <= width for column, seen in edges)
-    browser.look(1280)
 
 
-@needs_browser
-def test_the_passage_reads_as_the_text_and_tells_its_bits(browser: Browser, place: Path, page: Path):
-    browser.look(1280)
-    browser.open(page.parent / "alone.html")
-    run = on(place / "alibi")
-    assert run.behaviour is not None
-    shown = browser.evaluate(
-        "[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.textContent)"
-    )
-    bits = browser.evaluate("[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.title)")
-    predicted = [found for found in run.behaviour.passage if found.bits is not None]
-    assert shown == ["⏎\n" if found.text == "\n" else found.text for found in predicted]
-    assert bits == [f"{found.bits:.2f} bits" for found in predicted]
-    assert browser.evaluate("document.querySelectorAll('.continuation').length") == 3
-    assert browser.evaluate("document.querySelectorAll('#word').length") == 0
-    browser.evaluate("document.querySelector('#theme').click()")
-    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+def test_the_passage_reads_as_the_text_and_tells_its_bits(browser: Browser, alibi: TextRun, on_texts: Path):
+    browser.open(on_texts.parent / "alone.html")
+    assert alibi.behaviour is not None
+    predicted = [found for found in alibi.behaviour.passage if found.bits is not None]
+    shown = browser.all("pre.surprise > span:not(.border)", "[e.textContent, e.title]")
+    assert shown == [["⏎\n" if one.text == "\n" else one.text, f"{one.bits:.2f} bits"] for one in predicted]
+    assert browser.count(".continuation") == 3
+    assert browser.count("#word") == 0
 
 
-@needs_browser
-def test_a_run_on_a_text_stands_beside_one_on_a_language(browser: Browser, place: Path, tmp_path: Path):
-    of_words(tmp_path / "rnn", "parity", model="rnn")
-    write([gather(place / "alibi"), gather(tmp_path / "rnn")], tmp_path / "both.html")
+def test_a_run_on_a_text_stands_beside_one_on_a_language(browser: Browser, runs: Runs, alibi: TextRun, tmp_path: Path):
+    write([alibi, runs.plain("parity", model="rnn")], tmp_path / "both.html")
     browser.open(tmp_path / "both.html", "#word=0110")
-    answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
-    assert answers[1].startswith("Automaton: even. Network: ")
-    assert browser.evaluate("document.querySelectorAll('.run').length") == 2
-    assert browser.problems == []
+    _, answer = browser.all(".run > .answer")
+    assert answer.startswith("Automaton: even. Network: ")
+    assert browser.count(".run") == 2
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["compare", "lengths", "field", "bias"])
-def test_one_figure_alone_and_where_an_address_leads(browser: Browser, page: Path, width: int, name: str):
-    browser.look(width)
-    browser.open(page, f"?embed={name}#run={2 * (name != 'compare')}")
+@pytest.mark.parametrize(("name", "width"), [("compare", 390), ("lengths", 390), ("field", 1280), ("bias", 390)])
+def test_one_figure_alone_and_where_an_address_leads(browser: Browser, on_texts: Path, name: str, width: int):
+    browser.open(on_texts, f"?embed={name}#run={2 * (name != 'compare')}", width=width)
     seen = "[...document.querySelectorAll('h1:not(.heard), h2, p, table, pre, svg')].filter((e) => e.checkVisibility())"
-    assert browser.evaluate(f"{seen}.map((e) => e.localName)") == ["svg"]
-    assert browser.evaluate(f"{seen}[0].closest('[data-run]')?.dataset.run ?? ''") == ("" if name == "compare" else "2")
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    browser.open(page, f"#run=2&view={name}")
-    browser.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(done), 50))")
+    run = "" if name == "compare" else "2"
+    found = browser.evaluate(f"{seen}.map((e) => [e.localName, e.closest('[data-run]')?.dataset.run ?? ''])")
+    assert found == [["svg", run]]
+    browser.assert_fits()
+    browser.open(on_texts, f"#run=2&view={name}")
+    browser.pause()
     section = "section.compare" if name == "compare" else f"[data-run='2'] section.{name}"
-    assert -1 < browser.evaluate(f'document.querySelector("{section}").getBoundingClientRect().top') < 200
-    assert browser.problems == []
+    assert -1 < browser.one(section, "e.getBoundingClientRect().top") < 200

@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from languages.errors import UserError
+from regulargpt.models.base import Model
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.trace import trace_tree
+from regulargpt.models.regulargpt.trace import Trace, trace_tree
 from tests.regulargpt.test_regulargpt import affine, built, gelu, layer_of, normal, numbers, some_words
 
 SHAPES = [(2, 1, 1), (2, 1, 5), (2, 1, 8), (3, 1, 10), (2, 2, 7), (3, 2, 4), (4, 3, 18)]  # (C, K, length)
@@ -35,21 +36,6 @@ def nodes_of(model: RegularGPT, word: list[int], norm: str, changed: dict | None
     return levels
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_states_are_those_computed_node_by_node(shape: tuple[int, int, int], options: dict):
-    model, words = built(shape[0], shape[1], **options), some_words(shape[2])
-    trace = trace_tree(model, words)
-    for number, word in enumerate(words.tolist()):
-        expected = nodes_of(model, word, options.get("norm", "pre"))
-        assert [len(level) for level in expected] == [states.shape[1] for states in trace.states]
-        for states, level in zip(trace.states, expected, strict=True):
-            assert np.allclose(numbers(states[number]), np.stack(level), rtol=0, atol=1e-12)
-        answer = affine(model.readout, expected[-1][-1])
-        assert np.allclose(numbers(trace.logits[number]), answer, rtol=0, atol=1e-12)
-    assert torch.allclose(trace.logits, model(words, computation="plain-tree"), rtol=0, atol=1e-13)
-
-
 @pytest.mark.parametrize(("chunk_size", "length"), [(2, 5), (2, 8), (3, 11), (5, 7)])
 def test_states_and_patterns_are_those_of_the_dense_computation(chunk_size: int, length: int):
     model, words = built(chunk_size), some_words(length)
@@ -70,29 +56,31 @@ def test_states_and_patterns_are_those_of_the_dense_computation(chunk_size: int,
             assert torch.allclose(patterns, expected.transpose(1, 2), rtol=0, atol=1e-12)
 
 
+def assert_states(model: RegularGPT, trace: Trace, number: int, expected: list[list[np.ndarray]]) -> None:
+    """Of one of the words."""
+    for states, level in zip(trace.states, expected, strict=True):
+        assert np.allclose(numbers(states[number]), np.stack(level), rtol=0, atol=1e-12)
+    assert np.allclose(numbers(trace.logits[number]), affine(model.readout, expected[-1][-1]), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_patch_is_the_tree_computed_with_that_node_and_says_what_changed(shape: tuple, options: dict):
-    model, words = built(shape[0], shape[1], **options), some_words(shape[2])
+def test_the_states_are_those_computed_node_by_node_with_and_without_a_patch(shape: tuple, options: dict):
+    model, words, norm = built(shape[0], shape[1], **options), some_words(shape[2]), options.get("norm", "pre")
     trace = trace_tree(model, words)
+    before = [nodes_of(model, word, norm) for word in words.tolist()]
+    for number, expected in enumerate(before):
+        assert_states(model, trace, number, expected)
+    assert torch.allclose(trace.logits, model(words, computation="plain-tree"), rtol=0, atol=1e-13)
+    state, others = torch.linspace(-1, 2, 8, dtype=torch.float64), [0, *range(2, len(words))]
     for level in range(len(trace.states)):
         for node in {0, trace.states[level].shape[1] // 2, trace.states[level].shape[1] - 1}:
-            state = torch.linspace(-1, 2, 8, dtype=torch.float64)
             patched = trace.patch(level, node, state, word=1)
-            changed = {(level, node): numbers(state)}
-            expected = nodes_of(model, words[1].tolist(), options.get("norm", "pre"), changed)
-            before = nodes_of(model, words[1].tolist(), options.get("norm", "pre"))
-            for states, nodes in zip(patched.trace.states, expected, strict=True):
-                assert np.allclose(numbers(states[1]), np.stack(nodes), rtol=0, atol=1e-12)
-            assert np.allclose(numbers(patched.logits[1]), affine(model.readout, expected[-1][-1]), rtol=0, atol=1e-12)
-            moved = [
-                (number, n)
-                for number, (old, new) in enumerate(zip(before, expected, strict=True))
-                for n in range(len(old))
-                if (old[n] != new[n]).any()
-            ]
+            expected = nodes_of(model, words[1].tolist(), norm, {(level, node): numbers(state)})
+            assert_states(model, patched.trace, 1, expected)
+            levels = enumerate(zip(before[1], expected, strict=True))
+            moved = [(at, n) for at, (old, new) in levels for n in range(len(old)) if (old[n] != new[n]).any()]
             assert list(patched.changed) == moved
-            others = [0, *range(2, len(words))]
             assert torch.equal(patched.logits[others], trace.logits[others])
 
 
@@ -140,6 +128,12 @@ def test_gradients_flow_through_a_patch():
     assert float(gradient @ direction) == pytest.approx(float((ahead - behind) / 2e-6), rel=1e-5)
 
 
+def noisy() -> RegularGPT:
+    model = built(2).train()
+    model.set_noise(0.1)
+    return model
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -147,27 +141,12 @@ def test_gradients_flow_through_a_patch():
         (lambda trace: trace.patch(1, 3, torch.zeros(8)), "node = 3; there are 3, counted from 0"),
         (lambda trace: trace.patch(1, 0, torch.zeros(8), word=9), "word = 9; there are 4, counted from 0"),
         (lambda trace: trace.patch(1, 0, torch.zeros(1)), "a state of shape (1,); it is (8,)"),
-        (
-            lambda trace: trace_tree(Lstm(3, 4, d_model=8), trace.words),
-            "trace_tree reads the tree of a RegularGPT, not of Lstm; use run_with_cache",
-        ),
-        (
-            lambda trace: trace_tree(built(attention="full"), trace.words),
-            "full attention has no tree; use run_with_cache with computation='dense'",
-        ),
-        (
-            lambda trace: trace_tree(noisy(), trace.words),
-            "state noise would disturb every node; call model.eval()",
-        ),
+        (Lstm(3, 4, d_model=8), "trace_tree reads the tree of a RegularGPT, not of Lstm; use run_with_cache"),
+        (built(attention="full"), "full attention has no tree; use run_with_cache with computation='dense'"),
+        (noisy(), "state noise would disturb every node; call model.eval()"),
     ],
 )
 def test_refusals(call, message: str):
     with pytest.raises(UserError) as error:
-        call(trace_tree(built(2), some_words(5)))
+        trace_tree(call, some_words(5)) if isinstance(call, Model) else call(trace_tree(built(2), some_words(5)))
     assert str(error.value) == message
-
-
-def noisy() -> RegularGPT:
-    model = built(2).train()
-    model.set_noise(0.1)
-    return model

@@ -101,16 +101,16 @@ def test_many_groups_have_a_panel_each_value_of_the_first_column():
 
 
 @pytest.mark.parametrize(
-    ("rows", "by"),
+    ("rows", "by", "suffix", "start"),
     [
-        (runs(1), [LANGUAGE]),
-        (runs(8, longest=10_000), [LANGUAGE]),
-        (runs(9), [LANGUAGE]),
-        (runs(3, 8), [LANGUAGE, MODEL]),
-        (runs(2), ["length", LANGUAGE]),
+        (runs(1), [LANGUAGE], ".png", b"\x89PNG"),
+        (runs(8, longest=10_000), [LANGUAGE], ".svg", b"<?xml"),
+        (runs(9), [LANGUAGE], ".pdf", b"%PDF"),
+        (runs(3, 8), [LANGUAGE, MODEL], ".svg", b"<?xml"),
+        (runs(2), ["length", LANGUAGE], ".png", b"\x89PNG"),
+        ([row("a", accuracy=100.0, length=41, language="regex:$a_{b$")], [LANGUAGE], ".png", b"\x89PNG"),
     ],
 )
-@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 @pytest.mark.filterwarnings("error")
 def test_the_file_is_of_its_kind_and_the_same_each_time(tmp_path: Path, rows: list[Row], by: list[str], suffix, start):
     for file in ("a", "b"):
@@ -124,19 +124,13 @@ def test_the_file_is_of_its_kind_and_the_same_each_time(tmp_path: Path, rows: li
     ("rows", "by", "message"),
     [
         ([FAILED], [LANGUAGE], "--plot x.png: no run here was tested"),
-        (
-            runs(2, 9),
-            [LANGUAGE, MODEL],
-            "--plot x.png: 9 lines in a picture, at most 8 can be told apart; choose with --where, "
-            "or --group-by fewer columns",
-        ),
+        (runs(2, 9), [LANGUAGE, MODEL], "--plot x.png: 9 lines in a picture, at most 8 can be told apart; choose with"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch, rows: list[Row], by: list[str], message: str):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError, match=f"^{message}"):
         picture(Path("x.png"), rows, by, by)
-    assert str(refused.value) == message
     assert not list(tmp_path.iterdir())
 
 
@@ -152,11 +146,6 @@ def test_names():
     assert label(("lstm", None), ("model", "chunk_size")) == "lstm"
     assert label((1e-3, True), ("lr", "proven")) == "lr 0.001, proven true"
     assert label((None,), ("chunk_size",)) == "others"
-
-
-def test_a_name_with_dollars_is_drawn_as_it_is(tmp_path: Path):
-    rows = [row("a", accuracy=100.0, length=41, language="regex:$a_{b$")]
-    picture(tmp_path / "a.png", rows, [LANGUAGE], ["language"])
 
 
 def test_a_curve_has_the_marks_of_its_group(tmp_path: Path):
