@@ -96,7 +96,7 @@ def test_keeping_snapshots_changes_no_byte_of_the_rest(tmp_path: Path, family: s
     read = {step: parse_weights(folder.load_snapshot(step), folder.path) for step in STEPS}
     settings = RunConfig.parse(folder.config_text)
     goal = objectives.build(settings.objective, data_of(settings.data))
-    for step, model in ((0, make_model(settings, goal, torch.device("cpu"))), (40, load_reader(folder))):
+    for step, model in ((0, make_model(settings, words, goal, torch.device("cpu"))), (40, load_reader(folder))):
         for name, tensor in model.state_dict().items():
             assert torch.equal(read[step][name], tensor)
     assert any(not torch.equal(read[3][name], read[7][name]) for name in read[3])
