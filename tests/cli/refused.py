@@ -107,7 +107,7 @@ REFUSED = {
     },
     "run brackets-2": {
         "--certify": "--certify: regulargpt follows brackets, and there is no proof of such a tree yet; leave it out",
-        "--model gru --supervision next": "it needs a finite automaton, and brackets-2 has brackets of any depth: choose 'prefixes'",
+        "--model gru --supervision next": "it needs a finite automaton, and … of any depth: choose 'prefixes'",
         "--supervision prefixes": "it asks at every position, and a tree that follows brackets answers at the end",
         "--set model.thickness=2": "model.tree = 'nested' needs one map for every node: only one weight-shared layer",
     },
