@@ -32,7 +32,7 @@ VERBS = {
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
     "shortcuts": "Say what trivial rules score on a model's test words.",
-    "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
+    "verify": "Cluster a run's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
     "generate": "Continue a text with a model that was trained on texts.",
