@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from languages.answers import CLASSES, Answers
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.automata.words import Indices
@@ -19,13 +19,12 @@ from languages.sampling.edits import edited
 from languages.sampling.grammar import MAX_COUNTED, Grammar, Part
 from languages.sampling.sampler import nearest_lengths, uniform_words
 
-CLASSES = ("reject", "accept")
 TRIES = 64  # rounds in which words are edited again that are still members
 COMPARED = 16  # the longest words whose number is compared with that of all words
 
 
 @dataclass(frozen=True)
-class NestedTask:
+class NestedTask(Answers[PushdownTransducer]):
     """What a model is to learn: the machine's answer to a word with brackets, at its last symbol.
 
     `rules` are a grammar (`languages.sampling.grammar`) of the words that are drawn: of the questions where sampling is
@@ -56,24 +55,6 @@ class NestedTask:
             raise LanguageError(f"{self.name}: depth is {self.depth!r}; it is 'any' or 'every'")
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
-        """Sigma, in the order of the symbol indices."""
-        return self.machine.alphabet
-
-    @property
-    def n_symbols(self) -> int:
-        return self.machine.n_symbols
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """What each label means."""
-        return self.machine.output_names
-
-    @property
-    def n_outputs(self) -> int:
-        return len(self.output_names)
-
-    @property
     def is_classification(self) -> bool:
         """Whether every word is answered with 0 "reject" or 1 "accept"."""
         return self.output_names == CLASSES and self.sampling == "balanced"
@@ -86,10 +67,6 @@ class NestedTask:
     @cached_property
     def grammar(self) -> Grammar:
         return Grammar(self.alphabet, self.rules, self.visibly.direction)
-
-    def labels(self, words: npt.ArrayLike, every: bool = False) -> npt.NDArray[np.int64]:
-        """The machine's answers: (batch,), or (batch, length) after each symbol; -1 where it has none."""
-        return self.machine.answers(words, every=every)
 
     def classes(self, length: int) -> tuple[int, ...]:
         """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""
@@ -105,10 +82,6 @@ class NestedTask:
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""
         return length >= 1 and (self.sampling == "balanced" or self.grammar.has(length))
-
-    def lengths(self, low: int, high: int) -> list[int]:
-        """The lengths low..high (both included) that the task has words of."""
-        return [length for length in range(max(1, low), high + 1) if self.has_length(length)]
 
     def describe_length(self, length: int) -> str:
         """One line about what is missing at this length; empty if nothing is."""

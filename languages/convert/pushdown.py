@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from reprlib import repr as short
 from typing import Any, cast
 
+from languages.answers import CLASSES
 from languages.automata.pushdown import NO_MOVE, Move, PushdownTransducer
 from languages.automata.visibly import CALL, RETURN, VisiblyPushdown
 from languages.convert.json_text import parsed
 from languages.convert.reading import named
 from languages.errors import AutomatonError, nearest, one_of
 
-CLASSES = ("reject", "accept")
 KEYS = {"alphabet": list, "initial": str, "moves": list, "accepting": list, "outputs": dict, "output_names": list}
 NEEDED = ("alphabet", "initial", "moves")
 OF_A_MOVE = {"from": str, "read": str, "to": str, "tops": list, "push": str, "pop": bool}
