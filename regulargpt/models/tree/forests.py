@@ -39,6 +39,11 @@ class Forests:
     def highest(self) -> int:
         return int(self.height.max(initial=0))
 
+    def by_height(self) -> list[Ints]:
+        """The forests of each height, from 0 on."""
+        order = np.argsort(self.height, kind="stable")
+        return np.split(order, np.searchsorted(self.height[order], np.arange(1, self.highest + 1)))
+
     def items_of(self, forests: Ints) -> Ints:
         """The items of these forests, forest by forest."""
         sizes = self.size[forests]

@@ -129,8 +129,7 @@ class Computation:
 
     def roots(self, batch: int) -> Float[Tensor, "batch d_model"]:
         found: list[tuple[Ints, Rows]] = []
-        for height in range(self.forests.highest + 1):
-            forests = np.flatnonzero(self.forests.height == height)
+        for forests in self.forests.by_height():
             pairs: list[tuple[Ints, Rows, Ints]] = []
             for done, states, rows in self.finished(forests):
                 inner = done >= batch
