@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
+from languages.randomness import rng
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.models.tree.base import as_tree
@@ -99,7 +100,7 @@ class Last:
             return tree(symbols)
         if tree.direction is not None:
             seed = int(torch.randint(2**62, (), generator=generator))
-            bracketing = RandomBracketing(self.merged, np.random.default_rng(seed))
+            bracketing = RandomBracketing(self.merged, rng(seed, "bracketings"))
             return tree.readout(nested_root(tree, symbols, tree.direction, bracketing))
         return tree.readout(bracketed_root(tree, symbols, self.merged, generator))
 

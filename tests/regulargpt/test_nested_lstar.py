@@ -46,7 +46,7 @@ def test_families(name):
     assert NestedAlgebra.of(guess).minimal().size == minimal.size >= size
 
 
-@settings(max_examples=25)
+@settings(max_examples=6)
 @given(machines())
 def test_random_machines(machine):
     assert_promises(VisiblyPushdown.of(machine))
