@@ -79,7 +79,7 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
     from regulargpt.evaluation.shortcuts.scores import shortcut_scores
 
     words, training = data.of_words(tested.data), data.of_words(trained.data)
-    if not is_small(words.task):
+    if not is_small(words.finite):
         return None
     found = shortcut_scores(words, plain, trained.seed, training)
     rules = {

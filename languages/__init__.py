@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from languages.automata.monoid import TransitionMonoid
     from languages.errors import UserError
     from languages.randomness import rng
-    from languages.registry import get, register
+    from languages.registry import find, get, register
     from languages.regular.user import task_of
     from languages.task import Task
 
@@ -22,6 +22,7 @@ __all__ = [
     "Task",
     "TransitionMonoid",
     "UserError",
+    "find",
     "get",
     "register",
     "rng",
@@ -35,6 +36,7 @@ HOME = {
     "Task": "task",
     "TransitionMonoid": "automata.monoid",
     "UserError": "errors",
+    "find": "registry",
     "get": "registry",
     "register": "registry",
     "rng": "randomness",

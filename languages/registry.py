@@ -6,12 +6,13 @@ points (installed.py), which are read only where a name is not built in, and for
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
 if TYPE_CHECKING:
+    from languages.context_free.nested import NestedTask
     from languages.task import Task
 
 P_ONE = Parameter("p_one", 0.5, "the probability of a 1, from 0.0 to 1.0")
@@ -85,6 +86,48 @@ FAMILIES = (
     Family("dfa:FILE", "user:dfa", "an automaton in a JSON, DOT, JFLAP or AT&T file: dfa:path.json"),
 )
 
+MODULUS = Parameter("modulus", 5, "a whole number, 2 to 10")
+NESTED: Literal["context-free"] = "context-free"
+NESTING = Parameter("depth", "any", "'any' or 'every'", ("any", "every"))
+CONTEXT_FREE = (
+    Family(
+        "brackets-N",
+        "brackets:brackets",
+        "membership: balanced brackets of N kinds, of any depth or at most bound",
+        (Parameter("bound", 0, "a depth from 1 to 1000, or 0 for none"), NESTING),
+        (1, 2),
+        level=NESTED,
+    ),
+    Family(
+        "xml-N", "brackets:xml", "membership: one element, tags of N names matched", (NESTING,), (2, 4), level=NESTED
+    ),
+    Family(
+        "reversal-N",
+        "brackets:reversal",
+        "membership: a word over N letters, then its mirror image",
+        numbers=(2,),
+        level=NESTED,
+    ),
+    Family("json", "json_tokens:json", "membership: one JSON value, over tokens", (NESTING,), level=NESTED),
+    Family("formula", "values:formula", "the value of a Boolean formula with brackets", (NESTING,), level=NESTED),
+    Family(
+        "arithmetic-brackets",
+        "values:arithmetic",
+        "the value mod m of an expression with brackets",
+        (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING),
+        level=NESTED,
+    ),
+    Family("equation", "values:equation", "the digit x that solves an equation", (MODULUS, NESTING), level=NESTED),
+    Family("list-ops", "values:list_ops", "the value of nested lists: MAX, MIN, SM", (NESTING,), level=NESTED),
+    Family(
+        "pushdown:FILE", "user:pushdown", "a visibly pushdown machine in a JSON file: pushdown:path.json", level=NESTED
+    ),
+)
+"""Languages whose machine has a stack, and whose brackets are visible."""
+
+OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}
+"""What others call a language that is here."""
+
 
 def listing() -> tuple[Family, ...]:
     """The rows, built-in ones first: `.pattern`, `.summary`, `.parameters`, `.names`. No language is imported.
@@ -96,12 +139,12 @@ def listing() -> tuple[Family, ...]:
     """
     from languages.installed import installed
 
-    built_in = {family.pattern for family in FAMILIES}
-    return FAMILIES + tuple(row for row in installed() if row.pattern not in built_in)
+    built_in = {family.pattern for family in (*FAMILIES, *CONTEXT_FREE)}
+    return FAMILIES + CONTEXT_FREE + tuple(row for row in installed() if row.pattern not in built_in)
 
 
 def names() -> tuple[str, ...]:
-    """Names of languages as one would type them, all families with a closed pattern.
+    """Names of regular languages as one would type them, all families with a closed pattern.
 
     >>> "tomita-3" in names(), "dyck-12" in names()
     (True, True)
@@ -162,17 +205,30 @@ def is_built_in(name: str) -> bool:
     >>> is_built_in("parity:p_one=0.1"), is_built_in("language-of-a-package")
     (True, False)
     """
-    if any(family.prefix and name.startswith(family.prefix) for family in FAMILIES):
+    every = (*FAMILIES, *CONTEXT_FREE)
+    if any(family.prefix and name.startswith(family.prefix) for family in every):
         return True
-    return _among(FAMILIES, name.partition(":")[0]) is not None
+    return _among(every, name.partition(":")[0]) is not None
+
+
+def level_of(name: str) -> str:
+    """The level of the hierarchy that a language's name is of; of names that are not built in, "regular".
+
+    >>> level_of("parity"), level_of("brackets-2:bound=3"), level_of("pushdown:mine.json")
+    ('regular', 'context-free', 'context-free')
+    """
+    stem = name.partition(":")[0]
+    nested = any(row.prefix and name.startswith(row.prefix) for row in CONTEXT_FREE)
+    return "context-free" if nested or _among(CONTEXT_FREE, OTHER_NAMES.get(stem, stem)) else "regular"
 
 
 def get(spec: str) -> "Task":
-    """The task of a specification `name` or `name:key=value,...`, or `regex:EXPRESSION` or `dfa:FILE`.
+    """The task of a regular language: `name` or `name:key=value,...`, or `regex:EXPRESSION` or `dfa:FILE`.
 
     Names that are not built in are looked up among those of installed packages.
 
-    LanguageError: an unknown name, parameter or value; the message says what is accepted.
+    LanguageError: an unknown name, parameter or value; the message says what is accepted. Or a language above the
+    regular ones: the message names its level.
 
     >>> get("parity:p_one=0.1").weights
     (0.9, 0.1)
@@ -181,13 +237,32 @@ def get(spec: str) -> "Task":
     >>> get("regex:(ab)*").machine.answers("abab").item()
     1
     """
+    if (level := level_of(spec)) != "regular":
+        raise no_finite_automaton(spec, level)
+    return cast("Task", find(spec))
+
+
+def no_finite_automaton(name: str, level: str) -> LanguageError:
+    """What is said where a finite automaton is needed of a language above the regular ones."""
+    return LanguageError(
+        f"{name:.80} is a {level} language: its machine has a stack, and this needs a finite automaton; "
+        "choose a regular language, as in dyck-4"
+    )
+
+
+def find(spec: str) -> "Task | NestedTask":
+    """The task of a language of any level, as `get` reads its name.
+
+    >>> find("brackets-2").machine.answers("([])").item(), find("parity").level
+    (1, 'regular')
+    """
     # Half a character can be typed on a command line and written to no file.
     if any("\ud800" <= character <= "\udfff" for character in spec):
         raise LanguageError(f"{spec!r:.80} contains a byte that is no character; give the language in UTF-8")
     if spec in MADE:
         return MADE[spec]
     # What follows regex: or dfa: is the user's, colons and commas included.
-    for family in FAMILIES:
+    for family in (*FAMILIES, *CONTEXT_FREE):
         if family.prefix and spec.startswith(family.prefix):
             return family.load()(spec.removeprefix(family.prefix))
     if is_text(spec):
@@ -205,7 +280,7 @@ def get(spec: str) -> "Task":
 
 
 def _find(name: str) -> tuple[Family, tuple[int, ...]]:
-    if (built_in := _among(FAMILIES, name)) is not None:
+    if (built_in := _among((*FAMILIES, *CONTEXT_FREE), OTHER_NAMES.get(name, name))) is not None:
         return built_in
     from languages.installed import installed, parameters
 
@@ -215,7 +290,8 @@ def _find(name: str) -> tuple[Family, tuple[int, ...]]:
         return replace(family, parameters=parameters(family)), number
     if name.startswith("made-in-python"):
         raise LanguageError(f"{name} was made in another process; save the machine with to_json, and name it dfa:FILE")
-    every = [*names(), *(family.pattern for family in others)]
+    nested = [name for family in CONTEXT_FREE for name in family.names]
+    every = [*names(), *nested, *(family.pattern for family in others)]
     raise LanguageError(f"unknown language {name!r:.80};{nearest(name, every) or f' known are {one_of(every, 40)}'}")
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from languages.errors import LanguageError, nearest, one_of
 
 if TYPE_CHECKING:
+    from languages.context_free.nested import NestedTask
     from languages.task import Task
 
 Value = str | int | float | bool
@@ -68,11 +69,12 @@ class Family:
     """
 
     pattern: str
-    function: str  # "module:function", of languages.regular for a built-in
+    function: str  # "module:function", of the folder of its level for a built-in
     summary: str
     parameters: tuple[Parameter, ...] = ()
     numbers: tuple[int, ...] = ()  # of a numbered pattern, those that the listing and the tests use
     package: str = ""  # the installed package that brings it, empty for a built-in
+    level: Literal["regular", "context-free"] = "regular"  # of the hierarchy: which kind of machine it has
 
     @property
     def is_numbered(self) -> bool:
@@ -91,10 +93,10 @@ class Family:
         head, colon, _ = self.pattern.partition(":")
         return head + colon if colon else ""
 
-    def load(self) -> "Callable[..., Task]":
+    def load(self) -> "Callable[..., Task | NestedTask]":
         """The function of a built-in family. Its module is imported here and not before."""
         module, _, function = self.function.partition(":")
-        return getattr(import_module(f"languages.regular.{module}"), function)
+        return getattr(import_module(f"languages.{self.level.replace('-', '_')}.{module}"), function)
 
 
 def spec(name: str, parameters: Mapping[str, tuple[object, object]]) -> str:

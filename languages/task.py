@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from languages.answers import CLASSES, Answers
 from languages.automata import Dfa, MooreMachine
 from languages.automata.words import Indices
 from languages.errors import LanguageError, LengthEmpty, SamplingError
@@ -15,11 +16,9 @@ from languages.sampling.graph import closure
 from languages.sampling.members import Members
 from languages.sampling.sampler import WordSampler, nearest_lengths, uniform_words
 
-CLASSES = ("reject", "accept")
-
 
 @dataclass(frozen=True)
-class Task:
+class Task(Answers[MooreMachine]):
     """What a model is to learn: the machine's answer to a word, at the last position or at every position.
 
     sampling "uniform": words of `domain` (all words if None), each in proportion to the product of its symbols'
@@ -53,6 +52,7 @@ class Task:
     weights: tuple[float, ...] | None = None
     members: tuple[Dfa, ...] | Members = ()
     glyphs: tuple[str, ...] = ()
+    level = "regular"
 
     def __post_init__(self) -> None:
         if self.sampling not in ("uniform", "balanced"):
@@ -83,24 +83,6 @@ class Task:
             raise LanguageError(f"{self.name}: a domain or weights go with uniform sampling only")
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
-        """Sigma, in the order of the symbol indices."""
-        return self.machine.alphabet
-
-    @property
-    def n_symbols(self) -> int:
-        return self.machine.n_symbols
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """What each label means."""
-        return self.machine.output_names
-
-    @property
-    def n_outputs(self) -> int:
-        return len(self.output_names)
-
-    @property
     def is_classification(self) -> bool:
         """Whether the labels are 0 "reject" and 1 "accept"."""
         return self.output_names == CLASSES and -1 not in self.machine.outputs
@@ -117,10 +99,6 @@ class Task:
         machine = self.machine
         accepting = {state for state, output in zip(machine.states, machine.outputs, strict=True) if output == 1}
         return Dfa(machine.states, machine.alphabet, machine.delta, machine.initial, accepting)
-
-    def labels(self, words: npt.ArrayLike, every: bool = False) -> npt.NDArray[np.int64]:
-        """The machine's answers: (batch,), or (batch, length) after each symbol; -1 where it has none."""
-        return self.machine.answers(words, every=every)
 
     def next_symbols(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """What may follow each prefix of each word: (batch, length, n_symbols + 1).
@@ -161,10 +139,6 @@ class Task:
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""
         return length >= 1 and (self._weighted is None or self._weighted.has(length))
-
-    def lengths(self, low: int, high: int) -> list[int]:
-        """The lengths low..high (both included) that the task has words of."""
-        return [length for length in range(max(1, low), high + 1) if self.has_length(length)]
 
     def classes(self, length: int) -> tuple[int, ...]:
         """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 import languages
 from languages.automata import MooreMachine, Semiautomaton
+from languages.context_free.nested import NestedTask
 from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
@@ -107,7 +108,7 @@ class Trained:
     model: nn.Module
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Task | NestedTask:
         """The language with its machine; UserError for a run on a text or a retrieval task, which has none."""
         if not isinstance(self.data, LanguageData):
             name, noun = self.data.name, noun_of(self.data.name)

@@ -58,7 +58,7 @@ def trainer(name: str) -> Trainer:
     config = resolve("words", name, "parity")
     words = data.build(config.data)
     goal, device = objectives.build(config.objective, words), torch.device("cpu")
-    return Trainer(config, words, goal, make_model(config, goal, device), device)
+    return Trainer(config, words, goal, make_model(config, words, goal, device), device)
 
 
 def walk(trainer: Trainer, steps: int) -> None:

@@ -31,6 +31,11 @@ def load(path: str | Path, how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     """The machine in a file; AutomatonError with the file's name if it cannot be read or is none, TooLarge if it is."""
     path = Path(path)
     _check_suffix(path, READERS)
+    return READERS[path.suffix.lower()](read_text(path), shown(path), how)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of at most 16 MiB; AutomatonError with the file's name where there is none."""
     try:
         text = _read(path).decode("utf-8-sig")  # some editors begin a file with a mark
     except UserError:
@@ -39,7 +44,7 @@ def load(path: str | Path, how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
         raise AutomatonError(f"{shown(path)}: not a text file in UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise AutomatonError(f"{shown(path)}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    return READERS[path.suffix.lower()](text.replace("\r\n", "\n"), shown(path), how)
+    return text.replace("\r\n", "\n")
 
 
 def _read(path: Path) -> bytes:

@@ -59,10 +59,11 @@ def read_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
     True
     """
     with named(name):
-        return _machine(_parsed(text))
+        return _machine(parsed(text))
 
 
-def _parsed(text: str) -> object:
+def parsed(text: str) -> object:
+    """The value of a JSON text; AutomatonError for what is none, or has a key twice."""
     try:
         # Python keeps the last of two equal keys: a state given twice would lose transitions unseen.
         return json.loads(text, object_pairs_hook=_no_key_twice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from languages.registry import level_of
 from regulargpt.certificate.checker import Accepted
 from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
@@ -55,6 +56,8 @@ def without(run: PageRun) -> str:
         return run.reasons[0][0].upper() + run.reasons[0][1:]
     if not run.is_on_language:
         return "A retrieval task has no automaton"
+    if run.is_on_language and level_of(run.config.data.name) != "regular":
+        return "Of a language with brackets of any depth there is no certificate yet"
     return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
 
 

@@ -16,12 +16,13 @@ from regulargpt.options import ConfigError, views
 from regulargpt.options.lengths import LONGEST_WORD
 
 if TYPE_CHECKING:
+    from languages.context_free.nested import NestedTask
     from languages.task import Task
 
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def validate(config: RunConfig, task: Task | None = None) -> Data:
+def validate(config: RunConfig, task: Task | NestedTask | None = None) -> Data:
     """The data of a config that can be run; raises ConfigError for the first reason why it cannot, before any work.
 
     `task` is that of the language, if it is known already: some automata take seconds to build.
@@ -45,6 +46,8 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     yield from _steps(config)
     if (reason := config.model.contradiction()) is not None:
         yield reason
+    if config.model.follows_brackets and not words.has_brackets:
+        yield f"model.tree = 'nested': {words.name} has no brackets to follow; choose 'flat'"
     yield from _lengths(config, words)
     if (reason := refuse_attention(config)) is not None:
         yield reason

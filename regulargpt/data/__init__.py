@@ -26,6 +26,7 @@ from regulargpt.options import Options, hints
 from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
+    from languages.context_free.nested import NestedTask
     from languages.task import Task
     from regulargpt.data.base import Data
     from regulargpt.data.language import LanguageData
@@ -51,7 +52,7 @@ class Sources(Registry):
         return "languages of members and non-members have" if option in hints(BalancedOptions) else ""
 
 
-def task_of(name: str) -> Task:
+def task_of(name: str) -> Task | NestedTask:
     """The task of a language, kept: a config is read often, and some automata take seconds to build.
 
     A file is read again once it has changed; a machine made in Python may be another one under its name by now.
@@ -59,19 +60,20 @@ def task_of(name: str) -> Task:
     import languages
     from languages.registry import MADE
 
-    path = Path(name.removeprefix("dfa:"))
-    if name in MADE or (name.startswith("dfa:") and not path.is_file()):
-        return languages.get(name)
-    written = path.stat() if name.startswith("dfa:") else None
+    of_file = name.startswith(("dfa:", "pushdown:"))
+    path = Path(name.partition(":")[2])
+    if name in MADE or (of_file and not path.is_file()):
+        return languages.find(name)
+    written = path.stat() if of_file else None
     stamp = None if written is None else (written.st_mtime_ns, written.st_size, written.st_ino)
     return _task(name, os.environ.get(VARIABLE), stamp)
 
 
 @lru_cache(maxsize=64)
-def _task(name: str, budget: str | None, stamp: tuple[int, ...] | None) -> Task:
+def _task(name: str, budget: str | None, stamp: tuple[int, ...] | None) -> Task | NestedTask:
     import languages
 
-    return languages.get(name)
+    return languages.find(name)
 
 
 SOURCES = Sources("language", {}, DataOptions)
@@ -100,7 +102,7 @@ def noun_of(name: str) -> str:
     return {"words": "language", "text": "text", "retrieval": "retrieval task"}[kind_of(name)]
 
 
-def build(options: Options, task: Task | None = None) -> Data:
+def build(options: Options, task: Task | NestedTask | None = None) -> Data:
     """The data of these options; `task` is that of the language, if it is known already.
 
     Raises UserError for a text that cannot be read.
@@ -118,7 +120,7 @@ def build(options: Options, task: Task | None = None) -> Data:
     return of_words(options, task)
 
 
-def of_words(options: Options, task: Task | None = None) -> LanguageData:
+def of_words(options: Options, task: Task | NestedTask | None = None) -> LanguageData:
     """The words of a language.
 
     Raises UserError for the options of a text or a retrieval task, which no machine answers.

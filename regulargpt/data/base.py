@@ -33,6 +33,11 @@ class Data(Protocol):
         """The name under which it was asked for."""
         ...
 
+    @property
+    def has_brackets(self) -> bool:
+        """Whether some symbols call and others return, so that a tree can follow them."""
+        ...
+
     def lengths(self, longest: int) -> list[int]:
         """The lengths of training words up to `longest`."""
         ...

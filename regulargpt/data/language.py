@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from languages.convert.json_text import to_json
+from languages.context_free.nested import NestedTask
+from languages.convert import json_text, pushdown
 from languages.randomness import rng
-from languages.registry import is_built_in
+from languages.registry import is_built_in, no_finite_automaton
 from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.options import LanguageOptions, Mixture
@@ -28,12 +29,23 @@ class LanguageData:
     """
 
     kind: ClassVar[str] = "words"
-    task: Task
+    task: Task | NestedTask
     options: LanguageOptions
+
+    @property
+    def finite(self) -> Task:
+        """The task, for what needs a finite automaton. LanguageError for a language above the regular ones."""
+        if isinstance(self.task, NestedTask):
+            raise no_finite_automaton(self.name, self.task.level)
+        return self.task
 
     @property
     def name(self) -> str:
         return self.task.name
+
+    @property
+    def has_brackets(self) -> bool:
+        return isinstance(self.task, NestedTask)
 
     def lengths(self, longest: int) -> list[int]:
         return self.task.lengths(self.options.train_from, longest)
@@ -55,16 +67,21 @@ class LanguageData:
 
     def record(self) -> Mapping[str, Any]:
         """Symbols are numbers to the network: which is which, and what its answers are called."""
-        return {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}
+        record: dict[str, Any] = {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}
+        if isinstance(self.task, NestedTask):
+            record["direction"] = self.task.visibly.direction.tolist()
+        return record
 
     def files(self, seed: int, length: int, count: int) -> None:
         """Each word is drawn by itself."""
 
     def fingerprint(self) -> Mapping[str, Any]:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
-        if is_built_in(self.options.name) and not self.options.name.startswith("dfa:"):
+        if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
-        read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
+        task = self.task
+        text = pushdown.to_json(task.machine) if isinstance(task, NestedTask) else json_text.to_json(task.machine)
+        read = hashlib.sha256(text.encode()).hexdigest()
         return {"automaton": {"name": self.options.name, "sha256": read}}
 
     def is_tested(self, length: int) -> bool:
@@ -109,14 +126,16 @@ class LanguageData:
             rows = np.flatnonzero(edits > j)
             words[rows, places[rows, j]] = symbols[rows, j]
         answered = self.task.labels(words) >= 0
-        if self.task.domain is not None:
+        if isinstance(self.task, Task) and self.task.domain is not None:
             answered &= self.task.domain.accepts(words)
         # A word that may not be asked about would teach a wrong answer; the wrong word itself always may.
         words[~answered] = wrong[~answered]
         return words
 
 
-def draw(task: Task, mixture: Mixture | None, random: np.random.Generator, length: int, count: int) -> Words:
+def draw(
+    task: Task | NestedTask, mixture: Mixture | None, random: np.random.Generator, length: int, count: int
+) -> Words:
     """Words as the task samples them; of a balanced task, mixed as the options say."""
     if mixture is None:
         return task.sample(random, length, count)

@@ -27,6 +27,10 @@ class RetrievalData:
     options: RetrievalOptions
 
     @property
+    def has_brackets(self) -> bool:
+        return False
+
+    @property
     def name(self) -> str:
         return self.task.name
 

@@ -34,6 +34,10 @@ class TextData:
     options: TextOptions
 
     @property
+    def has_brackets(self) -> bool:
+        return False
+
+    @property
     def name(self) -> str:
         return self.corpus.name
 

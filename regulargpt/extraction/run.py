@@ -65,7 +65,7 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     """
     words = of_words(config.data)
     refuse_other_symbols(folder, words)
-    task = words.task
+    task = words.finite
     if has_changed(folder, task):
         warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
     model = load_model(folder)

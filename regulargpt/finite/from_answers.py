@@ -109,12 +109,12 @@ class HeldOut:
         """Words of all lengths of the training, drawn as there."""
         lengths, each = plan(data)
         drawn = [data.batch(seed, "held out", number * len(lengths) + i, [T], each) for i, T in enumerate(lengths)]
-        return cls.of(data.task, drawn)
+        return cls.of(data.finite, drawn)
 
     @classmethod
     def short(cls, data: LanguageData) -> HeldOut:
         """All words of the shortest lengths that are questions: what is drawn hardly has them all."""
-        task, longest = data.task, data.options.train_len
+        task, longest = data.finite, data.options.train_len
         every = [words for words in short_words(task.n_symbols, SHORT) if words.shape[1] <= longest]
         asked = every if task.domain is None else [words[task.domain.accepts(words)] for words in every]
         return cls.of(task, [words for words in asked if len(words)])
@@ -190,7 +190,7 @@ class AnswerLearner:
 
     def learned(self, model: nn.Module) -> LearnedMachine | None:
         """The minimal machine of the network's answers, if it is right on all words it is held against; else None."""
-        task, training = self.data.task, model.training
+        task, training = self.data.finite, model.training
         network = Answers(model.eval(), self.data.options.train_len, task.domain)
         try:
             return self.accepted(network)
@@ -201,7 +201,7 @@ class AnswerLearner:
 
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
-        task = self.data.task
+        task = self.data.finite
         self.wrong = HeldOut.of(task, batches(sorted(self.wrong, key=len))).wrong(network)
         while True:
             known = HeldOut.of(task, batches(self.counterexamples))
@@ -227,7 +227,7 @@ class AnswerLearner:
         assert self.asking is not None, "call `learned` first"
         asked = [word for word in self.asking.known if word]
         chosen = rng(self.seed, "looked up", self.queried).permutation(len(asked))[:MOST_QUERIES]
-        labelled = HeldOut.of(self.data.task, batches(sorted((asked[i] for i in chosen), key=len)))
+        labelled = HeldOut.of(self.data.finite, batches(sorted((asked[i] for i in chosen), key=len)))
         self.queried += labelled.count
         self.wrong = list(dict.fromkeys([*labelled.wrong(self.asking.batch), *self.wrong]))[:MOST_QUERIES]
 
@@ -238,7 +238,7 @@ class AnswerLearner:
         file that anyone may have put there, the `model` is asked as well: it must answer these words as the machine
         does, and those that proposals are refined on.
         """
-        task = self.data.task
+        task = self.data.finite
         if (machine.alphabet, machine.output_names) != (task.alphabet, task.output_names):
             return None
         if machine.minimise().n_states < machine.n_states:
@@ -255,7 +255,7 @@ class AnswerLearner:
     def ruling_out(self, machine: MooreMachine) -> tuple[HeldOut, int]:
         """The words that tell the machine from all others of so many classes."""
         telling = suite(machine, self.data.options.train_len)
-        return HeldOut.of(self.data.task, telling.words), telling.classes
+        return HeldOut.of(self.data.finite, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""

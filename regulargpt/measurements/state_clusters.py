@@ -48,7 +48,7 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     """The clusters of the states of all nodes, and of those of each depth."""
     assert isinstance(run.data, LanguageData)
     sample = words_of(run, options.length, options.words, options.seed)
-    seed, monoid = sample.seed, TransitionMonoid.of(run.data.task.machine.minimise())
+    seed, monoid = sample.seed, TransitionMonoid.of(run.data.finite.machine.minimise())
     all_positions = run.config.objective.answers_prefixes
     states = node_states(run.model, sample.words, monoid, seed, all_positions=all_positions)
     nodes = states.where(states.depths > 0)

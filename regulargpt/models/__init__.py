@@ -5,6 +5,7 @@ This module only lists them: it imports torch no earlier than the first `build`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
@@ -79,12 +80,24 @@ MODELS = Registry(
 )
 
 
-def build(options: ModelOptions, n_symbols: int, n_outputs: int, generator: torch.Generator) -> Model:
+def build(
+    options: ModelOptions,
+    n_symbols: int,
+    n_outputs: int,
+    generator: torch.Generator,
+    direction: Sequence[int] | None = None,
+) -> Model:
     """The model of these options, its weights drawn from `generator`.
+
+    `direction` (n_symbols,) says which symbols are brackets, for a tree that follows them.
 
     >>> import torch
     >>> options = RecurrentOptions("gru", d_model=8)
     >>> build(options, 2, 2, torch.Generator().manual_seed(0))(torch.tensor([[0, 1]])).shape
     torch.Size([1, 2])
     """
-    return MODELS[options.name].load()(n_symbols, n_outputs, **options.arguments(), generator=generator)
+    model = MODELS[options.name].load()(n_symbols, n_outputs, **options.arguments(), generator=generator)
+    if options.follows_brackets:
+        assert direction is not None, "validation refuses such a tree where there are no brackets"
+        model.follow([*direction, *[0] * (n_symbols - len(direction))])
+    return model

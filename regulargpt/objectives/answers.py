@@ -16,10 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
+from languages.randomness import rng
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.models.tree.base import as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
+from regulargpt.models.tree.nested import RandomBracketing, nested_root
 from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits, symbols_at_once
 from regulargpt.objectives.measures import Guess
 
@@ -96,6 +98,10 @@ class Last:
         generator = tree.state_noise.next_generator(torch.device("cpu"))
         if torch.rand((), generator=generator) >= self.bracketings:
             return tree(symbols)
+        if tree.direction is not None:
+            seed = int(torch.randint(2**62, (), generator=generator))
+            bracketing = RandomBracketing(self.merged, rng(seed, "bracketings"))
+            return tree.readout(nested_root(tree, symbols, tree.direction, bracketing))
         return tree.readout(bracketed_root(tree, symbols, self.merged, generator))
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
@@ -153,7 +159,7 @@ class Next:
     """
 
     def __init__(self, data: LanguageData):
-        self.task = data.task
+        self.task = data.finite
         self.n_inputs, self.n_outputs = self.task.n_symbols, self.task.n_symbols + 1
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, Mapping[str, float]]:

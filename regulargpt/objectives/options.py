@@ -65,6 +65,8 @@ class ObjectiveOptions(Options):
         if self.asks_of == "text" and (reason := model.why_no_texts()) is not None:
             yield f"it asks for the next symbol of a text: {reason}"
             return
+        if self.answers_prefixes and model.follows_brackets:
+            yield "it asks at every position, and a tree that follows brackets answers at the end; choose 'last'"
         if self.answers_prefixes and (reason := model.why_no_prefixes()) is not None:
             yield f"it asks at every position: {reason}"
 
@@ -89,7 +91,7 @@ class LastOptions(ObjectiveOptions):
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Random trees need one map for all levels."""
         yield from super().refuse(data, model)
-        if self.bracketings and (reason := model.why_no_certificate()) is not None:
+        if self.bracketings and (reason := model.why_not_one_map()) is not None:
             yield f"objective.bracketings = {self.bracketings:g} needs one map that makes any tree: {reason}"
 
     def no_map_of_words(self) -> str | None:
@@ -132,7 +134,9 @@ class NextOptions(PrefixesOptions):
         """Only members have symbols that may follow."""
         yield from super().refuse(data, model)
         task = getattr(data, "task", None)
-        if task is not None and not task.is_classification:
+        if data.has_brackets:
+            yield f"it needs a finite automaton, and {data.name} has brackets of any depth: choose 'prefixes'"
+        elif task is not None and not task.is_classification:
             answers = one_of(task.output_names, 5)
             yield f"it needs members; {task.name} answers {answers}: choose 'prefixes'"
 

@@ -49,7 +49,8 @@ def load_drawn(folder: RunFolder, seed: int, changes: Mapping[str, Any] = {}) ->
     options = MODELS.options(_changed(record["model"], changes), "model")
     generator = torch.Generator().manual_seed(seed)
     with mistakes(RunConfig.parse(folder.config_text)):
-        return models.build(options, record["n_symbols"], record["n_outputs"], generator).eval()
+        sizes = record["n_symbols"], record["n_outputs"]
+        return models.build(options, *sizes, generator, record.get("direction")).eval()
 
 
 def _changed(options: Any, changes: Mapping[str, Any]) -> Any:

@@ -72,7 +72,7 @@ def run(
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration
 
-        configuration.check(config, data.of_words(config.data).task)
+        configuration.check(config, data.of_words(config.data).finite)
     refuse_faulty(config, words)
     # All refusals are behind us: from here on there is a folder.
     device = prepare(config)
@@ -89,7 +89,7 @@ def refuse_faulty(config: RunConfig, words: Data) -> None:
     if outside(config):
         goal = objectives.build(config.objective, words)
         with mistakes(config):
-            refuse_shapes(make_model(config, goal, torch.device("cpu")), goal.n_outputs)
+            refuse_shapes(make_model(config, words, goal, torch.device("cpu")), goal.n_outputs)
 
 
 def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class Results:
 
 def build(work: Work, further: Sequence[FurtherPhase] | None = None) -> Trainer:
     """The model before the first step, or as a checkpoint has it, and the phases of its training."""
-    model = first_model(work.config, work.objective, work.device)
+    model = first_model(work.config, work.data, work.objective, work.device)
     if work.config.compile:
         for part in model.compiled_parts():
             part.compile(dynamic=True)
@@ -352,19 +352,20 @@ def prepare(config: RunConfig) -> torch.device:
     return torch.device(config.device)
 
 
-def make_model(config: RunConfig, goal: Objective, device: torch.device) -> Model:
+def make_model(config: RunConfig, words: Data, goal: Objective, device: torch.device) -> Model:
     """The model with the weights that the seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(config.seed)
-    return models.build(config.network, goal.n_inputs, goal.n_outputs, generator).to(device)
+    direction = words.record().get("direction")
+    return models.build(config.network, goal.n_inputs, goal.n_outputs, generator, direction).to(device)
 
 
-def first_model(config: RunConfig, goal: Objective, device: torch.device) -> Model:
+def first_model(config: RunConfig, words: Data, goal: Objective, device: torch.device) -> Model:
     """The model before the first step: constructed, or drawn at random."""
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration
 
-        return configuration.build(config, data.of_words(config.data).task).to(device)
-    return make_model(config, goal, device)
+        return configuration.build(config, data.of_words(config.data).finite).to(device)
+    return make_model(config, words, goal, device)
 
 
 def model_record(config: RunConfig, words: Data, goal: Objective) -> dict[str, Any]:

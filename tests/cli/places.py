@@ -55,6 +55,7 @@ def build(home: Path) -> None:
         assert call(["run", "text:small.txt", *ON_TEXT, "--out", "text"]) == 0
         for name, model in (("documents", "transformer"), ("recurrent", "gru")):
             assert call(["run", "retrieval:line", "--model", model, *ON_RETRIEVAL, "--out", name]) == 0
+    running.run(config("brackets", training__steps=3), home / "brackets")
     runs_on_languages(home)
     runs_on_texts(home)
     tables(home)

@@ -26,6 +26,11 @@ REFUSED = {
     },
     "show": {
         "tomita-8": "tomita",
+        "brackets-0": "brackets-0: the number of kinds, 1 to 32",
+        "brackets-2:bound=1001": "bound is 1001; it is a depth from 1 to 1000, or 0 for none",
+        "solve-equation:modulus=11": "equation: modulus is 11; it is a whole number, 2 to 10",
+        "pushdown:broken.json": "broken.json, line 1, column 2: not JSON",
+        "pushdown:incomplete.json": "incomplete.json: a pushdown machine has no key 'states'",
         "dyck-0": "dyck",
         "parity --dot --json": "--dot and --json exclude each other; give one",
         "dfa:digits.json": "digits.json: not JSON (a number has too many digits)",
@@ -100,7 +105,14 @@ REFUSED = {
         "retrieval:line:keys=0": "keys is 0; it is a whole number, 1 to 4096",
         "text:code --supervision retrieve": "it asks about retrieval, and text:code is text; choose 'language_mod",
     },
+    "run brackets-2": {
+        "--certify": "--certify: regulargpt follows brackets, and there is no proof of such a tree yet; leave it out",
+        "--model gru --supervision next": "it needs a finite automaton, and … of any depth: choose 'prefixes'",
+        "--supervision prefixes": "it asks at every position, and a tree that follows brackets answers at the end",
+        "--set model.thickness=2": "model.tree = 'nested' needs one map for every node: only one weight-shared layer",
+    },
     "run parity": {
+        "--set model.tree=nested": "model.tree = 'nested': parity has no brackets to follow; choose 'flat'",
         "--recipe retrieval": "recipe 'retrieval' is for retrieval, parity is not; name a task, as in",
         "--chunk-sise 3": "--chunk-sise'. (Did you mean one of: '--batch-size', '--chunk-size'?)",
         "--chunk-size": "'--chunk-size' requires an argument",
@@ -229,6 +241,7 @@ REFUSED = {
         "--set data.scoring=all": "choose one of last_k, last, nonoverlapping, sliding, position",
     },
     "construct": {
+        "brackets-2 --out x": "brackets-2 is a context-free language: its machine has a stack, and this needs a finite",
         "text:code --out c": "'text:code' is a text, which has no automaton; name a language, as in parity",
         "retrieval:line --out never": "'retrieval:line' is a retrieval task, which has no automaton; name a l",
         "": "Missing argument",
@@ -360,6 +373,7 @@ REFUSED = {
         "--protocol theses": "unknown protocol 'theses'; did you mean 'thesis'?",
     },
     "verify": {
+        "brackets": "brackets-2 is a context-free language: its machine has a stack, and this needs a finite aut",
         "": "Missing argument 'RUN'",
         "missing": "run folder missing does not exist",
         "folder": "folder is not a run folder",
@@ -382,6 +396,7 @@ REFUSED = {
         "documents": "documents has no certificate yet; try `regulargpt verify documents`",
     },
     "extract": {
+        "brackets": "nothing to extract: ldru follows brackets, and there is no proof of such a tree yet",
         "text": "is a text, which has no automaton; choose a language, or a run on one",
         "text --codebook classes": "is a text, which has no automaton; choose a language, or a run on one",
         "documents": "retrieval:line is a retrieval task, which has no automaton; choose a language, or a run",

@@ -41,7 +41,9 @@ def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regular
     run.append_metrics([{"step": 1, "loss": 0.5}])
     words = data_of(config.data)
     goal = objectives.build(config.objective, words)
-    run.write_weights(make_model(config, goal, torch.device("cpu")).state_dict(), model_record(config, words, goal))
+    run.write_weights(
+        make_model(config, words, goal, torch.device("cpu")).state_dict(), model_record(config, words, goal)
+    )
     values = {str(length): 100.0 if length < 46 else 99.5 for length in (*range(41, 51), 1000)}
     samples = dict.fromkeys(values, 512)
     measures = {"accuracy": {"values": values, "intervals": {length: [a - 1, a] for length, a in values.items()}}}

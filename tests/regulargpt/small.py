@@ -55,6 +55,14 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "objective.name": "next",
     },
     "linear-rnn": {"data.name": "cycle-navigation", "training.weight_decay": 0.01},
+    "brackets": {
+        "model.name": "ldru",
+        "model.tree": "nested",
+        "model.dropout": 0.2,
+        "data.name": "brackets-2",
+        "data.near_misses": 0.5,
+        "objective.bracketings": 0.5,
+    },
     "text": {
         **ATTENTION,
         "model.name": "transformer",
@@ -96,7 +104,7 @@ def trainer_of(config: RunConfig) -> Trainer:
     """The trainer of a config, on the CPU, before the first step."""
     words, device = data.build(config.data), torch.device("cpu")
     objective = objectives.build(config.objective, words)
-    model = make_model(config, objective, device)
+    model = make_model(config, words, objective, device)
     return Trainer(config, words, objective, model, device, phases_of(config, words, print))
 
 

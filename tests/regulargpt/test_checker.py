@@ -244,6 +244,7 @@ REFUSED: Cases = {
         "levels": (put("model/levels", 3), "with levels = 0"),
         "pad": (put("model/pad", "masked"), "with pad = 'learned'"),
         "attention": (put("model/attention", "full"), "with attention = 'dilated'"),
+        "a tree along brackets": (put("model/tree", "nested"), "with tree = 'flat'"),
         "thickness": (put("model/thickness", 2), "with thickness = 1"),
         "symbols": (put("alphabet", ["a", "b"]), "other symbols or answers"),
         "supervision": (put("supervision", "next"), "trained to answer 'next'"),

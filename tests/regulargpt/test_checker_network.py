@@ -26,7 +26,7 @@ from tests.regulargpt.forging import FILES, checked, resign
 
 Floats = npt.NDArray[np.float64]
 
-LDRU = {"name": "ldru", "dropout": 0.1, "state_noise": 0.0, "noise_loss": 0.0, "noise_growth": 1.01}
+LDRU = {"name": "ldru", "dropout": 0.1, "state_noise": 0.0, "noise_loss": 0.0, "noise_growth": 1.01, "tree": "flat"}
 FIELDS = {**LDRU, "name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"}
 FIELDS |= {"attention": "dilated", "embedding_std": 1.0, "gates": False, "tied": False}
 del FIELDS["dropout"]

@@ -334,9 +334,9 @@ def test_the_user_stands_over_the_protocol_which_stands_over_the_recipe():
 
 def test_one_run_makes_two_configs_and_one_automaton(monkeypatch: pytest.MonkeyPatch):
     made: list[str] = []
-    checked, get = RunConfig.__post_init__, languages.get
+    checked, find = RunConfig.__post_init__, languages.find
     monkeypatch.setattr(RunConfig, "__post_init__", lambda self: (made.append("config"), checked(self)))
-    monkeypatch.setattr(languages, "get", lambda name: (made.append(name), get(name))[1])
+    monkeypatch.setattr(languages, "find", lambda name: (made.append(name), find(name))[1])
     data._task.cache_clear()
     written = {"model.chunk_size": "3", "training.steps": "5"}
     config = configure("dyck-4", None, None, None, written, "thesis")

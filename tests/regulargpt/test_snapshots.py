@@ -71,7 +71,7 @@ def test_what_is_thinned_out_keeps_its_ends(steps: list[int], most: int):
 def test_a_run_without_snapshots_is_what_it_was():
     assert "observers" not in RunConfig().render()
     # The name, with the digest of the whole config, has nothing of snapshots.
-    assert name_of(RunConfig()) == "parity-regulargpt-C2-answers-seed0-7137769b73c3"
+    assert name_of(RunConfig()) == "parity-regulargpt-C2-answers-seed0-2480789f92da"
     asked = configure("parity", None, None, None, texts({"observers.snapshots.count": "6"}, []))
     assert asked.render().split("[observers.snapshots]\n")[1].split("\n")[0] == "count = 6"
     assert RunConfig.parse(asked.render()) == asked
@@ -95,8 +95,9 @@ def test_keeping_snapshots_changes_no_byte_of_the_rest(tmp_path: Path, family: s
     # The first is what the seed drew, the last what was trained.
     read = {step: parse_weights(folder.load_snapshot(step), folder.path) for step in STEPS}
     settings = RunConfig.parse(folder.config_text)
-    goal = objectives.build(settings.objective, data_of(settings.data))
-    for step, model in ((0, make_model(settings, goal, torch.device("cpu"))), (40, load_reader(folder))):
+    words = data_of(settings.data)
+    goal = objectives.build(settings.objective, words)
+    for step, model in ((0, make_model(settings, words, goal, torch.device("cpu"))), (40, load_reader(folder))):
         for name, tensor in model.state_dict().items():
             assert torch.equal(read[step][name], tensor)
     assert any(not torch.equal(read[3][name], read[7][name]) for name in read[3])

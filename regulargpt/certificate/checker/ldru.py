@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Ldru(Network):
     """
 
     SIZES, CHOICES = ("d_model",), {"operator": ("mlp", "gated-sum", "sum", "linear")}
+    FIXED: ClassVar = {"tree": "flat"}
     UNREAD = ("dropout", "state_noise", "noise_loss", "noise_growth")
     aligned, C = "left", 2
 

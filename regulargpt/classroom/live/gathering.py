@@ -10,6 +10,7 @@ import numpy as np
 
 import languages
 from languages.automata import MooreMachine
+from languages.registry import level_of
 from regulargpt.classroom.live.network import Network, not_computed
 from regulargpt.classroom.live.snapshots import Snapshots, gather_snapshots
 from regulargpt.classroom.live.state_map import StateMap, node_map, prefix_map
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = "No word can be typed for this network: it reads documents with questions, not words of a language."
 RESTRICTED = "This page does not compute the network: it was tested with attention that sees a part of the word."
+NO_AUTOMATON = "This page does not compute the network: brackets of any depth have no finite automaton."
 NO_LANGUAGE = "This page does not compute the network: its language is not found here, or its file has changed."
 
 
@@ -73,7 +75,7 @@ def gather(
     if config.objective.reading is None:
         return Live(reason=DOCUMENTS)
     if machine is None:
-        return Live(reason=NO_LANGUAGE)
+        return Live(reason=NO_LANGUAGE if level_of(config.data.name) == "regular" else NO_AUTOMATON)
     if config.evaluation.attention != "full":
         return Live(reason=RESTRICTED)
     record = folder.load_model_config()

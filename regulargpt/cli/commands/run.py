@@ -26,7 +26,7 @@ def notice_trivial(words: Data) -> None:
     from regulargpt.data.language import LanguageData
     from regulargpt.finite.specification import trivial
 
-    if isinstance(words, LanguageData) and (notice := trivial(words.task)):
+    if isinstance(words, LanguageData) and not words.has_brackets and (notice := trivial(words.finite)):
         say(f"notice: {words.name}: {notice}", err=True)
 
 

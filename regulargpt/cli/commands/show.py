@@ -16,18 +16,22 @@ from regulargpt.cli.output import emit, printed, say
 )
 @printed
 def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
-    """Show a language: its automaton, its monoid, sample words; a text: its size, its digest, a few lines; or a
-    retrieval task: its symbols, its answers, a document with questions.
+    """Show a language: its machine, its monoid or algebra, sample words; a text: its size, its digest, a few lines; or
+    a retrieval task: its symbols, its answers, a document with questions.
     """
     import languages
+    from languages.task import Task
     from regulargpt.cli.kinds import kind_with
 
     if dot and as_json:
         raise UserError("--dot and --json exclude each other; give one")
     if dot:
-        from languages.convert.dot import to_dot
+        from languages.convert import dot as finite
+        from languages.convert import pushdown
 
-        click.echo(to_dot(languages.get(language).machine), nl=False)
+        task = languages.find(language)
+        text = finite.to_dot(task.machine) if isinstance(task, Task) else pushdown.to_dot(task.machine)
+        click.echo(text, nl=False)
         return
     kind = kind_with(language)
     facts = kind.describe(language, seed)

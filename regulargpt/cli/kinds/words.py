@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
     from languages import MooreMachine
+    from languages.context_free.nested import NestedTask
     from languages.task import Task
 
 MOST_SYMBOLS = 100_000_000
@@ -28,6 +29,7 @@ def rows() -> list[dict[str, str]]:
     return [
         {
             "name": family.pattern,
+            "level": family.level,
             "summary": family.summary,
             "parameters": ", ".join(f"{p.key}={str(p.default).lower()}" for p in family.parameters),
         }
@@ -85,7 +87,7 @@ def monoid(machine: MooreMachine) -> dict[str, Any]:
     }
 
 
-def samples(task: Task, seed: int) -> list[dict[str, str]]:
+def samples(task: Task | NestedTask, seed: int) -> list[dict[str, str]]:
     """A few words of the first length from 8 on that the task has, with their labels."""
     from languages import rng
 
@@ -93,7 +95,7 @@ def samples(task: Task, seed: int) -> list[dict[str, str]]:
     return labelled(task, task.sample(rng(seed, "show"), lengths[0], SAMPLES)) if lengths else []
 
 
-def labelled(task: Task, words: Int[ndarray, "count length"]) -> list[dict[str, str]]:
+def labelled(task: Task | NestedTask, words: Int[ndarray, "count length"]) -> list[dict[str, str]]:
     """Words with what the machine answers to them."""
     decode, names = task.machine.decode, task.output_names
     return [
@@ -105,7 +107,7 @@ def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> Sam
     """Labelled words, mixed as `languages.task.Task.sample` does it."""
     from languages.randomness import rng
 
-    task = languages.get(name)
+    task = languages.find(name)
     words = labelled(task, task.sample(rng(seed, "sample"), length, count, **mixture))
     return Sample("words", {"language": task.name}, words, "{word} {label}\n".format_map, task.describe_length(length))
 

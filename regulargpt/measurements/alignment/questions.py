@@ -152,7 +152,7 @@ def of_word(source: LanguageData, config: RunConfig, word: Words) -> QuestionedW
     names = tuple(map(sign, task.alphabet))
     reading: Reading
     if isinstance(options, NextOptions):
-        reading = Legal((*names, "end"), task.next_symbols(word)[:, -1])
+        reading = Legal((*names, "end"), source.finite.next_symbols(word)[:, -1])
     elif isinstance(options, LastOptions | PrefixesOptions):
         label = defined(int(task.labels(word)[0]))
         reading = Choice(lambda answer: sign(task.output_names[answer]), (label,))

@@ -12,12 +12,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Dropout, Readout, check_words, choose, embedding, linear
 from regulargpt.models.ldru.layers import FeedForward
 from regulargpt.models.ldru.operators import OPERATORS
 from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.levels import tree_levels
+from regulargpt.models.tree.nested import root_of
 from regulargpt.models.tree.noise import StateNoise
 from regulargpt.models.tree.quantiser import Quantiser
 
@@ -93,8 +94,9 @@ class Ldru(Tree):
         check_words(words, readout)
         if readout == "last":
             # Who listens at the embeddings hears each position, not each symbol once.
-            *_, root = tree_levels(self, words, share=not self.hook_embed.listened_to())
-            return self.readout(root.states[root.node[:, -1]])
+            return self.readout(root_of(self, words, share=not self.hook_embed.listened_to()))
+        if self.direction is not None:
+            raise UserError("a tree that follows brackets answers at the end of a word; read the last position")
         return self.readout(self.every_prefix(words))
 
     def every_prefix(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.models.tree.options import Noisy, noise_growth, noise_loss, state_noise
+from regulargpt.models.tree.options import Shape, TreeOptions, noise_growth, noise_loss, state_noise, tree_shape
 from regulargpt.models.tree.shape import Side
 from regulargpt.options import option
 
 
 @dataclass(frozen=True)
-class LdruOptions(Noisy):
+class LdruOptions(TreeOptions):
     """ldru, a binary tree of one operator.
 
     >>> LdruOptions("ldru").label, LdruOptions("ldru", operator="sum").label
@@ -28,6 +28,7 @@ class LdruOptions(Noisy):
     state_noise: float = state_noise()
     noise_loss: float = noise_loss()
     noise_growth: float = noise_growth()
+    tree: Shape = tree_shape()
 
     @property
     def label(self) -> str:
@@ -48,5 +49,5 @@ class LdruOptions(Noisy):
     def parameters(self) -> int:
         return 39 * self.d_model**2
 
-    def why_no_certificate(self) -> str | None:
+    def why_not_one_map(self) -> str | None:
         return None

@@ -18,7 +18,7 @@ from regulargpt.models.regulargpt.dense import dense_state
 from regulargpt.models.regulargpt.gated import GatedAttention
 from regulargpt.models.tree.base import Layer, Tree
 from regulargpt.models.tree.depth import depth
-from regulargpt.models.tree.levels import tree_levels
+from regulargpt.models.tree.nested import root_of
 from regulargpt.models.tree.noise import StateNoise
 from regulargpt.models.tree.quantiser import Quantiser
 from regulargpt.models.tree.shape import Side
@@ -184,7 +184,8 @@ class RegularGPT(Tree):
             raise UserError(f"computation = '{computation}' is for dilated attention; full attention needs 'dense'")
         computation = "dense" if self.full else computation
         if readout == "last" and computation in ("auto", "tree", "plain-tree"):
-            *_, root = tree_levels(self, words, share=computation != "plain-tree")
-            return self.readout(root.states[root.node[:, -1]])
+            return self.readout(root_of(self, words, share=computation != "plain-tree"))
+        if self.direction is not None:
+            raise UserError("a tree that follows brackets answers at the end of a word; read the last position")
         x = dense_state(self, words) if computation == "dense" else state_at_all_positions(self, words)
         return self.readout(x[:, -1] if readout == "last" else x)

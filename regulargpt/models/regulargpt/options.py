@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.models.tree.options import Noisy, noise_growth, noise_loss, state_noise
+from regulargpt.models.tree.options import Shape, TreeOptions, noise_growth, noise_loss, state_noise, tree_shape
 from regulargpt.options import option
 
 # Longer words are refused where attention holds a number for each pair of positions.
@@ -17,7 +17,7 @@ FLAT = f"at least {SMALLEST_EMBEDDING:g}: with 0 all symbols look the same"
 
 
 @dataclass(frozen=True)
-class RegularGPTOptions(Noisy):
+class RegularGPTOptions(TreeOptions):
     """RegularGPT, the thesis's or with gates. `distinct_levels`, `levels`, `pad` and `attention` each take one thing
     away from it (section 6.2): weight sharing, the adaptive depth, the learned pad, the sliding-dilated mask.
 
@@ -72,6 +72,7 @@ class RegularGPTOptions(Noisy):
     )
 
     tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
+    tree: Shape = tree_shape()
 
     @property
     def title(self) -> str:
@@ -93,10 +94,10 @@ class RegularGPTOptions(Noisy):
         gates = self.gates * (6 * self.chunk_size + 8) * self.d_model
         return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff + gates)
 
-    def why_no_certificate(self) -> str | None:
+    def why_not_one_map(self) -> str | None:
         """It is one layer, a node of which is one map of C children or pads, in a tree as deep as its word is long.
 
-        >>> RegularGPTOptions("regulargpt", attention="full").why_no_certificate()
+        >>> RegularGPTOptions("regulargpt", attention="full").why_not_one_map()
         "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'"
         """
         if self.thickness > 1 or self.distinct_levels > 1:
@@ -130,6 +131,8 @@ class RegularGPTOptions(Noisy):
         >>> RegularGPTOptions("regulargpt", gates=True, pad="masked").contradiction()
         "model.pad = 'masked': gates need 'learned'; set it, or model.gates = false"
         """
+        if self.follows_brackets and (reason := self.why_not_one_map()) is not None:
+            return f"model.tree = 'nested' needs one map for every node: {reason}"
         for name, usual in (("pad", "learned"), ("attention", "dilated")):
             if self.gates and getattr(self, name) != usual:
                 return f"model.{name} = {getattr(self, name)!r}: gates need {usual!r}; set it, or model.gates = false"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -45,6 +45,15 @@ class Tree(Model):
     state_norm: nn.Module
     readout: nn.Module
     hook_embed: HookPoint
+
+    @property
+    def direction(self) -> Int[Tensor, "symbols"] | None:
+        """Of each symbol whether it calls (1), returns (-1) or neither (0); None of a tree that follows no brackets."""
+        return self._buffers.get("brackets")
+
+    def follow(self, direction: Sequence[int]) -> None:
+        """Let the tree follow the brackets of words (nested.py) from now on."""
+        self.register_buffer("brackets", torch.tensor(direction), persistent=False)
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ They are functions, not fields of a base class: a base's fields would stand befo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from regulargpt.models.options import ModelOptions, Noise
 from regulargpt.options import option
@@ -42,17 +42,29 @@ def noise_growth() -> Any:
     )
 
 
-class Noisy(ModelOptions):
-    """Options of a model with state noise: the three above are fields of its own."""
+def tree_shape() -> Any:
+    return option("flat", "Whether the tree is cut from the word's end alone, or follows its brackets.")
+
+
+Shape = Literal["flat", "nested"]
+
+
+class TreeOptions(ModelOptions):
+    """Options of a weight-shared tree: those above are fields of its own."""
 
     state_noise: float
     noise_loss: float
     noise_growth: float
+    tree: Shape
 
     def arguments(self) -> dict[str, Any]:
-        """How strong the noise is, the training decides."""
-        # `set_noise` gives the level, step by step; the constructor needs none of it.
-        return {key: value for key, value in super().arguments().items() if "noise" not in key}
+        """How strong the noise is, the training decides, and where brackets are, the language says."""
+        # `set_noise` and `follow` give them later; the constructor needs none of it.
+        return {key: value for key, value in super().arguments().items() if "noise" not in key and key != "tree"}
+
+    @property
+    def follows_brackets(self) -> bool:
+        return self.tree == "nested"
 
     @property
     def noise(self) -> Noise:

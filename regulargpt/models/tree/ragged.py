@@ -20,7 +20,9 @@ MOST_SUBWORDS, MOST_NUMBERS, MOST_SYMBOLS = 1 << 17, 1 << 24, 1 << 22
 
 def may_be_ragged(model: object) -> TypeGuard[Tree]:
     """Whether a model is a tree of one map, which takes words of all lengths up together, and nobody listens to it."""
-    return isinstance(model, Tree) and model.why_no_certificate() is None and not listened_to(model)
+    if not isinstance(model, Tree) or model.direction is not None:
+        return False
+    return model.why_no_certificate() is None and not listened_to(model)
 
 
 def symbols_at_once(model: Tree) -> int:

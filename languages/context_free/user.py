@@ -1,0 +1,39 @@
+"""A visibly pushdown language that a user brings in a file."""
+
+from pathlib import Path
+
+from languages.context_free.nested import CLASSES, NestedTask
+from languages.errors import shown
+
+
+def pushdown(file: str) -> NestedTask:
+    """The task of a visibly pushdown machine in a JSON file, as `languages.convert.pushdown` reads it.
+
+    With accepting states it is a balanced classification, with outputs the machine's answer to uniform questions.
+    AutomatonError: no such file, no machine in it, or one that is not visibly pushdown; the message names the file.
+
+    >>> pushdown("no-such-file.json")
+    Traceback (most recent call last):
+    ...
+    languages.errors.AutomatonError: no-such-file.json: cannot be read (No such file or directory)
+    """
+    from languages.automata.visibly import VisiblyPushdown
+    from languages.convert.files import read_text
+    from languages.convert.pushdown import from_json
+    from languages.convert.reading import named
+    from languages.sampling.machine_grammar import rules_of
+
+    path = Path(file)
+    machine = from_json(read_text(path), shown(path))
+    balanced = machine.output_names == CLASSES and -1 not in machine.outputs
+    with named(shown(path)):
+        rules = rules_of(VisiblyPushdown.of(machine), {1} if balanced else set(range(len(machine.output_names))))
+    return NestedTask(
+        name=f"pushdown:{file}",
+        machine=machine,
+        summary=f"the pushdown machine in {file}",
+        source="a file of the user's",
+        examples=(),
+        rules=rules,
+        sampling="balanced" if balanced else "uniform",
+    )

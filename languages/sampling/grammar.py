@@ -1,0 +1,359 @@
+"""Words of a context-free language by length: all equally likely, or by nesting depth.
+
+A grammar here is a way to draw words; what is right and wrong is the machine's. Rules have at most two variables, and
+each word has one derivation. A word is drawn top down, all variables of all words of a batch at once:
+
+uniform   by counting: a rule and the lengths of its variables in proportion to the words that they give
+by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this length; one path of the derivation is
+          led that deep, and what is left over is split evenly
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.automata.words import Indices, smallest_unsigned
+from languages.budget import check
+from languages.errors import LengthEmpty, SamplingError
+
+Ints = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+MAX_COUNTED = 2048  # symbols of a word that is drawn by counting
+PERIOD_SEEN = 512  # lengths that are looked at; longer ones repeat the last period
+MAX_PERIOD = 64
+TRIES = 64  # how often a split is drawn again where a part has no word of its length
+DEEPEST = 5000  # nesting depth that is asked for
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a grammar, where a rule names it."""
+
+    name: str
+
+
+Part = Variable | str | tuple[str, ...]  # of a rule: a variable, a symbol, or one of several symbols
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule's parts as numbers: `variables` (at most 2) and `symbols`, each as (how many symbols stand before it, how
+    many variables stand before it, what it is); `opened` says how many pairs are open round each variable."""
+
+    n_symbols: int
+    weight: int
+    symbols: tuple[tuple[int, int, tuple[int, ...]], ...]
+    variables: tuple[tuple[int, int], ...]
+    opened: tuple[int, ...]
+
+
+class Grammar:
+    """Rules `{variable: (parts, ...)}`, the first variable first; `direction` (Sigma,) as a machine has it.
+
+    A variable that a rule may turn into as a whole, without a symbol more, stands before the rule's own.
+
+    >>> S = Variable("S")
+    >>> grammar = Grammar("()", {"S": ((), ("(", S, ")", S))}, [1, -1])
+    >>> [grammar.has(length) for length in range(5)]
+    [True, False, True, False, True]
+    >>> from languages.randomness import rng
+    >>> grammar.uniform(rng(0, "example"), 6, 4).shape
+    (4, 6)
+    """
+
+    def __init__(self, alphabet: Sequence[str], rules: Mapping[str, Sequence[Sequence[Part]]], direction: Any) -> None:
+        self.alphabet, self.variables = tuple(alphabet), tuple(rules)
+        self.direction = np.asarray(direction, dtype=np.intp)
+        self.rules = [[self._rule(parts) for parts in alternatives] for alternatives in rules.values()]
+
+    def _rule(self, parts: Sequence[Part]) -> Rule:
+        symbols, variables, opened = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]](), list[int]()
+        weight, depth = 1, 0
+        for part in parts:
+            if isinstance(part, Variable):
+                variables.append((len(symbols), self.variables.index(part.name)))
+                opened.append(depth)
+                continue
+            choices = tuple(self.alphabet.index(name) for name in ((part,) if isinstance(part, str) else part))
+            symbols.append((len(symbols), len(variables), choices))
+            weight *= len(choices)
+            depth += int(self.direction[choices[0]])
+        assert len(variables) <= 2, "longer rules are cut in two"
+        return Rule(len(symbols), weight, tuple(symbols), tuple(variables), tuple(opened))
+
+    @cached_property
+    def _exists(self) -> npt.NDArray[np.bool_]:
+        """(variables, PERIOD_SEEN) whether a variable has a word of each length."""
+        return self._weights(PERIOD_SEEN, np.bool_) > 0
+
+    def _exist(self, variable: Ints, length: Ints) -> npt.NDArray[np.bool_]:
+        """Whether each of these variables has a word of that length; the lengths of a grammar repeat in the end."""
+        return (length >= 0) & self._exists[variable, self._short(length)]
+
+    def _short(self, length: Ints) -> Ints:
+        """A length within PERIOD_SEEN that has the same words or none."""
+        beyond = length - (PERIOD_SEEN - self._period)
+        return np.maximum(np.where(beyond < 0, length, PERIOD_SEEN - self._period + beyond % self._period), 0)
+
+    @cached_property
+    def _period(self) -> int:
+        """After how many lengths all variables' lengths repeat, by the second half of those that are looked at."""
+        half = self._exists[:, PERIOD_SEEN // 2 :]
+        for period in range(1, MAX_PERIOD + 1):
+            if (half[:, period:] == half[:, :-period]).all():
+                return period
+        raise SamplingError(f"the lengths of the words do not repeat within {PERIOD_SEEN} symbols")
+
+    @cached_property
+    def _finite(self) -> list[Ints | None]:
+        """The lengths of each variable's words, if there are none in the second half of those that are looked at."""
+        return [None if row[PERIOD_SEEN // 2 :].any() else np.flatnonzero(row) for row in self._exists]
+
+    def has(self, length: int) -> bool:
+        """Whether there is a word of this length."""
+        return bool(self._exist(np.zeros(1, np.intp), np.array([length]))[0])
+
+    def _weights(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
+        """(variables, size) how many words each variable has of each length n, over growth**n; or whether any."""
+        found = np.zeros((len(self.rules), size), dtype=kind)
+        for n in range(size):
+            for variable, rules in enumerate(self.rules):
+                options = [self._ways(found, rule, n, growth).sum(dtype=kind) for rule in rules]
+                found[variable, n] = np.sum(options, dtype=kind)
+        return found
+
+    def _ways(self, found: npt.NDArray[Any], rule: Rule, n: int, growth: float) -> npt.NDArray[Any]:
+        """(splits,) the weight of a rule for words of n symbols, for each length of its first variable."""
+        rest = n - rule.n_symbols
+        factor = found.dtype.type(rule.weight / growth**rule.n_symbols)
+        if rest < 0 or (not rule.variables and rest):
+            return found[0, :0]
+        if not rule.variables:
+            return np.array([factor])
+        first = found[rule.variables[0][1]]
+        if len(rule.variables) == 1:
+            return factor * first[rest : rest + 1]
+        return factor * first[: rest + 1] * found[rule.variables[1][1]][rest::-1]
+
+    @cached_property
+    def _growth(self) -> float:
+        """By what number about the words of n + 1 symbols are more than those of n: it keeps counts near 1."""
+        counts = self._weights(65, np.float64).max(0)
+        few, many = counts[:33].max(), counts[32:].max()
+        return max(1.0, float(many / max(few, 1.0)) ** (1 / 32))
+
+    def _counts(self, length: int) -> Floats:
+        """(variables, > length), kept: a power of 2 at a time."""
+        size = 1 << (length + 1).bit_length()
+        if getattr(self, "_kept", np.zeros((0, 0))).shape[1] < size:
+            self._kept = self._weights(size, np.float64, self._growth)
+        return self._kept
+
+    def count(self, length: int) -> float:
+        """How many words of this length there are."""
+        return float(self._counts(length)[0, length] * self._growth**length)
+
+    def uniform(self, random: np.random.Generator, length: int, count: int) -> Indices:
+        """Words (count, length), all equally likely.
+
+        LengthEmpty if there is none; SamplingError beyond 2,048 symbols, where counting takes too long.
+        """
+        check(length, MAX_COUNTED, f"a word of {length:,} symbols is drawn by counting")
+        counts = self._counts(length)
+        thresholds = dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
+
+        def choose(variable: int, n: int, u: Floats) -> tuple[Ints, Ints]:
+            if (variable, n) not in thresholds:
+                ways = [self._ways(counts, rule, n, self._growth) for rule in self.rules[variable]]
+                rule = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
+                split = np.concatenate([np.arange(len(way)) for way in ways])
+                total = np.cumsum(np.concatenate(ways))
+                thresholds[variable, n] = total / total[-1], rule, split
+            cut, rule, split = thresholds[variable, n]
+            place = np.minimum(cut.searchsorted(u, side="right"), len(cut) - 1)
+            return rule[place], split[place]
+
+        def choices(items: Items) -> tuple[Ints, Ints, Ints]:
+            u, rule, split = random.random(len(items)), np.zeros(len(items), np.intp), np.zeros(len(items), np.intp)
+            order = np.lexsort((items.length, items.variable))
+            edges = np.flatnonzero(np.diff(items.variable[order]) | np.diff(items.length[order])) + 1
+            for group in np.split(order, edges):
+                at = int(items.variable[group[0]]), int(items.length[group[0]])
+                rule[group], split[group] = choose(*at, u[group])
+            return rule, split, np.full(len(items), -1)
+
+        return self._draw(random, length, np.zeros(count, np.intp), choices)
+
+    def by_depth(self, random: np.random.Generator, length: int, count: int, deepest: int = DEEPEST) -> Indices:
+        """Words (count, length), each led to a depth that is drawn evenly from 0 to what is possible, or `deepest`."""
+        shortest = self._shortest[0]
+        possible = min(deepest, int(np.flatnonzero(shortest <= length).max(initial=0)))
+        depth = random.integers(possible + 1, size=count)
+
+        def choices(items: Items) -> tuple[Ints, Ints, Ints]:
+            return self._split(random, items)
+
+        return self._draw(random, length, depth, choices)
+
+    @cached_property
+    def _shortest(self) -> Ints:
+        """(variables, DEEPEST + 1) the length of a shortest word so deep or deeper; larger than any if none is."""
+        none, rows = np.iinfo(np.int32).max, len(self.rules)
+        first = np.array([int(row.argmax()) if row.any() else none for row in self._exists])
+        found = np.full((rows, DEEPEST + 1), none, dtype=np.intp)
+        found[:, 0] = first
+        for depth in range(1, DEEPEST + 1):
+            column = np.full(rows, none)
+            for _ in range(rows + 1):  # a shorter way through other variables at the same depth
+                for variable, rules in enumerate(self.rules):
+                    for rule in rules:
+                        for j, (_, child) in enumerate(rule.variables):
+                            others = sum(first[other] for i, (_, other) in enumerate(rule.variables) if i != j)
+                            below = depth - min(rule.opened[j], depth)
+                            inside = column[child] if below == depth else found[child, below]
+                            column[variable] = min(column[variable], rule.n_symbols + others + inside)
+            found[:, depth] = column
+        return found
+
+    def _split(self, random: np.random.Generator, items: Items) -> tuple[Ints, Ints, Ints]:
+        """Of each item a rule, the length of its first variable, and which variable goes on to be deep (-1: none)."""
+        count = len(items)
+        rule, split, spine = (np.full(count, -1, dtype=np.intp) for _ in range(3))
+        todo = np.arange(count)
+        for attempt in range(TRIES * 2):
+            if not len(todo):
+                return rule, split, spine
+            # Where a depth cannot be had at exactly this length, the item goes on without one.
+            items.depth[todo] *= attempt < TRIES
+            for variable in map(int, np.unique(items.variable[todo])):
+                these = todo[items.variable[todo] == variable]
+                lots: Floats = random.random((len(self.rules[variable]), len(these)))
+                drawn: Ints = (lots * self._possible[variable][:, self._short(items.length[these])]).argmax(0)
+                # Rules that differ in their symbols only are fitted together.
+                for shape, members in self._shapes[variable]:
+                    of_shape = np.isin(drawn, members)
+                    some, number = these[of_shape], drawn[of_shape]
+                    if not len(some):
+                        continue
+                    first, deep, fits = self._fit(random, shape, items.length[some], items.depth[some])
+                    rule[some[fits]], split[some[fits]], spine[some[fits]] = number[fits], first[fits], deep[fits]
+            todo = todo[rule[todo] < 0]
+        raise SamplingError("no word of this length was drawn by depth; draw words of another length")
+
+    @cached_property
+    def _possible(self) -> list[npt.NDArray[np.bool_]]:
+        """Of each variable (rules, PERIOD_SEEN): whether a rule has words of each length."""
+        return [
+            np.array([[self._ways(self._exists, rule, n, 1.0).any() for n in range(PERIOD_SEEN)] for rule in rules])
+            for rules in self.rules
+        ]
+
+    @cached_property
+    def _shapes(self) -> list[list[tuple[Rule, list[int]]]]:
+        """The rules of each variable, those together that have the same lengths and variables."""
+        found: list[dict[Any, list[int]]] = [{} for _ in self.rules]
+        for shapes, rules in zip(found, self.rules, strict=True):
+            for number, rule in enumerate(rules):
+                shapes.setdefault((rule.n_symbols, rule.variables, rule.opened), []).append(number)
+        return [
+            [(rules[numbers[0]], numbers) for numbers in shapes.values()]
+            for shapes, rules in zip(found, self.rules, strict=True)
+        ]
+
+    def _fit(
+        self, random: np.random.Generator, rule: Rule, length: Ints, depth: Ints
+    ) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+        """A split at random for items that take this rule, the variable that is to be deep, and whether it fits."""
+        rest, none = length - rule.n_symbols, np.full(len(length), -1)
+        if not rule.variables:
+            return np.zeros_like(rest), none, (rest == 0) & (depth == 0)
+        spine = np.where(depth > 0, random.integers(len(rule.variables), size=len(rest)), -1)
+        least = np.zeros((2, len(rest)), dtype=np.intp)
+        for j, (_, child) in enumerate(rule.variables):
+            below = np.maximum(depth - rule.opened[j], 0)
+            least[j] = np.where(spine == j, self._shortest[child, below], self._shortest[child, 0])
+        most = rest - least[1]
+        span = most - least[0] + 1
+        fits = span > 0
+        if len(rule.variables) == 1:
+            first = rest
+            fits &= self._exist(np.full(len(rest), rule.variables[0][1]), first)
+        else:
+            first = least[0] + (random.random(len(rest)) * np.maximum(span, 1)).astype(np.intp)
+            for j, (_, child) in enumerate(rule.variables):
+                # Of a variable with finitely many words one of its lengths is drawn: others would hardly be met.
+                if (few := self._finite[child]) is not None:
+                    drawn = few[random.integers(len(few), size=len(rest))]
+                    first = rest - drawn if j else drawn
+            for (_, child), part in zip(rule.variables, (first, rest - first), strict=True):
+                fits &= self._exist(np.full(len(rest), child), part)
+        return first, spine, fits
+
+    def _draw(self, random: np.random.Generator, length: int, depth: Ints, choices: Any) -> Indices:
+        """Words (count, length), top down; `choices` gives the rule, split and spine of each open variable."""
+        if not self.has(length):
+            raise LengthEmpty(f"there is no word of length {length}")
+        count = len(depth)
+        words = np.zeros((count, length), dtype=smallest_unsigned(len(self.alphabet)))
+        items = Items(
+            np.arange(count), np.zeros(count, np.intp), np.zeros(count, np.intp), np.full(count, length), depth
+        )
+        while len(items):
+            rule, split, spine = choices(items)
+            parts = [
+                self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows])
+                for variable in map(int, np.unique(items.variable))
+                for number, chosen in enumerate(self.rules[variable])
+                if len(rows := np.flatnonzero((items.variable == variable) & (rule == number)))
+            ]
+            items = Items.of([item for part in parts for item in part])
+        return words
+
+    def _apply(
+        self, random: np.random.Generator, words: Indices, rule: Rule, items: Items, split: Ints, spine: Ints
+    ) -> list[Items]:
+        """Write a rule's symbols into the words; its variables are the next items."""
+        rest = items.length - rule.n_symbols
+        lengths = [rest] if len(rule.variables) == 1 else [split, rest - split]
+        before = [np.zeros_like(rest), lengths[0], rest]  # how much the variables to the left take
+        for place, passed, choice in rule.symbols:
+            drawn = np.array(choice)[random.integers(len(choice), size=len(items))]
+            words[items.word, items.start + place + before[passed]] = drawn
+        return [
+            Items(
+                items.word,
+                items.start + place + before[j],
+                np.full(len(items), child),
+                lengths[j],
+                np.where(spine == j, np.maximum(items.depth - rule.opened[j], 0), 0),
+            )
+            for j, (place, child) in enumerate(rule.variables)
+        ]
+
+
+@dataclass(frozen=True)
+class Items:
+    """Variables still to be written: of which word (n,), from which position on, which variable, length and depth."""
+
+    word: Ints
+    start: Ints
+    variable: Ints
+    length: Ints
+    depth: Ints
+
+    def __len__(self) -> int:
+        return len(self.word)
+
+    def take(self, rows: Ints) -> Items:
+        return Items(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+    @classmethod
+    def of(cls, parts: Sequence[Items]) -> Items:
+        none = np.zeros(0, dtype=np.intp)
+        return cls(*(np.concatenate([none, *(getattr(p, name) for p in parts)]) for name in cls.__dataclass_fields__))

@@ -1,0 +1,214 @@
+"""The algebra of a language with brackets, learned from questions alone: L* for visibly pushdown languages.
+
+Representatives are words; two of one kind (what is pending in them) are one element while no known context (u, v), the
+answer to u x v, tells them apart. Hypotheses read a forest from the left, item by item. A counter-example is taken
+apart along its brackets, inside first; where the answer changes, a context is missing (Rivest and Schapire, for words).
+
+What comes out reads forests from the left only; the algebra, whose elements may stand anywhere in a forest, is that of
+its machine.
+
+Sources: Sakakibara, Learning context-free grammars from structural data, 1990; Drewes and Hoegberg, Learning a regular
+tree language from a teacher, 2003; Alur, Kumar, Madhusudan and Viswanathan, Congruences for visibly pushdown languages,
+ICALP 2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from languages.automata.algebra import NONE, PENDING_CALL, PENDING_RETURN, Ints
+from languages.automata.explore import explored
+from languages.automata.moore import UNDEFINED
+from languages.automata.nesting import partners
+from languages.automata.pushdown import PushdownTransducer
+from languages.automata.visibly import CALL, INTERNAL, RETURN
+from regulargpt.finite.lstar import Ask, Unbounded
+from regulargpt.finite.nonempty import Word
+
+Context = tuple[Word, Word]  # (u, v) round a hole
+# What a step of reading a word has made of it: the element, and the word with its representative in that place.
+Step = tuple[int, Word, Word, Word]  # element, what stands before, what the element stands for, what stands behind
+FLAGS = {CALL: PENDING_CALL, RETURN: PENDING_RETURN, INTERNAL: 0}
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A guess at the algebra: `times[e, i]` is the element of "word of e, then item of element i"."""
+
+    times: dict[tuple[int, int], int]
+    letter: list[int]  # of each symbol as an item, pending if it is a bracket
+    pair: dict[tuple[int, int, int], int]  # (call, element, return)
+    answers: list[int]
+
+
+class NestedLearner:
+    """What is known of a language: a representative of each element, and the contexts that tell them apart.
+
+    `ask` gives the answers to words, -1 to one that is no question. Raises Unbounded beyond `most_elements`.
+
+    >>> from languages.context_free.brackets import brackets
+    >>> task = brackets(2)
+    >>> ask = lambda words: [int(task.machine.answers(np.array(word, dtype=int)).item()) for word in words]
+    >>> learner = NestedLearner(task.visibly.direction, ask, most_elements=20)
+    >>> while (word := learner.wrong_word([[0, 2, 3, 1], [0, 3], [1, 0], [0, 1, 0]])) is not None:
+    ...     learner.refine(word)
+    >>> [task.machine.decode(word) for word in learner.words]
+    ['', '(', ')', '(]', ')(']
+    """
+
+    def __init__(self, direction: Sequence[int] | Ints, ask: Ask, most_elements: int) -> None:
+        self.direction, self.ask, self.most = np.asarray(direction), ask, most_elements
+        self.words: list[Word] = [()]
+        self.flags = [0]
+        self.contexts: dict[int, list[Context]] = {flags: [((), ())] for flags in range(4)}
+        self.known: dict[Word, int] = {}
+        self.calls, self.returns = (np.flatnonzero(self.direction == kind).tolist() for kind in (CALL, RETURN))
+        self.hypothesis = self._close()
+
+    def answers(self, words: Iterable[Word]) -> list[int]:
+        """The answers to words; each is asked once."""
+        wanted = list(words)
+        if new := [word for word in dict.fromkeys(wanted) if word not in self.known]:
+            self.known.update(zip(new, self.ask(new), strict=True))
+        return [self.known[word] for word in wanted]
+
+    def rows(self, words: Sequence[Word], flags: Sequence[int]) -> list[tuple[int, ...]]:
+        """The flags of each word, and its answers in the contexts of its kind: equal for words that are one so far."""
+        asked = [[u + word + v for u, v in self.contexts[of]] for word, of in zip(words, flags, strict=True)]
+        flat = iter(self.answers(word for row in asked for word in row))
+        return [(of, *(next(flat) for _ in row)) for row, of in zip(asked, flags, strict=True)]
+
+    def _close(self) -> Hypothesis:
+        """Elements for all products of those that there are."""
+        number = {row: e for e, row in enumerate(self.rows(self.words, self.flags))}
+        found: dict[tuple[int, ...], int] = {}  # of a letter (s,), a pair (a, e, b), a product (e, i, 0, 0)
+        while wanted := [key for key in self._wanted(found) if key not in found]:
+            words, flags = [self._word(key) for key in wanted], [self._flags(key) for key in wanted]
+            for key, word, of, row in zip(wanted, words, flags, self.rows(words, flags), strict=True):
+                if row not in number:
+                    number[row] = len(self.words)
+                    self.words.append(word)
+                    self.flags.append(of)
+                    if len(self.words) > self.most:
+                        raise Unbounded
+                found[key] = number[row]
+        return Hypothesis(
+            {(key[0], key[1]): element for key, element in found.items() if len(key) == 4},
+            [found[(symbol,)] for symbol in range(len(self.direction))],
+            {(key[0], key[1], key[2]): element for key, element in found.items() if len(key) == 3},
+            self.answers(self.words),
+        )
+
+    def _wanted(self, found: dict[tuple[int, ...], int]) -> Iterator[tuple[int, ...]]:
+        yield from ((symbol,) for symbol in range(len(self.direction)))
+        for e, flags in enumerate(self.flags):
+            if not flags:
+                yield from ((a, e, b) for a, b in product(self.calls, self.returns))
+        items = dict.fromkeys(element for key, element in found.items() if len(key) in (1, 3))
+        for e, i in product(range(len(self.words)), items):
+            # A pending call left of a pending return would be its partner: there is no such word.
+            if not (self.flags[e] & PENDING_CALL and self.flags[i] & PENDING_RETURN):
+                yield e, i, 0, 0
+
+    def _word(self, key: tuple[int, ...]) -> Word:
+        if len(key) == 1:
+            return (key[0],)
+        if len(key) == 3:
+            return (key[0], *self.words[key[1]], key[2])
+        return self.words[key[0]] + self.words[key[1]]
+
+    def _flags(self, key: tuple[int, ...]) -> int:
+        if len(key) == 1:
+            return FLAGS[int(self.direction[key[0]])]
+        return 0 if len(key) == 3 else self.flags[key[0]] | self.flags[key[1]]
+
+    def steps(self, word: Word) -> list[Step]:
+        """How the hypothesis reads a word: after each step one more part has become an element.
+
+        A step makes an item of a symbol or pair, or the product of what stood before it in its forest and the item.
+        """
+        partner = partners(self.direction[list(word)][None])[0].tolist() if word else []
+        found: list[Step] = [(0, (), (), word)]
+        outer: list[tuple[int, Word]] = []  # of each open pair: the element before it, and what stands before that
+        element, before = 0, ()
+
+        def step(element: int, before: Word, what: Word, behind: Word) -> int:
+            found.append((element, before, what, behind))
+            return element
+
+        for at, symbol in enumerate(word):
+            behind = word[at + 1 :]
+            if partner[at] > at:
+                outer.append((element, before))
+                before, element = (*before, *self.words[element], symbol), 0
+                continue
+            here = (*before, *self.words[element])
+            if partner[at] == NONE:
+                item = step(self.hypothesis.letter[symbol], here, (symbol,), behind)
+            else:
+                left, before_pair = outer.pop()
+                call = word[partner[at]]
+                inside, here = self.words[element], (*before_pair, *self.words[left])
+                item = step(self.hypothesis.pair[call, element, symbol], here, (call, *inside, symbol), behind)
+                element, before = left, before_pair
+            what = self.words[element] + self.words[item]
+            element = step(self.hypothesis.times[element, item], before, what, behind)
+        return found
+
+    def answer(self, word: Word) -> int:
+        """What the hypothesis answers."""
+        return self.hypothesis.answers[self.steps(word)[-1][0]]
+
+    def wrong_word(self, words: Iterable[Sequence[int]]) -> Word | None:
+        """The first of these words that the hypothesis answers otherwise; None if there is none."""
+        asked = [tuple(word) for word in words]
+        told = self.answers(asked)
+        return next((word for word, answer in zip(asked, told, strict=True) if self.answer(word) != answer), None)
+
+    def refine(self, word: Word) -> None:
+        """Learn from a wrongly answered word: one more context, and with it an element at least."""
+        steps = self.steps(word)
+
+        def after(i: int) -> int:
+            element, before, _, behind = steps[i]
+            return self.answers([before + self.words[element] + behind])[0]
+
+        # The first of these words is the word itself, the last a representative, whose answer the hypothesis has.
+        low, high, start = 0, len(steps) - 1, after(0)
+        assert start != after(high), "the word is no counter-example"
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if after(middle) == start else (low, middle)
+        element, before, _, behind = steps[high]
+        self.contexts[self.flags[element]].append((before, behind))
+        self.hypothesis = self._close()
+
+    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
+        """The visibly pushdown machine that reads as the hypothesis does; its algebra is that of the language.
+
+        A state is the element of the word so far, as if nothing closed what is open, and that of the innermost forest.
+        """
+        of, kind = self.hypothesis, dict(zip(alphabet, self.direction.tolist(), strict=True))
+        number = {symbol: i for i, symbol in enumerate(alphabet)}
+
+        def step(state: tuple[int, int], symbol: str, top: Any) -> tuple[Any, Any] | None:
+            if kind[symbol] == CALL:
+                return (of.times[state[0], of.letter[number[symbol]]], 0), (*state, number[symbol])
+            if kind[symbol] == RETURN and top is not None:
+                item, before = of.pair.get((top[2], state[1], number[symbol]), NONE), top[:2]
+            else:
+                item, before = of.letter[number[symbol]], state
+            after = tuple(of.times.get((element, item), NONE) for element in before)
+            # States and tops that never meet have no move.
+            return None if NONE in after else (after, None)
+
+        def answer(state: tuple[int, int]) -> str | None:
+            return None if (label := of.answers[state[0]]) == UNDEFINED else output_names[label]
+
+        kinds = [[symbol for symbol in alphabet if kind[symbol] == of_kind] for of_kind in (CALL, RETURN)]
+        return explored(alphabet, (0, 0), step, answer, output_names, *kinds)
