@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 MAX_COUNTED = 2048  # symbols of a word that is drawn by counting
 PERIOD_SEEN = 512  # lengths that are looked at; longer ones repeat the last period
 MAX_PERIOD = 64
+MAX_KEPT = 512  # symbols of a variable's words whose thresholds are kept
 TRIES = 64  # how often a split is drawn again where a part has no word of its length
 DEEPEST = 5000  # nesting depth that is asked for
 
@@ -71,6 +72,7 @@ class Grammar:
         self.alphabet, self.variables = tuple(alphabet), tuple(rules)
         self.direction = np.asarray(direction, dtype=np.intp)
         self.rules = [[self._rule(parts) for parts in alternatives] for alternatives in rules.values()]
+        self._thresholds: dict[tuple[int, int], tuple[Floats, Ints, Ints]] = {}
 
     def _rule(self, parts: Sequence[Part]) -> Rule:
         symbols, variables, opened = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]](), list[int]()
@@ -165,17 +167,18 @@ class Grammar:
         LengthEmpty if there is none; SamplingError beyond 2,048 symbols, where counting takes too long.
         """
         check(length, MAX_COUNTED, f"a word of {length:,} symbols is drawn by counting")
-        counts = self._counts(length)
-        thresholds = dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
+        counts, longer = self._counts(length), dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
 
         def choose(variable: int, n: int, u: Floats) -> tuple[Ints, Ints]:
-            if (variable, n) not in thresholds:
+            # Thresholds of long words would take more memory than they save time.
+            kept = self._thresholds if n <= MAX_KEPT else longer
+            if (variable, n) not in kept:
                 ways = [self._ways(counts, rule, n, self._growth) for rule in self.rules[variable]]
                 rule = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
                 split = np.concatenate([np.arange(len(way)) for way in ways])
                 total = np.cumsum(np.concatenate(ways))
-                thresholds[variable, n] = total / total[-1], rule, split
-            cut, rule, split = thresholds[variable, n]
+                kept[variable, n] = total / total[-1], rule, split
+            cut, rule, split = kept[variable, n]
             place = np.minimum(cut.searchsorted(u, side="right"), len(cut) - 1)
             return rule[place], split[place]
 

@@ -69,7 +69,7 @@ def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
 # Trees that follow brackets: there is no proof to wait for, and depth costs levels.
-ALONG_BRACKETS: Fields = {**UNTIL_SOLVED, "evaluation.extra_lengths": (10_000,)}
+ALONG_BRACKETS: Fields = {**UNTIL_SOLVED, "evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
 PUBLISHED: Fields = {
     "training.optimiser": "adam",
     "training.steps": 100_000,

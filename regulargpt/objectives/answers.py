@@ -19,14 +19,16 @@ from languages.automata.moore import UNDEFINED
 from languages.randomness import rng
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
-from regulargpt.models.tree.base import as_tree
+from regulargpt.models.hooks import listened_to
+from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
-from regulargpt.models.tree.nested import RandomBracketing, nested_root
+from regulargpt.models.tree.nested import RandomBracketing, nested_logits, nested_root
 from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits, symbols_at_once
 from regulargpt.objectives.measures import Guess
 
 # Of the last answer, by position, and of whole words.
 Guesses = tuple[Guess, Guess, Guess]
+NESTED_AT_ONCE = 1 << 17  # symbols in one pass of a tree that follows brackets: all its states are kept
 
 
 class Objective(Protocol):
@@ -110,12 +112,17 @@ class Last:
 
     def symbols_at_once(self, model: nn.Module) -> int:
         # A class derived from this one, which measures something else, does it a length at a time.
-        return symbols_at_once(model) if type(self).measure is Last.measure and may_be_ragged(model) else 0
+        if type(self).measure is not Last.measure:
+            return 0
+        if isinstance(model, Tree) and model.direction is not None:
+            return 0 if listened_to(model) else NESTED_AT_ONCE
+        return symbols_at_once(model) if may_be_ragged(model) else 0
 
     def measure_at_once(
         self, model: nn.Module, words: Sequence[Words], device: torch.device
     ) -> Iterator[Mapping[str, Tensor]]:
-        logits = ragged_logits(as_tree(model), [self.read(alike, device) for alike in words])
+        tree, read = as_tree(model), [self.read(alike, device) for alike in words]
+        logits = ragged_logits(tree, read) if tree.direction is None else nested_logits(tree, read)
         for alike, of_alike in zip(words, logits.split([len(alike) for alike in words]), strict=True):
             yield self.right(of_alike, alike)
 

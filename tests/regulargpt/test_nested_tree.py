@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.forests import forests_of
-from regulargpt.models.tree.nested import RandomBracketing, nested_root, nested_root_plainly, numbered
+from regulargpt.models.tree.nested import RandomBracketing, nested_logits, nested_root, nested_root_plainly, numbered
 
 DIRECTION = torch.tensor([1, 1, -1, -1, 0])  # ( [ ) ] x
 SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 16}
@@ -98,6 +98,16 @@ def test_words_of_a_batch_do_not_touch_each_other():
     model, words = RegularGPT(5, 3, chunk_size=2, **SMALL).double(), words_of(30, count=20)
     alone = torch.cat([nested_root(model, word[None], DIRECTION) for word in words])
     assert torch.allclose(nested_root(model, words, DIRECTION), alone, rtol=0, atol=1e-12)
+
+
+@every_model
+def test_words_of_many_lengths_at_once_have_the_answers_of_each_length(make):
+    model = make().double()
+    model.eval().follow(DIRECTION.tolist())
+    batches = [words_of(length, count) for length, count in ((1, 3), (17, 5), (4, 2), (30, 6), (4, 1))]
+    with torch.no_grad():
+        alone = torch.cat([model(words) for words in batches])
+        torch.testing.assert_close(nested_logits(model, batches), alone, rtol=0, atol=1e-12)
 
 
 def test_brackets_may_be_a_hundred_thousand_deep():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.automata.nesting import partners
-from languages.automata.words import Indices
 
 Ints = npt.NDArray[np.intp]
 LEAF = -1  # of an item that is no pair
+ABSENT = -1  # behind the end of a word
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,23 @@ class Forests:
         return np.repeat(self.start[forests] - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
 
 
-def forests_of(words: Indices, direction: Ints) -> Forests:
+def forests_of(words: npt.NDArray[np.integer[Any]], direction: Ints) -> Forests:
     """The forests of words (batch, length); `direction` (Sigma,) is 1 of a call, -1 of a return, else 0.
+
+    A shorter word ends with ABSENT, which is no symbol.
 
     >>> found = forests_of(np.array([[0, 2, 0, 1, 1, 0]]), np.array([1, -1, 0]))  # ( x ( ) ) (
     >>> found.size.tolist(), found.height.tolist(), found.call.tolist()
     ([2, 2, 0], [2, 1, 0], [-1, 0, 0])
     """
     batch, length = words.shape
-    kind = direction[words.astype(np.intp)]
+    words = words.astype(np.intp)
+    kind = np.where(words == ABSENT, 0, direction[words])
     partner = partners(kind)
     opens, closes = (partner >= 0) & (kind > 0), (partner >= 0) & (kind < 0)
     # How many pairs are open round each symbol; a pair stands where its call does.
     depth = np.cumsum(opens, axis=1) - np.cumsum(closes, axis=1) - opens
-    row, place = np.nonzero(~closes)
+    row, place = np.nonzero(~closes & (words != ABSENT))
     pair_row, pair_place = np.nonzero(opens)
     # Openers, of the words and of the pairs, and items in one order: an item's forest is that of the opener before it.
     rows = np.concatenate([np.arange(batch), pair_row, row])
@@ -91,7 +95,7 @@ def forests_of(words: Indices, direction: Ints) -> Forests:
         close,
         size.astype(np.intp),
         heights(inside, item_forest, depths[of_forest]),
-        words[item_row, item_place].astype(np.intp)[by_forest],
+        words[item_row, item_place][by_forest],
         inside[by_forest],
     )
 

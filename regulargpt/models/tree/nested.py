@@ -7,6 +7,7 @@ is used at every node. Without brackets it is the tree of the word.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,27 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.forests import LEAF, Forests, Ints, forests_of
+from regulargpt.models.tree.forests import ABSENT, LEAF, Forests, Ints, forests_of
 from regulargpt.models.tree.levels import level_over, tree_levels
 from regulargpt.models.tree.sharing import identify
 
 Rows = Float[Tensor, "rows d_model"]
+
+
+def nested_logits(model: Tree, batches: Sequence[Int[Tensor, "n length"]]) -> Float[Tensor, "words n_outputs"]:
+    """The logits of words of many lengths, in order; equal nodes of all of them are computed once.
+
+    >>> from regulargpt.models.regulargpt import RegularGPT
+    >>> model = RegularGPT(3, 2, d_model=8, n_heads=2, d_ff=8)
+    >>> model.follow([1, -1, 0])
+    >>> nested_logits(model, [torch.tensor([[0, 1]]), torch.tensor([[0, 2, 1, 2], [1, 0, 0, 1]])]).shape
+    torch.Size([3, 2])
+    """
+    assert model.direction is not None, "it follows brackets"
+    longest = max(words.shape[1] for words in batches)
+    padded = torch.cat([F.pad(words.long(), (0, longest - words.shape[1]), value=ABSENT) for words in batches])
+    forests = forests_of(padded.cpu().numpy(), model.direction.cpu().numpy().astype(np.intp))
+    return model.readout(Computation(model, forests).roots(len(padded)))
 
 
 @dataclass(frozen=True)
