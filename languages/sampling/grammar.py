@@ -70,6 +70,8 @@ class Grammar:
     def __init__(self, alphabet: Sequence[str], rules: Mapping[str, Sequence[Sequence[Part]]], direction: Any) -> None:
         self.alphabet, self.variables = tuple(alphabet), tuple(rules)
         self.direction = np.asarray(direction, dtype=np.intp)
+        self._symbol = {name: i for i, name in enumerate(self.alphabet)}
+        self._variable = {name: i for i, name in enumerate(self.variables)}
         self.rules = [[self._rule(parts) for parts in alternatives] for alternatives in rules.values()]
 
     def _rule(self, parts: Sequence[Part]) -> Rule:
@@ -77,10 +79,10 @@ class Grammar:
         weight, depth = 1, 0
         for part in parts:
             if isinstance(part, Variable):
-                variables.append((len(symbols), self.variables.index(part.name)))
-                opened.append(depth)
+                variables.append((len(symbols), self._variable[part.name]))
+                opened.append(max(depth, 0))  # a return that closes nothing opens nothing
                 continue
-            choices = tuple(self.alphabet.index(name) for name in ((part,) if isinstance(part, str) else part))
+            choices = tuple(self._symbol[name] for name in ((part,) if isinstance(part, str) else part))
             symbols.append((len(symbols), len(variables), choices))
             weight *= len(choices)
             depth += int(self.direction[choices[0]])
@@ -98,6 +100,8 @@ class Grammar:
 
     def _short(self, length: Ints) -> Ints:
         """A length within PERIOD_SEEN that has the same words or none."""
+        if length.max(initial=0) < PERIOD_SEEN:
+            return np.maximum(length, 0)
         beyond = length - (PERIOD_SEEN - self._period)
         return np.maximum(np.where(beyond < 0, length, PERIOD_SEEN - self._period + beyond % self._period), 0)
 
@@ -108,7 +112,9 @@ class Grammar:
         for period in range(1, MAX_PERIOD + 1):
             if (half[:, period:] == half[:, :-period]).all():
                 return period
-        raise SamplingError(f"the lengths of the words do not repeat within {PERIOD_SEEN} symbols")
+        raise SamplingError(
+            f"lengths with words do not repeat within {MAX_PERIOD} symbols; choose lengths below {PERIOD_SEEN}"
+        )
 
     @cached_property
     def _finite(self) -> list[Ints | None]:
@@ -208,17 +214,26 @@ class Grammar:
         first = np.array([int(row.argmax()) if row.any() else none for row in self._exists])
         found = np.full((rows, DEEPEST + 1), none, dtype=np.intp)
         found[:, 0] = first
+        ways = {  # a variable, the one in its rule that is to be deep, what it has round it: symbols and depth
+            (variable, child, rule.n_symbols + sum(first[other] for _, other in rule.variables) - first[child], opened)
+            for variable, rules in enumerate(self.rules)
+            for rule in rules
+            for (_, child), opened in zip(rule.variables, rule.opened, strict=True)
+        }
+        variable, child, more, opened = np.array(sorted(ways), dtype=np.intp).reshape(-1, 4).T  # (ways,) each
+        level = opened == 0
         for depth in range(1, DEEPEST + 1):
             column = np.full(rows, none)
-            for _ in range(rows + 1):  # a shorter way through other variables at the same depth
-                for variable, rules in enumerate(self.rules):
-                    for rule in rules:
-                        for j, (_, child) in enumerate(rule.variables):
-                            others = sum(first[other] for i, (_, other) in enumerate(rule.variables) if i != j)
-                            below = depth - min(rule.opened[j], depth)
-                            inside = column[child] if below == depth else found[child, below]
-                            column[variable] = min(column[variable], rule.n_symbols + others + inside)
+            inside = found[child, depth - np.minimum(opened, depth)]  # at the same depth: none so far
+            np.minimum.at(column, variable, more + inside)
+            while True:  # a shorter way through other variables at the same depth
+                before = column.copy()
+                np.minimum.at(column, variable[level], more[level] + column[child[level]])
+                if (column == before).all():
+                    break
             found[:, depth] = column
+            if (column == none).all():
+                break  # nor is there anything deeper
         return found
 
     def _split(self, random: np.random.Generator, items: Items) -> tuple[Ints, Ints, Ints]:

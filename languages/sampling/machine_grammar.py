@@ -19,10 +19,11 @@ MAX_RULES = 20_000
 Rules = dict[str, list[tuple[Part, ...]]]
 
 
-def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
+def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int], wanted: str = "has an answer") -> Rules:
     """Rules of the words with one of these answers, for `languages.sampling.grammar.Grammar`.
 
-    TooLarge for a machine with more than 20,000 rules; AutomatonError where no word has such an answer.
+    TooLarge for a machine with more than 20,000 rules; AutomatonError where no word has such an answer (`wanted` says
+    it in words).
 
     >>> from languages.context_free.brackets import brackets
     >>> rules = rules_of(brackets(1).visibly, {1})
@@ -74,10 +75,10 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
         for r in states:
             own = [(*item, Variable(f"inside {to} {r}")) for item, to in items(q) if to != sink]
             rules[f"inside {q} {r}"] = [*([()] if q == r else []), *own]
-    return productive(rules, f"bottom {machine.start}")
+    return productive(rules, f"bottom {machine.start}", wanted)
 
 
-def productive(rules: Rules, first: str) -> Rules:
+def productive(rules: Rules, first: str, wanted: str) -> Rules:
     """The rules that take part in some word, the first variable first."""
 
     def without(kept: AbstractSet[str]) -> Rules:
@@ -98,7 +99,7 @@ def productive(rules: Rules, first: str) -> Rules:
             break
         ends = more
     if first not in ends:
-        raise AutomatonError("no word has an answer; let some state that words lead to have one")
+        raise AutomatonError(f"no word {wanted}; let some state that words lead to do so")
     rules = without(ends)
     reached, todo = {first}, [first]
     while todo:
