@@ -16,7 +16,7 @@ from languages.automata.words import Indices
 from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.sampling.balanced import Mixture, half, share_of
 from languages.sampling.edits import edited
-from languages.sampling.grammar import MAX_COUNTED, Grammar, Part
+from languages.sampling.grammar import Grammar, Part
 from languages.sampling.sampler import nearest_lengths, uniform_words
 
 TRIES = 64  # rounds in which words are changed or drawn again that are still members
@@ -27,9 +27,10 @@ class NestedTask(Answers[PushdownTransducer]):
     """What a model is to learn: the machine's answer to a word with brackets, at its last symbol.
 
     `rules` are a grammar (`languages.sampling.grammar`) of the words that are drawn: of the questions where sampling is
-    "uniform", of the members where it is "balanced". Words of a length are all equally likely; with `depth="every"`,
-    and beyond 2,048 symbols, they are drawn by nesting depth. `others` are a grammar of the non-members, None where
-    most words of every length are. It is asked as `languages.task.Task` is, and has no finite automaton.
+    "uniform", of the members where it is "balanced". `others` are a grammar of the non-members, None where most words
+    of every length are. Words of a length are all equally likely; with `depth="every"`, and beyond 2,048 symbols (less
+    for a large machine), they are drawn by nesting depth. It is asked as `languages.task.Task` is, and has no finite
+    automaton.
 
     >>> from languages.context_free.brackets import brackets
     >>> from languages.randomness import rng
@@ -127,7 +128,7 @@ class NestedTask(Answers[PushdownTransducer]):
         return self._of_grammar(self.grammar, random, length, count)
 
     def _of_grammar(self, grammar: Grammar, random: np.random.Generator, length: int, count: int) -> Indices:
-        if self.depth == "every" or length > MAX_COUNTED:
+        if self.depth == "every" or length > grammar.longest_counted:
             return grammar.by_depth(random, length, count)
         return grammar.uniform(random, length, count)
 

@@ -10,6 +10,7 @@ by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ from languages.errors import LengthEmpty, SamplingError
 Ints = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 MAX_COUNTED = 2048  # symbols of a word that is drawn by counting
+MAX_WAYS = 2**31  # rules times lengths times lengths, for which words are counted
 PERIOD_SEEN = 512  # lengths that are looked at; longer ones repeat the last period
 MAX_PERIOD = 64
 TRIES = 64  # how often a split is drawn again where a part has no word of its length
@@ -51,6 +53,11 @@ class Rule:
     symbols: tuple[tuple[int, int, tuple[int, ...]], ...]
     variables: tuple[tuple[int, int], ...]
     opened: tuple[int, ...]
+
+
+def paired(rule: Rule) -> bool:
+    """Whether a rule has a symbol and two variables."""
+    return rule.n_symbols > 0 and len(rule.variables) == 2
 
 
 class Grammar:
@@ -92,7 +99,7 @@ class Grammar:
     @cached_property
     def _exists(self) -> npt.NDArray[np.bool_]:
         """(variables, PERIOD_SEEN) whether a variable has a word of each length."""
-        return self._weights(PERIOD_SEEN, np.bool_) > 0
+        return self._table(PERIOD_SEEN, np.bool_)
 
     def _exist(self, variable: Ints, length: Ints) -> npt.NDArray[np.bool_]:
         """Whether each of these variables has a word of that length; the lengths of a grammar repeat in the end."""
@@ -125,14 +132,50 @@ class Grammar:
         """Whether there is a word of this length."""
         return bool(self._exist(np.zeros(1, np.intp), np.array([length]))[0])
 
-    def _weights(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
+    def _table(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
         """(variables, size) how many words each variable has of each length n, over growth**n; or whether any."""
         found = np.zeros((len(self.rules), size), dtype=kind)
         for n in range(size):
-            for variable, rules in enumerate(self.rules):
-                options = [self._ways(found, rule, n, growth).sum(dtype=kind) for rule in rules]
-                found[variable, n] = np.sum(options, dtype=kind)
+            # Rules with a symbol and two variables count shorter words only: all of so many symbols together.
+            for n_symbols, weight, (variable, first, second) in self._pairs:
+                if (rest := n - n_symbols) < 0:
+                    continue
+                one, other = found[first, : rest + 1], found[second, rest::-1]  # (rules, splits) both
+                if kind is np.bool_:
+                    found[variable[(one & other).any(axis=1)], n] = True
+                else:
+                    ways = np.einsum("rs,rs->r", one, other) * (weight / growth**n_symbols)
+                    found[:, n] += np.bincount(variable, ways, len(found))
+            for variable, rule in self._others:
+                found[variable, n] += self._ways(found, rule, n, growth).sum(dtype=kind)
         return found
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, Floats, Ints]]:
+        """Rules with a symbol and two variables: how many symbols, and of each the weight (rules,) and (3, rules) its
+        variable and its two; equal ones once."""
+        weights = dict[tuple[int, ...], int]()
+        for variable, rules in enumerate(self.rules):
+            for rule in filter(paired, rules):
+                key = rule.n_symbols, variable, *(child for _, child in rule.variables)
+                weights[key] = weights.get(key, 0) + rule.weight
+        found = list[tuple[int, Floats, Ints]]()
+        for n_symbols in sorted({key[0] for key in weights}):
+            keys = [key for key in weights if key[0] == n_symbols]
+            variables = np.array([key[1:] for key in keys], dtype=np.intp).T
+            found.append((n_symbols, np.array([weights[key] for key in keys], dtype=np.float64), variables))
+        return found
+
+    @cached_property
+    def _others(self) -> list[tuple[int, Rule]]:
+        """The other rules of all variables, in their order."""
+        return [(v, rule) for v, rules in enumerate(self.rules) for rule in rules if not paired(rule)]
+
+    @cached_property
+    def longest_counted(self) -> int:
+        """The longest words that are drawn by counting: 2,048 symbols, or less where there are many rules."""
+        rules = 1 + sum(len(weight) for _, weight, _ in self._pairs)
+        return min(MAX_COUNTED, 2 ** int(math.log2(MAX_WAYS / rules) / 2) - 2)
 
     def _ways(self, found: npt.NDArray[Any], rule: Rule, n: int, growth: float) -> npt.NDArray[Any]:
         """(splits,) the weight of a rule for words of n symbols, for each length of its first variable."""
@@ -150,7 +193,7 @@ class Grammar:
     @cached_property
     def _growth(self) -> float:
         """By what number about the words of n + 1 symbols are more than those of n: it keeps counts near 1."""
-        counts = self._weights(65, np.float64).max(0)
+        counts = self._table(65, np.float64).max(0)
         few, many = counts[:33].max(), counts[32:].max()
         return max(1.0, float(many / max(few, 1.0)) ** (1 / 32))
 
@@ -158,7 +201,7 @@ class Grammar:
         """(variables, > length), kept: a power of 2 at a time."""
         size = 1 << (length + 1).bit_length()
         if getattr(self, "_kept", np.zeros((0, 0))).shape[1] < size:
-            self._kept = self._weights(size, np.float64, self._growth)
+            self._kept = self._table(size, np.float64, self._growth)
         return self._kept
 
     def count(self, length: int) -> float:
@@ -168,9 +211,9 @@ class Grammar:
     def uniform(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Words (count, length), all equally likely.
 
-        LengthEmpty if there is none; SamplingError beyond 2,048 symbols, where counting takes too long.
+        LengthEmpty if there is none; SamplingError beyond `longest_counted`, where counting takes too long.
         """
-        check(length, MAX_COUNTED, f"a word of {length:,} symbols is drawn by counting")
+        check(length, self.longest_counted, f"a word of {length:,} symbols is drawn by counting")
         counts = self._counts(length)
         thresholds = dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
 

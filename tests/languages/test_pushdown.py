@@ -17,7 +17,7 @@ from languages.automata.pushdown import Move, PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.budget import TooLarge
 from languages.convert import pushdown as written
-from languages.errors import AutomatonError, UserError, WordError
+from languages.errors import AutomatonError, SamplingError, UserError, WordError
 from languages.sampling.grammar import Grammar
 from languages.sampling.machine_grammar import rules_of
 from tests.languages.test_context_free import nested
@@ -314,3 +314,26 @@ def test_pending_returns_in_words_by_depth(tmp_path):
     words = task.sample(languages.rng(0, "test"), 12_000, 6)
     assert task.labels(words).tolist() == [0] * 6
     assert (words == 1).any()
+
+
+def test_words_of_a_large_grammar_are_drawn_by_depth_sooner(tmp_path):
+    n, moves = 16, []
+    for i in range(n):
+        moves.append({"from": f"{i}", "read": "(", "to": f"{(i * 7 + 1) % n}", "push": f"{i % 3}"})
+        moves += [{"from": f"{i}", "read": ")", "to": f"{(i * 11 + j) % n}", "tops": [f"{j}"], "pop": True}
+                  for j in range(3)]  # fmt: skip
+    task = user_task(tmp_path, alphabet=["(", ")"], initial="0", accepting=["0"], moves=moves)
+    longest = task.grammar.longest_counted
+    assert 100 < longest < nested("brackets-2").grammar.longest_counted == 2048
+    words = task.sample(languages.rng(0, "test"), 2 * longest, 4)
+    assert sorted(task.labels(words)) == [0, 0, 1, 1]
+    with pytest.raises(TooLarge, match="drawn by counting"):
+        task.grammar.uniform(languages.rng(0, "test"), longest + 1, 1)
+
+
+def test_lengths_that_do_not_repeat_soon_are_known_below_512(tmp_path):
+    moves = [{"from": f"{i}", "read": "a", "to": f"{(i + 1) % 89}"} for i in range(89)]
+    task = user_task(tmp_path, alphabet=["a"], initial="0", accepting=["0"], moves=moves)
+    assert [length for length in range(1, 512) if task.grammar.has(length)] == [89, 178, 267, 356, 445]
+    with pytest.raises(SamplingError, match="choose lengths below 512"):
+        task.grammar.has(890)
