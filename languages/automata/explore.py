@@ -37,7 +37,7 @@ def explored(
     moves: dict[tuple[Hashable, str, Any], tuple[Any, Any]] = {}
     tried: dict[tuple[Hashable, str], int] = {}  # how many tops
     finished: dict[Hashable, int] = {}  # of a state, how many stack symbols it has been tried with, or more
-    calls, returns, count, goes_on = frozenset(calls), frozenset(returns), 0, True
+    calling, returning, count, goes_on = frozenset(calls), frozenset(returns), 0, True
     # Each new stack symbol is one more top for every return in every state, so it is gone round until nothing is new.
     while goes_on:
         goes_on = False
@@ -46,7 +46,7 @@ def explored(
                 continue
             goes_on, finished[state] = True, len(stack)
             for symbol in alphabet:
-                tops: list[Any] = [None, *stack] if symbol in returns else [None]
+                tops: list[Any] = [None, *stack] if symbol in returning else [None]
                 new = tops[tried.get((state, symbol), 0) :]
                 tried[state, symbol] = len(tops)
                 count += len(new)
@@ -55,7 +55,7 @@ def explored(
                     if (result := step(state, symbol, top)) is None:
                         continue
                     moves[state, symbol, top] = result
-                    if symbol in calls:
+                    if symbol in calling:
                         stack.setdefault(result[1], name(result[1]))
                     if result[0] not in names:
                         names[result[0]] = name(result[0])

@@ -134,7 +134,7 @@ class Grammar:
 
     def _table(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
         """(variables, size) how many words each variable has of each length n, over growth**n; or whether any."""
-        found = np.zeros((len(self.rules), size), dtype=kind)
+        found: npt.NDArray[Any] = np.zeros((len(self.rules), size), dtype=kind)
         for n in range(size):
             # Rules with a symbol and two variables count shorter words only: all of so many symbols together.
             for n_symbols, weight, (variable, first, second) in self._pairs:
@@ -307,10 +307,19 @@ class Grammar:
     @cached_property
     def _possible(self) -> list[npt.NDArray[np.bool_]]:
         """Of each variable (rules, PERIOD_SEEN): whether a rule has words of each length."""
-        return [
-            np.array([[self._ways(self._exists, rule, n, 1.0).any() for n in range(PERIOD_SEEN)] for rule in rules])
-            for rules in self.rules
-        ]
+        known = dict[tuple[int, ...], npt.NDArray[np.bool_]]()
+
+        def possible(rule: Rule) -> npt.NDArray[np.bool_]:
+            key = rule.n_symbols, *(child for _, child in rule.variables)
+            if key not in known:
+                lengths = np.ones(1)
+                for child in key[1:]:
+                    lengths = np.convolve(lengths, self._exists[child].astype(np.float64))[:PERIOD_SEEN]
+                shifted = np.concatenate([np.zeros(rule.n_symbols), lengths, np.zeros(PERIOD_SEEN)])
+                known[key] = shifted[:PERIOD_SEEN] > 0.5
+            return known[key]
+
+        return [np.array([possible(rule) for rule in rules]).reshape(-1, PERIOD_SEEN) for rules in self.rules]
 
     @cached_property
     def _shapes(self) -> list[list[tuple[Rule, list[int]]]]:
@@ -364,12 +373,13 @@ class Grammar:
         )
         while len(items):
             rule, split, spine = choices(items)
-            parts = [
-                self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows])
-                for variable in map(int, np.unique(items.variable))
-                for number, chosen in enumerate(self.rules[variable])
-                if len(rows := np.flatnonzero((items.variable == variable) & (rule == number)))
-            ]
+            # By variable, then by rule.
+            order = np.lexsort((rule, items.variable))
+            edges = np.flatnonzero(np.diff(items.variable[order]) | np.diff(rule[order])) + 1
+            parts = list[list[Items]]()
+            for rows in np.split(order, edges):
+                chosen = self.rules[int(items.variable[rows[0]])][int(rule[rows[0]])]
+                parts.append(self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows]))
             items = Items.of([item for part in parts for item in part])
         return words
 
