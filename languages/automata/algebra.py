@@ -221,4 +221,4 @@ class Closure:
             CALL: (machine.call_to, machine.calls, PENDING_CALL),
             RETURN: (machine.bottom_to, machine.returns, PENDING_RETURN),
         }.get(kind, (machine.internal_to, machine.internals, 0))
-        return self.number[np.ascontiguousarray(of[:, among.tolist().index(symbol)]).tobytes(), flag]
+        return self.number[np.ascontiguousarray(of[:, int(among.searchsorted(symbol))]).tobytes(), flag]

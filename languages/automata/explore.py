@@ -34,28 +34,31 @@ def explored(
     """
     names: dict[Hashable, str] = {start: name(start)}
     stack: dict[Hashable, str] = {}
-    tried: set[tuple[Hashable, str, Any]] = set()
     moves: dict[tuple[Hashable, str, Any], tuple[Any, Any]] = {}
-    todo, seen_tops = list[Hashable]([start]), 0
+    tried: dict[tuple[Hashable, str], int] = {}  # how many tops
+    finished: dict[Hashable, int] = {}  # of a state, how many stack symbols it has been tried with, or more
+    calling, returning, count, goes_on = frozenset(calls), frozenset(returns), 0, True
     # Each new stack symbol is one more top for every return in every state, so it is gone round until nothing is new.
-    while todo or seen_tops < len(stack):
-        todo, seen_tops = list[Hashable](), len(stack)
+    while goes_on:
+        goes_on = False
         for state in list(names):
+            if finished.get(state) == len(stack):
+                continue
+            goes_on, finished[state] = True, len(stack)
             for symbol in alphabet:
-                tops: list[Any] = [None, *list(stack)] if symbol in returns else [None]
-                for top in tops:
-                    if (case := (state, symbol, top)) in tried:
+                tops: list[Any] = [None, *stack] if symbol in returning else [None]
+                new = tops[tried.get((state, symbol), 0) :]
+                tried[state, symbol] = len(tops)
+                count += len(new)
+                check(count, MAX_STEPS, f"a machine of {len(names):,} states and {len(stack):,} stack symbols")
+                for top in new:
+                    if (result := step(state, symbol, top)) is None:
                         continue
-                    tried.add(case)
-                    check(len(tried), MAX_STEPS, f"a machine of {len(names):,} states and {len(stack):,} stack symbols")
-                    if (result := step(*case)) is None:
-                        continue
-                    moves[case] = result
-                    if symbol in calls:
+                    moves[state, symbol, top] = result
+                    if symbol in calling:
                         stack.setdefault(result[1], name(result[1]))
                     if result[0] not in names:
                         names[result[0]] = name(result[0])
-                        todo.append(result[0])
 
     def written_top(top: Any) -> str | None:
         return None if top is None else stack[top]

@@ -77,6 +77,8 @@ class PushdownTransducer:
         names, outputs = tuple(self.output_names), tuple(int(i) for i in self.outputs)
         self._set(states=states, alphabet=alphabet, stack=stack, output_names=names, outputs=outputs)
         check_state(self.initial, states, "the initial state is")
+        if not names or len(set(names)) != len(names):
+            raise AutomatonError(f"the output names are {names!r:.80}; give one or more, each once")
         check_text(names, "name of an output")
         if len(outputs) != len(states) or not all(-1 <= i < len(names) for i in outputs):
             raise AutomatonError(

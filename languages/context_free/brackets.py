@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal
 
 from languages.automata.explore import explored
@@ -48,18 +49,18 @@ def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any")
     pairs = names_of_pairs(kinds)
     kind = {symbol: i for i, pair in enumerate(pairs) for symbol in pair}
     opening = [pair[0] for pair in pairs]
-    # Without a bound the state says only whether a bracket is open; the stack says where its end leads back to.
+    # The state is the depth, if it is bounded; else only whether a bracket is open, and the stack says where its end
+    # leads back to.
     depths = [str(d) for d in range(bound + 1)] if bound else ["balanced", "open"]
+    deeper = dict(pairwise(depths)) if bound else dict.fromkeys(depths, "open")
+    outer = {after: before for before, after in deeper.items()}
 
     def step(state: str, symbol: str, top: Any) -> tuple[Any, Any] | None:
         if symbol in opening:
-            deeper = 0 if state == WRONG else depths.index(state) + 1
-            if deeper == len(depths) and not bound:
-                deeper = 1
-            return (depths[deeper] if 0 < deeper < len(depths) else WRONG), (kind[symbol], state)
-        if top is None or state == WRONG or kind[symbol] != top[0]:
+            return deeper.get(state, WRONG), (kind[symbol] if bound else (kind[symbol], state))
+        if top is None or state == WRONG or kind[symbol] != (top if bound else top[0]):
             return WRONG, None
-        return top[1], None
+        return (outer.get(state, WRONG) if bound else top[1]), None
 
     machine = explored(
         [symbol for pair in pairs for symbol in pair],

@@ -16,11 +16,10 @@ from languages.automata.words import Indices
 from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.sampling.balanced import Mixture, half, share_of
 from languages.sampling.edits import edited
-from languages.sampling.grammar import MAX_COUNTED, Grammar, Part
+from languages.sampling.grammar import Grammar, Part
 from languages.sampling.sampler import nearest_lengths, uniform_words
 
-TRIES = 64  # rounds in which words are edited again that are still members
-COMPARED = 16  # the longest words whose number is compared with that of all words
+TRIES = 64  # rounds in which words are changed or drawn again that are still members
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,10 @@ class NestedTask(Answers[PushdownTransducer]):
     """What a model is to learn: the machine's answer to a word with brackets, at its last symbol.
 
     `rules` are a grammar (`languages.sampling.grammar`) of the words that are drawn: of the questions where sampling is
-    "uniform", of the members where it is "balanced". Words of a length are all equally likely; with `depth="every"`,
-    and beyond 2,048 symbols, they are drawn by nesting depth. It is asked as `languages.task.Task` is, and has no
-    finite automaton.
+    "uniform", of the members where it is "balanced". `others` are a grammar of the non-members, None where most words
+    of every length are. Words of a length are all equally likely; with `depth="every"`, and beyond 2,048 symbols (less
+    for a large machine), they are drawn by nesting depth. It is asked as `languages.task.Task` is, and has no finite
+    automaton.
 
     >>> from languages.context_free.brackets import brackets
     >>> from languages.randomness import rng
@@ -47,6 +47,7 @@ class NestedTask(Answers[PushdownTransducer]):
     rules: Mapping[str, Sequence[Sequence[Part]]]
     sampling: Literal["uniform", "balanced"] = "uniform"
     depth: Literal["any", "every"] = "any"
+    others: Mapping[str, Sequence[Sequence[Part]]] | None = None
     level = "context-free"
     domain = None
 
@@ -68,6 +69,10 @@ class NestedTask(Answers[PushdownTransducer]):
     def grammar(self) -> Grammar:
         return Grammar(self.alphabet, self.rules, self.visibly.direction)
 
+    @cached_property
+    def _other_grammar(self) -> Grammar | None:
+        return None if self.others is None else Grammar(self.alphabet, self.others, self.visibly.direction)
+
     def classes(self, length: int) -> tuple[int, ...]:
         """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""
         if not self.is_classification:
@@ -75,9 +80,8 @@ class NestedTask(Answers[PushdownTransducer]):
         return (*((0,) if self._has_others(length) else ()), *((1,) if self.grammar.has(length) else ()))
 
     def _has_others(self, length: int) -> bool:
-        """Whether some word is no member; if not all short words are members, neither are all long ones."""
-        length = min(length, COMPARED)
-        return not self.grammar.has(length) or self.grammar.count(length) < self.n_symbols**length - 0.5
+        """Whether some word of this length is no member."""
+        return self._other_grammar is None or self._other_grammar.has(length)
 
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""
@@ -121,9 +125,12 @@ class NestedTask(Answers[PushdownTransducer]):
 
     def members(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Words (count, length) of the grammar."""
-        if self.depth == "every" or length > MAX_COUNTED:
-            return self.grammar.by_depth(random, length, count)
-        return self.grammar.uniform(random, length, count)
+        return self._of_grammar(self.grammar, random, length, count)
+
+    def _of_grammar(self, grammar: Grammar, random: np.random.Generator, length: int, count: int) -> Indices:
+        if self.depth == "every" or length > grammar.longest_counted:
+            return grammar.by_depth(random, length, count)
+        return grammar.uniform(random, length, count)
 
     def _mixed(self, random: np.random.Generator, length: int, count: int, mixture: Mixture) -> Indices:
         classes, share = self.classes(length), mixture.members
@@ -151,9 +158,13 @@ class NestedTask(Answers[PushdownTransducer]):
     def _others(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Uniform words (count, length) that are no members."""
         words, wrong = uniform_words(random, self.n_symbols, length, count), np.arange(count)
+        rounds = 0
         while len(wrong := wrong[self.labels(words[wrong]) == 1]):
-            words = words if words.flags.writeable else words.copy()
-            words[wrong] = uniform_words(random, self.n_symbols, length, len(wrong))
+            words, rounds = words if words.flags.writeable else words.copy(), rounds + 1
+            if rounds > TRIES and (grammar := self._other_grammar) is not None:  # there are few
+                words[wrong] = self._of_grammar(grammar, random, length, len(wrong))
+            else:
+                words[wrong] = uniform_words(random, self.n_symbols, length, len(wrong))
         return words
 
     def prepare_near_misses(self, length: int, edits: int = 1, swaps: float = 0.0) -> None:

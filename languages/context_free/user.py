@@ -25,9 +25,16 @@ def pushdown(file: str) -> NestedTask:
 
     path = Path(file)
     machine = from_json(read_text(path), shown(path))
-    balanced = machine.output_names == CLASSES and -1 not in machine.outputs
     with named(shown(path)):
-        rules = rules_of(VisiblyPushdown.of(machine), {1} if balanced else set(range(len(machine.output_names))))
+        visibly = VisiblyPushdown.of(machine)
+        # A word without an answer may be in no class.
+        balanced = machine.output_names == CLASSES and visibly.shortest_word([-1]) is None
+        others = None
+        if balanced:
+            rules = rules_of(visibly, {1}, "is accepted")
+            others = rules_of(visibly, {0}) if visibly.shortest_word([0]) is not None else {"none": ()}
+        else:
+            rules = rules_of(visibly, set(range(len(machine.output_names))))
     return NestedTask(
         name=f"pushdown:{file}",
         machine=machine,
@@ -35,5 +42,6 @@ def pushdown(file: str) -> NestedTask:
         source="a file of the user's",
         examples=(),
         rules=rules,
+        others=others,
         sampling="balanced" if balanced else "uniform",
     )

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from languages.answers import CLASSES
 from languages.automata.pushdown import NO_MOVE, Move, PushdownTransducer
+from languages.automata.validation import check_states
 from languages.automata.visibly import CALL, RETURN, VisiblyPushdown
 from languages.convert.json_text import parsed
 from languages.convert.reading import named
@@ -66,8 +67,13 @@ def from_json(text: str, name: str = "<text>") -> PushdownTransducer:
         fields = _checked(parsed(text), KEYS, NEEDED, "a pushdown machine")
         if ("accepting" in fields) == ("outputs" in fields):
             raise AutomatonError("a pushdown machine has either 'accepting' or 'outputs'")
+        if "accepting" in fields and "output_names" in fields:
+            raise AutomatonError("'output_names' goes with 'outputs'; with 'accepting' the answers are reject, accept")
         moves = [_move(written) for written in fields["moves"]]
         if "outputs" in fields:
+            for state, output in fields["outputs"].items():
+                if not isinstance(output, str | None):
+                    raise AutomatonError(f"the output of {state!r:.80} is {short(output)}; give a name, or null")
             outputs = cast("Mapping[str, str | None]", fields["outputs"])
             names = fields.get("output_names") or list(
                 dict.fromkeys(out for out in outputs.values() if out is not None)
@@ -78,7 +84,8 @@ def from_json(text: str, name: str = "<text>") -> PushdownTransducer:
 
 def accepting(alphabet: list[str], initial: str, moves: list[Move], accepted: list[str]) -> PushdownTransducer:
     """The machine that accepts in these states; where there is no move it goes to a sink, and rejects."""
-    states = dict.fromkeys((initial, *(q for move in moves for q in (move.source, move.target)), *accepted))
+    states = dict.fromkeys((initial, *(q for move in moves for q in (move.source, move.target))))
+    check_states(accepted, tuple(states), "'accepting' contains")
     outputs = {state: CLASSES[state in accepted] for state in states}
     machine = PushdownTransducer.from_outputs(alphabet, initial, moves, outputs, CLASSES)
     sink = SINK

@@ -10,6 +10,7 @@ by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,9 +26,10 @@ from languages.errors import LengthEmpty, SamplingError
 Ints = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 MAX_COUNTED = 2048  # symbols of a word that is drawn by counting
+MAX_WAYS = 2**31  # rules times lengths times lengths, for which words are counted
 PERIOD_SEEN = 512  # lengths that are looked at; longer ones repeat the last period
 MAX_PERIOD = 64
-MAX_KEPT = 512  # symbols of a variable's words whose thresholds are kept
+MAX_KEPT, MOST_RULES_KEPT = 512, 64  # symbols of words, and rules of a grammar, whose thresholds are kept
 TRIES = 64  # how often a split is drawn again where a part has no word of its length
 DEEPEST = 5000  # nesting depth that is asked for
 
@@ -54,6 +56,11 @@ class Rule:
     opened: tuple[int, ...]
 
 
+def paired(rule: Rule) -> bool:
+    """Whether a rule has a symbol and two variables."""
+    return rule.n_symbols > 0 and len(rule.variables) == 2
+
+
 class Grammar:
     """Rules `{variable: (parts, ...)}`, the first variable first; `direction` (Sigma,) as a machine has it.
 
@@ -71,6 +78,8 @@ class Grammar:
     def __init__(self, alphabet: Sequence[str], rules: Mapping[str, Sequence[Sequence[Part]]], direction: Any) -> None:
         self.alphabet, self.variables = tuple(alphabet), tuple(rules)
         self.direction = np.asarray(direction, dtype=np.intp)
+        self._symbol = {name: i for i, name in enumerate(self.alphabet)}
+        self._variable = {name: i for i, name in enumerate(self.variables)}
         self.rules = [[self._rule(parts) for parts in alternatives] for alternatives in rules.values()]
         self._thresholds: dict[tuple[int, int], tuple[Floats, Ints, Ints]] = {}
 
@@ -79,10 +88,10 @@ class Grammar:
         weight, depth = 1, 0
         for part in parts:
             if isinstance(part, Variable):
-                variables.append((len(symbols), self.variables.index(part.name)))
-                opened.append(depth)
+                variables.append((len(symbols), self._variable[part.name]))
+                opened.append(max(depth, 0))  # a return that closes nothing opens nothing
                 continue
-            choices = tuple(self.alphabet.index(name) for name in ((part,) if isinstance(part, str) else part))
+            choices = tuple(self._symbol[name] for name in ((part,) if isinstance(part, str) else part))
             symbols.append((len(symbols), len(variables), choices))
             weight *= len(choices)
             depth += int(self.direction[choices[0]])
@@ -92,7 +101,7 @@ class Grammar:
     @cached_property
     def _exists(self) -> npt.NDArray[np.bool_]:
         """(variables, PERIOD_SEEN) whether a variable has a word of each length."""
-        return self._weights(PERIOD_SEEN, np.bool_) > 0
+        return self._table(PERIOD_SEEN, np.bool_)
 
     def _exist(self, variable: Ints, length: Ints) -> npt.NDArray[np.bool_]:
         """Whether each of these variables has a word of that length; the lengths of a grammar repeat in the end."""
@@ -100,6 +109,8 @@ class Grammar:
 
     def _short(self, length: Ints) -> Ints:
         """A length within PERIOD_SEEN that has the same words or none."""
+        if length.max(initial=0) < PERIOD_SEEN:
+            return np.maximum(length, 0)
         beyond = length - (PERIOD_SEEN - self._period)
         return np.maximum(np.where(beyond < 0, length, PERIOD_SEEN - self._period + beyond % self._period), 0)
 
@@ -110,7 +121,9 @@ class Grammar:
         for period in range(1, MAX_PERIOD + 1):
             if (half[:, period:] == half[:, :-period]).all():
                 return period
-        raise SamplingError(f"the lengths of the words do not repeat within {PERIOD_SEEN} symbols")
+        raise SamplingError(
+            f"lengths with words do not repeat within {MAX_PERIOD} symbols; choose lengths below {PERIOD_SEEN}"
+        )
 
     @cached_property
     def _finite(self) -> list[Ints | None]:
@@ -121,14 +134,50 @@ class Grammar:
         """Whether there is a word of this length."""
         return bool(self._exist(np.zeros(1, np.intp), np.array([length]))[0])
 
-    def _weights(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
+    def _table(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
         """(variables, size) how many words each variable has of each length n, over growth**n; or whether any."""
-        found = np.zeros((len(self.rules), size), dtype=kind)
+        found: npt.NDArray[Any] = np.zeros((len(self.rules), size), dtype=kind)
         for n in range(size):
-            for variable, rules in enumerate(self.rules):
-                options = [self._ways(found, rule, n, growth).sum(dtype=kind) for rule in rules]
-                found[variable, n] = np.sum(options, dtype=kind)
+            # Rules with a symbol and two variables count shorter words only: all of so many symbols together.
+            for n_symbols, weight, (variable, first, second) in self._pairs:
+                if (rest := n - n_symbols) < 0:
+                    continue
+                one, other = found[first, : rest + 1], found[second, rest::-1]  # (rules, splits) both
+                if kind is np.bool_:
+                    found[variable[(one & other).any(axis=1)], n] = True
+                else:
+                    ways = np.einsum("rs,rs->r", one, other) * (weight / growth**n_symbols)
+                    found[:, n] += np.bincount(variable, ways, len(found))
+            for variable, rule in self._others:
+                found[variable, n] += self._ways(found, rule, n, growth).sum(dtype=kind)
         return found
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, Floats, Ints]]:
+        """Rules with a symbol and two variables: how many symbols, and of each the weight (rules,) and (3, rules) its
+        variable and its two; equal ones once."""
+        weights = dict[tuple[int, ...], int]()
+        for variable, rules in enumerate(self.rules):
+            for rule in filter(paired, rules):
+                key = rule.n_symbols, variable, *(child for _, child in rule.variables)
+                weights[key] = weights.get(key, 0) + rule.weight
+        found = list[tuple[int, Floats, Ints]]()
+        for n_symbols in sorted({key[0] for key in weights}):
+            keys = [key for key in weights if key[0] == n_symbols]
+            variables = np.array([key[1:] for key in keys], dtype=np.intp).T
+            found.append((n_symbols, np.array([weights[key] for key in keys], dtype=np.float64), variables))
+        return found
+
+    @cached_property
+    def _others(self) -> list[tuple[int, Rule]]:
+        """The other rules of all variables, in their order."""
+        return [(v, rule) for v, rules in enumerate(self.rules) for rule in rules if not paired(rule)]
+
+    @cached_property
+    def longest_counted(self) -> int:
+        """The longest words that are drawn by counting: 2,048 symbols, or less where there are many rules."""
+        rules = 1 + sum(len(weight) for _, weight, _ in self._pairs)
+        return min(MAX_COUNTED, 2 ** int(math.log2(MAX_WAYS / rules) / 2) - 2)
 
     def _ways(self, found: npt.NDArray[Any], rule: Rule, n: int, growth: float) -> npt.NDArray[Any]:
         """(splits,) the weight of a rule for words of n symbols, for each length of its first variable."""
@@ -146,7 +195,7 @@ class Grammar:
     @cached_property
     def _growth(self) -> float:
         """By what number about the words of n + 1 symbols are more than those of n: it keeps counts near 1."""
-        counts = self._weights(65, np.float64).max(0)
+        counts = self._table(65, np.float64).max(0)
         few, many = counts[:33].max(), counts[32:].max()
         return max(1.0, float(many / max(few, 1.0)) ** (1 / 32))
 
@@ -154,7 +203,7 @@ class Grammar:
         """(variables, > length), kept: a power of 2 at a time."""
         size = 1 << (length + 1).bit_length()
         if getattr(self, "_kept", np.zeros((0, 0))).shape[1] < size:
-            self._kept = self._weights(size, np.float64, self._growth)
+            self._kept = self._table(size, np.float64, self._growth)
         return self._kept
 
     def count(self, length: int) -> float:
@@ -164,14 +213,15 @@ class Grammar:
     def uniform(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Words (count, length), all equally likely.
 
-        LengthEmpty if there is none; SamplingError beyond 2,048 symbols, where counting takes too long.
+        LengthEmpty if there is none; SamplingError beyond `longest_counted`, where counting takes too long.
         """
-        check(length, MAX_COUNTED, f"a word of {length:,} symbols is drawn by counting")
+        check(length, self.longest_counted, f"a word of {length:,} symbols is drawn by counting")
         counts, longer = self._counts(length), dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
+        few = sum(map(len, self.rules)) <= MOST_RULES_KEPT
 
         def choose(variable: int, n: int, u: Floats) -> tuple[Ints, Ints]:
-            # Thresholds of long words would take more memory than they save time.
-            kept = self._thresholds if n <= MAX_KEPT else longer
+            # Thresholds of long words, or of many rules, would take more memory than they save time.
+            kept = self._thresholds if few and n <= MAX_KEPT else longer
             if (variable, n) not in kept:
                 ways = [self._ways(counts, rule, n, self._growth) for rule in self.rules[variable]]
                 rule = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
@@ -211,17 +261,26 @@ class Grammar:
         first = np.array([int(row.argmax()) if row.any() else none for row in self._exists])
         found = np.full((rows, DEEPEST + 1), none, dtype=np.intp)
         found[:, 0] = first
+        ways = {  # a variable, the one in its rule that is to be deep, what it has round it: symbols and depth
+            (variable, child, rule.n_symbols + sum(first[other] for _, other in rule.variables) - first[child], opened)
+            for variable, rules in enumerate(self.rules)
+            for rule in rules
+            for (_, child), opened in zip(rule.variables, rule.opened, strict=True)
+        }
+        variable, child, more, opened = np.array(sorted(ways), dtype=np.intp).reshape(-1, 4).T  # (ways,) each
+        level = opened == 0
         for depth in range(1, DEEPEST + 1):
             column = np.full(rows, none)
-            for _ in range(rows + 1):  # a shorter way through other variables at the same depth
-                for variable, rules in enumerate(self.rules):
-                    for rule in rules:
-                        for j, (_, child) in enumerate(rule.variables):
-                            others = sum(first[other] for i, (_, other) in enumerate(rule.variables) if i != j)
-                            below = depth - min(rule.opened[j], depth)
-                            inside = column[child] if below == depth else found[child, below]
-                            column[variable] = min(column[variable], rule.n_symbols + others + inside)
+            inside = found[child, depth - np.minimum(opened, depth)]  # at the same depth: none so far
+            np.minimum.at(column, variable, more + inside)
+            while True:  # a shorter way through other variables at the same depth
+                before = column.copy()
+                np.minimum.at(column, variable[level], more[level] + column[child[level]])
+                if (column == before).all():
+                    break
             found[:, depth] = column
+            if (column == none).all():
+                break  # nor is there anything deeper
         return found
 
     def _split(self, random: np.random.Generator, items: Items) -> tuple[Ints, Ints, Ints]:
@@ -252,10 +311,19 @@ class Grammar:
     @cached_property
     def _possible(self) -> list[npt.NDArray[np.bool_]]:
         """Of each variable (rules, PERIOD_SEEN): whether a rule has words of each length."""
-        return [
-            np.array([[self._ways(self._exists, rule, n, 1.0).any() for n in range(PERIOD_SEEN)] for rule in rules])
-            for rules in self.rules
-        ]
+        known = dict[tuple[int, ...], npt.NDArray[np.bool_]]()
+
+        def possible(rule: Rule) -> npt.NDArray[np.bool_]:
+            key = rule.n_symbols, *(child for _, child in rule.variables)
+            if key not in known:
+                lengths = np.ones(1)
+                for child in key[1:]:
+                    lengths = np.convolve(lengths, self._exists[child].astype(np.float64))[:PERIOD_SEEN]
+                shifted = np.concatenate([np.zeros(rule.n_symbols), lengths, np.zeros(PERIOD_SEEN)])
+                known[key] = shifted[:PERIOD_SEEN] > 0.5
+            return known[key]
+
+        return [np.array([possible(rule) for rule in rules]).reshape(-1, PERIOD_SEEN) for rules in self.rules]
 
     @cached_property
     def _shapes(self) -> list[list[tuple[Rule, list[int]]]]:
@@ -309,12 +377,13 @@ class Grammar:
         )
         while len(items):
             rule, split, spine = choices(items)
-            parts = [
-                self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows])
-                for variable in map(int, np.unique(items.variable))
-                for number, chosen in enumerate(self.rules[variable])
-                if len(rows := np.flatnonzero((items.variable == variable) & (rule == number)))
-            ]
+            # By variable, then by rule.
+            order = np.lexsort((rule, items.variable))
+            edges = np.flatnonzero(np.diff(items.variable[order]) | np.diff(rule[order])) + 1
+            parts = list[list[Items]]()
+            for rows in np.split(order, edges):
+                chosen = self.rules[int(items.variable[rows[0]])][int(rule[rows[0]])]
+                parts.append(self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows]))
             items = Items.of([item for part in parts for item in part])
         return words
 

@@ -19,10 +19,11 @@ MAX_RULES = 20_000
 Rules = dict[str, list[tuple[Part, ...]]]
 
 
-def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
+def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int], wanted: str = "has an answer") -> Rules:
     """Rules of the words with one of these answers, for `languages.sampling.grammar.Grammar`.
 
-    TooLarge for a machine with more than 20,000 rules; AutomatonError where no word has such an answer.
+    TooLarge for a machine with more than 20,000 rules; AutomatonError where no word has such an answer (`wanted` says
+    it in words).
 
     >>> from languages.context_free.brackets import brackets
     >>> rules = rules_of(brackets(1).visibly, {1})
@@ -58,11 +59,12 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
     rules: Rules = {}
     sink = machine.n_states - 1
     for q in states:
+        found = items(q)
         done: list[tuple[Part, ...]] = [()] if int(machine.outputs[q]) in answers else []
         for place in ("bottom", "open"):
             rules[f"{place} {q}"] = [
                 *done,
-                *((*item, Variable(f"{place} {to}")) for item, to in items(q) if to != sink),
+                *((*item, Variable(f"{place} {to}")) for item, to in found if to != sink),
             ]
         for b, symbol in enumerate(map(int, machine.returns)):
             if (to := int(machine.bottom_to[q, b])) != sink:
@@ -72,40 +74,43 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
                 for place in ("bottom", "open"):
                     rules[f"{place} {q}"].append((names[symbol], Variable(f"open {to}")))
         for r in states:
-            own = [(*item, Variable(f"inside {to} {r}")) for item, to in items(q) if to != sink]
+            own = [(*item, Variable(f"inside {to} {r}")) for item, to in found if to != sink]
             rules[f"inside {q} {r}"] = [*([()] if q == r else []), *own]
-    return productive(rules, f"bottom {machine.start}")
+    return productive(rules, f"bottom {machine.start}", wanted)
 
 
-def productive(rules: Rules, first: str) -> Rules:
+def productive(rules: Rules, first: str, wanted: str) -> Rules:
     """The rules that take part in some word, the first variable first."""
 
-    def without(kept: AbstractSet[str]) -> Rules:
-        return {
-            name: [
-                rule for rule in alternatives if all(part.name in kept for part in rule if isinstance(part, Variable))
-            ]
-            for name, alternatives in rules.items()
-            if name in kept
-        }
-
+    every = [(name, rule) for name, alternatives in rules.items() for rule in alternatives]
+    missing = [sum(isinstance(part, Variable) for part in rule) for _, rule in every]
+    users: dict[str, list[int]] = defaultdict(list)
+    for number, (_, rule) in enumerate(every):
+        for part in rule:
+            if isinstance(part, Variable):
+                users[part.name].append(number)
     ends: set[str] = set()
-    while True:
-        more = {name for name, alternatives in without(ends | set(rules)).items() if any(
-            all(part.name in ends for part in rule if isinstance(part, Variable)) for rule in alternatives
-        )}  # fmt: skip
-        if more == ends:
-            break
-        ends = more
+    todo = [name for (name, _), count in zip(every, missing, strict=True) if not count]
+    while todo:
+        if (name := todo.pop()) in ends:
+            continue
+        ends.add(name)
+        for number in users[name]:
+            missing[number] -= 1
+            if not missing[number]:
+                todo.append(every[number][0])
     if first not in ends:
-        raise AutomatonError("no word has an answer; let some state that words lead to have one")
-    rules = without(ends)
+        raise AutomatonError(f"no word {wanted}; let some state that words lead to do so")
+    kept: Rules = {name: [] for name in rules if name in ends}
+    for (name, rule), count in zip(every, missing, strict=True):
+        if not count:
+            kept[name].append(rule)
     reached, todo = {first}, [first]
     while todo:
-        for rule in rules[todo.pop()]:
+        for rule in kept[todo.pop()]:
             for part in rule:
                 if isinstance(part, Variable) and part.name not in reached:
                     reached.add(part.name)
                     todo.append(part.name)
-    check(sum(len(rules[name]) for name in reached), MAX_RULES, "a grammar of the machine")
-    return {name: rules[name] for name in (first, *sorted(reached - {first}))}
+    check(sum(len(kept[name]) for name in reached), MAX_RULES, "a grammar of the machine")
+    return {name: kept[name] for name in (first, *sorted(reached - {first}))}

@@ -42,3 +42,9 @@ def test_runs(cli: Cli, tmp_path: Path):
         page = (tmp_path / name / "report.html").read_text()
         assert "Of a language with brackets of any depth there is no certificate yet" in page
     assert cli("resume", "tree").code == 0
+
+
+def test_sweep(cli: Cli):
+    answer = cli("sweep", "brackets-2", *SMALL, "--seed", "0,1", "--out", "swept")
+    assert answer.code == 0, answer
+    assert "2 runs in swept: 2 done, 0 missing, 0 failed" in answer.out

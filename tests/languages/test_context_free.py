@@ -178,3 +178,11 @@ def test_arguments_out_of_range():
         task.sample(rng(0, "test"), 5, -1)
     with pytest.raises(LanguageError, match="'any' or 'every'"):
         NestedTask(**{**vars(nested("formula")), "depth": "deep"})
+
+
+def test_a_bound_of_a_thousand_has_a_machine_of_as_many_states_and_few_stack_symbols():
+    task = nested("brackets-3:bound=1000")
+    assert (task.machine.n_states, len(task.machine.stack)) == (1002, 3)
+    deep = np.repeat([0, 1], 1000)[None]  # (1, 2000)
+    assert task.labels(deep).tolist() == [1]
+    assert task.labels(np.concatenate([[[0]], deep, [[1]]], axis=1)).tolist() == [0]

@@ -17,7 +17,7 @@ from languages.automata.pushdown import Move, PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.budget import TooLarge
 from languages.convert import pushdown as written
-from languages.errors import AutomatonError, UserError, WordError
+from languages.errors import AutomatonError, SamplingError, UserError, WordError
 from languages.sampling.grammar import Grammar
 from languages.sampling.machine_grammar import rules_of
 from tests.languages.test_context_free import nested
@@ -259,13 +259,81 @@ def test_a_file_of_the_users(tmp_path):
         ({"moves": [{"from": "0", "read": "(", "to": "0", "tops": [3]}]}, "'tops' contains 3"),
         ({"outputs": {"0": "yes"}}, "either 'accepting' or 'outputs'"),
         ({"alphabet": [1]}, "a list of names"),
-        ({"accepting": []}, "no word has an answer"),
+        ({"accepting": []}, "no word is accepted"),
+        ({"accepting": ["0", "01"]}, "'accepting' contains '01', which is not a state"),
+        ({"output_names": ["no", "yes"]}, "'output_names' goes with 'outputs'"),
+        (
+            {"accepting": None, "outputs": {"0": ["yes"], "1": None}},
+            "the output of '0' is ['yes']; give a name, or null",
+        ),
+        ({"accepting": None, "outputs": {"0": "a", "1": "b"}, "output_names": ["a", "b", "a"]}, "each once"),
     ],
 )
 def test_what_is_no_file_of_a_machine(tmp_path, change, said):
     path = tmp_path / "wrong.json"
-    path.write_text(json.dumps(FILE | change))
+    path.write_text(json.dumps({key: value for key, value in (FILE | change).items() if value is not None}))
     with pytest.raises(UserError, match=re.escape(said)) as caught:
         nested(f"pushdown:{path}")
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def user_task(tmp_path, **fields):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(fields))
+    return nested(f"pushdown:{path}")
+
+
+def test_words_without_an_answer_are_in_no_class(tmp_path):
+    """Answers called reject and accept make a classification where every word has one."""
+    fields = {key: value for key, value in FILE.items() if key != "accepting"}
+    task = user_task(tmp_path, **fields, outputs={"0": "accept", "1": "reject"}, output_names=["reject", "accept"])
+    assert not task.is_classification
+    assert (task.labels(task.sample(languages.rng(0, "test"), 7, 20)) >= 0).all()
+
+
+def test_few_non_members_are_found_and_none_where_there_are_none(tmp_path):
+    """Every word but those of one symbol alone; every word of an odd length, and those of an even one but x."""
+    moves = [{"from": p, "read": a, "to": "all" if (p, a) in (("0", "x"), ("all", "x")) else "other"}
+             for p in ("0", "all", "other") for a in "xyz"]  # fmt: skip
+    task = user_task(tmp_path, alphabet=["x", "y", "z"], initial="0", accepting=["other"], moves=moves)
+    words = task.sample(languages.rng(0, "test"), 40, 10)
+    assert sorted(task.labels(words)) == [0] * 5 + [1] * 5
+    assert task.classes(40) == (0, 1)
+    moves = [{"from": p, "read": a, "to": q} for p, q in ("01", "10") for a in "xyz"]
+    task = user_task(tmp_path, alphabet=["x", "y", "z"], initial="0", accepting=["1"], moves=moves)
+    assert [task.classes(length) for length in (16, 17, 18, 19)] == [(0,), (1,), (0,), (1,)]
+    task = user_task(tmp_path, alphabet=["x", "y", "z"], initial="0", accepting=["0", "1"], moves=moves)
+    assert task.classes(40) == (1,)
+
+
+def test_pending_returns_in_words_by_depth(tmp_path):
+    moves = [{"from": "p", "read": "(", "to": "p", "push": "g"}, {"from": "p", "read": ")", "to": "p"}]
+    moves[1:] = [moves[1] | {"pop": True}, moves[1] | {"tops": [None]}]
+    task = user_task(tmp_path, alphabet=["(", ")"], initial="p", outputs={"p": "yes"}, moves=moves)
+    words = task.sample(languages.rng(0, "test"), 12_000, 6)
+    assert task.labels(words).tolist() == [0] * 6
+    assert (words == 1).any()
+
+
+def test_words_of_a_large_grammar_are_drawn_by_depth_sooner(tmp_path):
+    n, moves = 16, []
+    for i in range(n):
+        moves.append({"from": f"{i}", "read": "(", "to": f"{(i * 7 + 1) % n}", "push": f"{i % 3}"})
+        moves += [{"from": f"{i}", "read": ")", "to": f"{(i * 11 + j) % n}", "tops": [f"{j}"], "pop": True}
+                  for j in range(3)]  # fmt: skip
+    task = user_task(tmp_path, alphabet=["(", ")"], initial="0", accepting=["0"], moves=moves)
+    longest = task.grammar.longest_counted
+    assert 100 < longest < nested("brackets-2").grammar.longest_counted == 2048
+    words = task.sample(languages.rng(0, "test"), 2 * longest, 4)
+    assert sorted(task.labels(words)) == [0, 0, 1, 1]
+    with pytest.raises(TooLarge, match="drawn by counting"):
+        task.grammar.uniform(languages.rng(0, "test"), longest + 1, 1)
+
+
+def test_lengths_that_do_not_repeat_soon_are_known_below_512(tmp_path):
+    moves = [{"from": f"{i}", "read": "a", "to": f"{(i + 1) % 89}"} for i in range(89)]
+    task = user_task(tmp_path, alphabet=["a"], initial="0", accepting=["0"], moves=moves)
+    assert [length for length in range(1, 512) if task.grammar.has(length)] == [89, 178, 267, 356, 445]
+    with pytest.raises(SamplingError, match="choose lengths below 512"):
+        task.grammar.has(890)

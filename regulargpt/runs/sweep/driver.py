@@ -95,14 +95,14 @@ def check(configs: Iterable[RunConfig]) -> None:
     for config in configs:
         try:
             if config.data.name not in tasks and is_language(config.data.name):
-                tasks[config.data.name] = languages.get(config.data.name)
+                tasks[config.data.name] = languages.find(config.data.name)
             validate(config, tasks.get(config.data.name))
         except ConfigError as error:
             raise ConfigError(f"{config.data.name}, {config.model.title}: {error}") from error
         if config.recipe in CONSTRUCTED:
             from regulargpt.construct import configuration
 
-            configuration.check(config, tasks[config.data.name])
+            configuration.check(config, languages.get(config.data.name))
 
 
 def find_damage(folder: SweepFolder, names: Iterable[str]) -> None:
