@@ -323,7 +323,10 @@ class Grammar:
                 known[key] = shifted[:PERIOD_SEEN] > 0.5
             return known[key]
 
-        return [np.array([possible(rule) for rule in rules]).reshape(-1, PERIOD_SEEN) for rules in self.rules]
+        return [
+            np.array([possible(rule) for rule in rules]).reshape(-1, PERIOD_SEEN)  # (rules, PERIOD_SEEN)
+            for rules in self.rules
+        ]
 
     @cached_property
     def _shapes(self) -> list[list[tuple[Rule, list[int]]]]:
