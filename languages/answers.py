@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.automata.moore import MooreMachine
 from languages.automata.pushdown import PushdownTransducer
+from languages.sampling.sampler import nearest_lengths
 
 CLASSES = ("reject", "accept")
 Machine = TypeVar("Machine", MooreMachine, PushdownTransducer)
@@ -17,7 +18,9 @@ Machine = TypeVar("Machine", MooreMachine, PushdownTransducer)
 class Answers(Generic[Machine]):
     """The symbols and answers of `machine`, and the lengths that `has_length` says there are words of."""
 
+    name: str
     machine: Machine
+    sampling: Literal["uniform", "balanced"]
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -48,3 +51,21 @@ class Answers(Generic[Machine]):
     def lengths(self, low: int, high: int) -> list[int]:
         """The lengths low..high (both included) that the task has words of."""
         return [length for length in range(max(1, low), high + 1) if self.has_length(length)]
+
+    def classes(self, length: int) -> tuple[int, ...]:
+        """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""
+        raise NotImplementedError
+
+    def describe_length(self, length: int) -> str:
+        """One line about what is missing at this length; empty if nothing is.
+
+        >>> from languages.regular.dyck import dyck
+        >>> dyck(2).describe_length(7)
+        'length 7: dyck-2 has no members, so every word is a non-member'
+        """
+        if not self.has_length(length):
+            return f"length {length}: {self.name} has no words; {nearest_lengths(self.has_length, length)}"
+        if self.sampling == "uniform" or len(classes := self.classes(length)) == 2:
+            return ""
+        missing, every = ("members", "non-member") if classes == (0,) else ("non-members", "member")
+        return f"length {length}: {self.name} has no {missing}, so every word is a {every}"

@@ -14,7 +14,7 @@ from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.sampling.balanced import BalancedSampler, Mixture
 from languages.sampling.graph import closure
 from languages.sampling.members import Members
-from languages.sampling.sampler import WordSampler, nearest_lengths, uniform_words
+from languages.sampling.sampler import WordSampler, uniform_words
 
 
 @dataclass(frozen=True)
@@ -143,20 +143,6 @@ class Task(Answers[MooreMachine]):
     def classes(self, length: int) -> tuple[int, ...]:
         """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""
         return self._balanced.classes(length)
-
-    def describe_length(self, length: int) -> str:
-        """One line about what is missing at this length; empty if nothing is.
-
-        >>> from languages.regular.dyck import dyck
-        >>> dyck(2).describe_length(7)
-        'length 7: dyck-2 has no members, so every word is a non-member'
-        """
-        if not self.has_length(length):
-            return f"length {length}: {self.name} has no words; {nearest_lengths(self.has_length, length)}"
-        if self.sampling == "uniform" or len(classes := self.classes(length)) == 2:
-            return ""
-        missing, every = ("members", "non-member") if classes == (0,) else ("non-members", "member")
-        return f"length {length}: {self.name} has no {missing}, so every word is a {every}"
 
     def sample(
         self,

@@ -65,9 +65,9 @@ def explored(
 
     written = [
         Move(names[state], symbol, names[target], push=stack[pushed])
-        if symbol in calls
-        else Move(names[state], symbol, names[target], (written_top(top),) if symbol in returns else (),
-                  pop=symbol in returns and top is not None)
+        if symbol in calling
+        else Move(names[state], symbol, names[target], (written_top(top),) if symbol in returning else (),
+                  pop=symbol in returning and top is not None)
         for (state, symbol, top), (target, pushed) in moves.items()
     ]  # fmt: skip
     outputs = {text: answer(state) for state, text in names.items()}

@@ -17,7 +17,7 @@ from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.sampling.balanced import Mixture, half, share_of
 from languages.sampling.edits import edited
 from languages.sampling.grammar import Grammar, Part
-from languages.sampling.sampler import nearest_lengths, uniform_words
+from languages.sampling.sampler import uniform_words
 
 TRIES = 64  # rounds in which words are changed or drawn again that are still members
 
@@ -86,14 +86,6 @@ class NestedTask(Answers[PushdownTransducer]):
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""
         return length >= 1 and (self.sampling == "balanced" or self.grammar.has(length))
-
-    def describe_length(self, length: int) -> str:
-        """One line about what is missing at this length; empty if nothing is."""
-        if not self.has_length(length):
-            return f"length {length}: {self.name} has no words; {nearest_lengths(self.has_length, length)}"
-        if self.sampling == "uniform" or self.grammar.has(length):
-            return ""
-        return f"length {length}: {self.name} has no members, so every word is a non-member"
 
     def sample(
         self,

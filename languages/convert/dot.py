@@ -60,7 +60,7 @@ def to_dot(machine: Dfa | MooreMachine) -> str:
         lines.append(f'output_names="{_joined(machine.output_names)}"')
     lines += ["node [shape=circle]", '"" [shape=point]']
     lines += _nodes(machine)
-    lines.append(f'"" -> {_quoted(machine.initial)}')
+    lines.append(f'"" -> {quoted(machine.initial)}')
     # Parallel arrows are drawn as one, in the order of their targets.
     place = {state: i for i, state in enumerate(machine.states)}
     for state, row in machine.transitions.items():
@@ -68,16 +68,16 @@ def to_dot(machine: Dfa | MooreMachine) -> str:
         for symbol, target in row.items():
             symbols.setdefault(target, []).append(symbol)
         for target in sorted(symbols, key=place.__getitem__):
-            lines.append(f'{_quoted(state)} -> {_quoted(target)} [label="{_joined(symbols[target])}"]')
+            lines.append(f'{quoted(state)} -> {quoted(target)} [label="{_joined(symbols[target])}"]')
     return "digraph {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
 def _nodes(machine: Dfa | MooreMachine) -> list[str]:
     if isinstance(machine, Dfa):
         shape = {True: " [shape=doublecircle]", False: ""}
-        return [_quoted(state) + shape[state in machine.accepting] for state in machine.states]
+        return [quoted(state) + shape[state in machine.accepting] for state in machine.states]
     labels = {q: "" if output is None else f" / {_escaped(output)}" for q, output in machine.named_outputs.items()}
-    return [f'{_quoted(state)} [label="{_escaped(state)}{label}"]' for state, label in labels.items()]
+    return [f'{quoted(state)} [label="{_escaped(state)}{label}"]' for state, label in labels.items()]
 
 
 def _check_writable(names: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ def _escaped(name: str, characters: str = '\\"') -> str:
     return "".join("\\" + c if c in characters else c for c in name)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return f'"{_escaped(name)}"'
 
 

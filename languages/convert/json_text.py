@@ -26,18 +26,18 @@ KINDS = {list: "a list of names", dict: "an object", str: "a name"}
 def to_json(machine: Dfa | MooreMachine) -> str:
     """The machine as JSON text, a line for each state's transitions."""
     head = {"states": machine.states, "alphabet": machine.alphabet, "initial": machine.initial}
-    lines = [f"  {_text(key)}: {_text(value)}" for key, value in head.items()]
-    rows = ",\n".join(f"    {_text(state)}: {_text(row)}" for state, row in machine.transitions.items())
+    lines = [f"  {as_json(key)}: {as_json(value)}" for key, value in head.items()]
+    rows = ",\n".join(f"    {as_json(state)}: {as_json(row)}" for state, row in machine.transitions.items())
     lines.append(f'  "transitions": {{\n{rows}\n  }}')
     if isinstance(machine, Dfa):
-        lines.append(f'  "accepting": {_text([state for state in machine.states if state in machine.accepting])}')
+        lines.append(f'  "accepting": {as_json([state for state in machine.states if state in machine.accepting])}')
     else:
-        lines.append(f'  "outputs": {_text(machine.named_outputs)}')
-        lines.append(f'  "output_names": {_text(machine.output_names)}')
+        lines.append(f'  "outputs": {as_json(machine.named_outputs)}')
+        lines.append(f'  "output_names": {as_json(machine.output_names)}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _text(value: object) -> str:
+def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -13,7 +13,6 @@ null} for every state, the words without moves are no questions; "output_names" 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from reprlib import repr as short
 from typing import Any, cast
@@ -22,7 +21,8 @@ from languages.answers import CLASSES
 from languages.automata.pushdown import NO_MOVE, Move, PushdownTransducer
 from languages.automata.validation import check_states
 from languages.automata.visibly import CALL, RETURN, VisiblyPushdown
-from languages.convert.json_text import parsed
+from languages.convert.dot import quoted
+from languages.convert.json_text import as_json, parsed
 from languages.convert.reading import named
 from languages.errors import AutomatonError, nearest, one_of
 
@@ -40,18 +40,14 @@ def to_json(machine: PushdownTransducer) -> str:
     }
     fields = {"alphabet": machine.alphabet, "initial": machine.initial, "outputs": outputs,
               "output_names": machine.output_names}  # fmt: skip
-    lines = [f"  {_text(key)}: {_text(value)}" for key, value in fields.items()]
-    moves = ",\n".join(f"    {_text(_written(move))}" for move in machine.moves)
+    lines = [f"  {as_json(key)}: {as_json(value)}" for key, value in fields.items()]
+    moves = ",\n".join(f"    {as_json(_written(move))}" for move in machine.moves)
     return "{\n" + ",\n".join([*lines, f'  "moves": [\n{moves}\n  ]']) + "\n}\n"
 
 
 def _written(move: Move) -> dict[str, Any]:
     found: dict[str, Any] = {"from": move.source, "read": move.read, "to": move.target}
     return found | {key: value for key, value in (("tops", move.tops), ("push", move.push), ("pop", move.pop)) if value}
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def from_json(text: str, name: str = "<text>") -> PushdownTransducer:
@@ -141,14 +137,9 @@ def to_dot(machine: PushdownTransducer) -> str:
     lines = ["rankdir=LR", "node [shape=circle]", '"" [shape=point]']
     for state, output in zip(machine.states, machine.outputs, strict=True):
         label = state if output < 0 else f"{state} / {machine.output_names[output]}"
-        lines.append(f"{_quoted(state)} [label={_quoted(label)}]")
-    lines.append(f'"" -> {_quoted(machine.initial)}')
+        lines.append(f"{quoted(state)} [label={quoted(label)}]")
+    lines.append(f'"" -> {quoted(machine.initial)}')
     for (source, target), labels in arrows.items():
-        label = "\\n".join(_quoted(text)[1:-1] for text in labels)
-        lines.append(f'{_quoted(source)} -> {_quoted(target)} [label="{label}"]')
+        label = "\\n".join(quoted(text)[1:-1] for text in labels)
+        lines.append(f'{quoted(source)} -> {quoted(target)} [label="{label}"]')
     return "digraph {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -81,6 +81,7 @@ class Grammar:
         self._symbol = {name: i for i, name in enumerate(self.alphabet)}
         self._variable = {name: i for i, name in enumerate(self.variables)}
         self.rules = [[self._rule(parts) for parts in alternatives] for alternatives in rules.values()]
+        self._counted: Floats = np.zeros((0, 0))
         self._thresholds: dict[tuple[int, int], tuple[Floats, Ints, Ints]] = {}
 
     def _rule(self, parts: Sequence[Part]) -> Rule:
@@ -202,9 +203,9 @@ class Grammar:
     def _counts(self, length: int) -> Floats:
         """(variables, > length), kept: a power of 2 at a time."""
         size = 1 << (length + 1).bit_length()
-        if getattr(self, "_kept", np.zeros((0, 0))).shape[1] < size:
-            self._kept = self._table(size, np.float64, self._growth)
-        return self._kept
+        if self._counted.shape[1] < size:
+            self._counted = self._table(size, np.float64, self._growth)
+        return self._counted
 
     def count(self, length: int) -> float:
         """How many words of this length there are."""
