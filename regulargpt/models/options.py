@@ -77,8 +77,6 @@ class ModelOptions(Options):
 
     def why_no_certificate(self) -> str | None:
         """Why there is no proof; None if there can be one."""
-        if self.follows_brackets:
-            return f"{self.name} follows brackets, and there is no proof of such a tree yet"
         return self.why_not_one_map()
 
     def too_long(self, length: int) -> str | None:
