@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from languages.context_free.nested import NestedTask
-from languages.convert import json_text, pushdown
+from languages.convert.either import to_json
 from languages.randomness import rng
 from languages.registry import is_built_in, no_finite_automaton
 from languages.task import Task
@@ -79,9 +79,7 @@ class LanguageData:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
         if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
-        task = self.task
-        text = pushdown.to_json(task.machine) if isinstance(task, NestedTask) else json_text.to_json(task.machine)
-        read = hashlib.sha256(text.encode()).hexdigest()
+        read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
         return {"automaton": {"name": self.options.name, "sha256": read}}
 
     def is_tested(self, length: int) -> bool:

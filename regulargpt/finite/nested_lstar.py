@@ -53,9 +53,7 @@ class Hypothesis:
         size, n_symbols = len(self.answers), len(self.letter)
         pair, times = np.full((n_symbols, size, n_symbols), NONE), np.full((size, size), NONE)
         for table, of in ((pair, self.pair), (times, self.times)):
-            keys = np.array(list(of), dtype=np.intp).reshape(
-                len(of), table.ndim
-            )  # (keys, 3) or (keys, 2)
+            keys = np.array(list(of), dtype=np.intp).reshape(len(of), table.ndim)  # (keys, 3) or (keys, 2)
             table[tuple(keys.T)] = list(of.values())
         return np.array(self.letter, dtype=np.intp), pair, times
 
