@@ -79,8 +79,7 @@ class LanguageData:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
         if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
-        task = self.task
-        read = hashlib.sha256(to_json(task.machine).encode()).hexdigest()
+        read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
         return {"automaton": {"name": self.options.name, "sha256": read}}
 
     def is_tested(self, length: int) -> bool:

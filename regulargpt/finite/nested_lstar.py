@@ -14,12 +14,14 @@ ICALP 2005.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from languages.automata.algebra import NONE, PENDING_CALL, PENDING_RETURN, Ints
 from languages.automata.explore import explored
@@ -45,30 +47,50 @@ class Hypothesis:
     pair: dict[tuple[int, int, int], int]  # (call, element, return)
     answers: list[int]
 
+    @cached_property
+    def tables(self) -> tuple[Ints, Ints, Ints]:
+        """letter (Sigma,), pair (Sigma, M, Sigma) and times (M, M) as arrays, NONE where there is none."""
+        size, n_symbols = len(self.answers), len(self.letter)
+        pair, times = np.full((n_symbols, size, n_symbols), NONE), np.full((size, size), NONE)
+        for table, of in ((pair, self.pair), (times, self.times)):
+            keys = np.array(list(of), dtype=np.intp).reshape(len(of), table.ndim)  # (keys, 3) or (keys, 2)
+            table[tuple(keys.T)] = list(of.values())
+        return np.array(self.letter, dtype=np.intp), pair, times
+
 
 class NestedLearner:
     """What is known of a language: a representative of each element, and the contexts that tell them apart.
 
-    `ask` gives the answers to words, -1 to one that is no question. Raises Unbounded beyond `most_elements`.
+    `ask` gives the answers to words, -1 to one that is no question; `known` are answers that need not be asked for.
+    A hypothesis raises Unbounded where it needs more than `most_elements`.
 
     >>> from languages.context_free.brackets import brackets
     >>> task = brackets(2)
     >>> ask = lambda words: [int(task.machine.answers(np.array(word, dtype=int)).item()) for word in words]
     >>> learner = NestedLearner(task.visibly.direction, ask, most_elements=20)
-    >>> while (word := learner.wrong_word([[0, 2, 3, 1], [0, 3], [1, 0], [0, 1, 0]])) is not None:
-    ...     learner.refine(word)
+    >>> learner.proposed(np.array([[0, 3], [1, 0], [0, 1]])).tolist()
+    [0, 0, 1]
     >>> [task.machine.decode(word) for word in learner.words]
     ['', '(', ')', '(]', ')(']
     """
 
-    def __init__(self, direction: Sequence[int] | Ints, ask: Ask, most_elements: int) -> None:
+    def __init__(
+        self, direction: Sequence[int] | Ints, ask: Ask, most_elements: int, known: Mapping[Word, int] | None = None
+    ) -> None:
         self.direction, self.ask, self.most = np.asarray(direction), ask, most_elements
         self.words: list[Word] = [()]
         self.flags = [0]
         self.contexts: dict[int, list[Context]] = {flags: [((), ())] for flags in range(4)}
-        self.known: dict[Word, int] = {}
+        self.known = dict(known or {})
         self.calls, self.returns = (np.flatnonzero(self.direction == kind).tolist() for kind in (CALL, RETURN))
-        self.hypothesis = self._close()
+        self._hypothesis: Hypothesis | None = None
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """The guess so far. Raises Unbounded when there are too many elements."""
+        if self._hypothesis is None:
+            self._hypothesis = self._close()
+        return self._hypothesis
 
     def answers(self, words: Iterable[Word]) -> list[int]:
         """The answers to words; each is asked once."""
@@ -76,6 +98,10 @@ class NestedLearner:
         if new := [word for word in dict.fromkeys(wanted) if word not in self.known]:
             self.known.update(zip(new, self.ask(new), strict=True))
         return [self.known[word] for word in wanted]
+
+    def batch(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """The answers (n,) to words (n, T); each is asked once, for near a tie another batch may say otherwise."""
+        return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
 
     def rows(self, words: Sequence[Word], flags: Sequence[int]) -> list[tuple[int, ...]]:
         """The flags of each word, and its answers in the contexts of its kind: equal for words that are one so far."""
@@ -160,15 +186,23 @@ class NestedLearner:
             element = step(self.hypothesis.times[element, item], before, what, behind)
         return found
 
-    def answer(self, word: Word) -> int:
-        """What the hypothesis answers."""
-        return self.hypothesis.answers[self.steps(word)[-1][0]]
-
-    def wrong_word(self, words: Iterable[Sequence[int]]) -> Word | None:
-        """The first of these words that the hypothesis answers otherwise; None if there is none."""
-        asked = [tuple(word) for word in words]
-        told = self.answers(asked)
-        return next((word for word, answer in zip(asked, told, strict=True) if self.answer(word) != answer), None)
+    def proposed(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """What the hypothesis answers (n,) to words (n, T)."""
+        letter, pair, times = self.hypothesis.tables
+        count, length = words.shape
+        direction, element = self.direction[words], np.zeros(count, dtype=np.intp)
+        partner, outer = partners(direction), np.zeros((count, length), dtype=np.intp)
+        for t in range(length):
+            symbol, at = words[:, t], partner[:, t]
+            opens, closes = np.flatnonzero(at > t), np.flatnonzero((at >= 0) & (at < t))
+            item, before = letter[symbol], element.copy()
+            # What stands before a pair waits at the place of its call.
+            outer[opens, t] = element[opens]
+            before[closes] = outer[closes, at[closes]]
+            item[closes] = pair[words[closes, at[closes]], element[closes], symbol[closes]]
+            element = times[before, item]
+            element[opens] = 0
+        return np.array(self.hypothesis.answers, dtype=np.int64)[element]
 
     def refine(self, word: Word) -> None:
         """Learn from a wrongly answered word: one more context, and with it an element at least."""
@@ -186,7 +220,7 @@ class NestedLearner:
             low, high = (middle, high) if after(middle) == start else (low, middle)
         element, before, _, behind = steps[high]
         self.contexts[self.flags[element]].append((before, behind))
-        self.hypothesis = self._close()
+        self._hypothesis = None
 
     def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
         """The visibly pushdown machine that reads as the hypothesis does; its algebra is that of the language.
