@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +47,12 @@ class LanguageData:
     @property
     def has_brackets(self) -> bool:
         return isinstance(self.task, NestedTask)
+
+    @cached_property
+    def by_depth(self) -> LanguageData:
+        """The same words with brackets, drawn by their depth."""
+        assert isinstance(self.task, NestedTask), "other words have no depth"
+        return replace(self, task=replace(self.task, depth="every"))
 
     def lengths(self, longest: int) -> list[int]:
         return self.task.lengths(self.options.train_from, longest)

@@ -47,7 +47,7 @@ Machine = MooreMachine | PushdownTransducer
 MOST_STATES, MOST_ELEMENTS = 400, 200
 MOST_REFINEMENTS = 64
 # With brackets it is not asked at all while more than such a share of the words up to so many symbols are wrong.
-MOST_MISSED, NEAR = 0.02, 12
+MOST_MISSED, NEAR = 0.04, 12
 # Symbols of the words that go through a network at once.
 MOST_SYMBOLS = 1 << 18
 # Membership queries at once, and wrong words that are kept.

@@ -6,7 +6,7 @@ Where words have brackets, half of those that are drawn are drawn by depth.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -45,9 +45,12 @@ class HeldOut:
         if not isinstance(data.task, NestedTask):
             drawn = [data.batch(seed, "held out", i, [T], each) for i, T in zip(of_length, lengths, strict=True)]
             return cls.of(data.task, drawn)
-        deep, half = replace(data, task=replace(data.task, depth="every")), each // 2
+        half = each // 2
         both = [
-            [data.batch(seed, "held out", i, [T], each - half), deep.batch(seed, "held out by depth", i, [T], half)]
+            [
+                data.batch(seed, "held out", i, [T], each - half),
+                data.by_depth.batch(seed, "held out by depth", i, [T], half),
+            ]
             for i, T in zip(of_length, lengths, strict=True)
         ]
         return cls.of(data.task, [np.concatenate(words) for words in both])

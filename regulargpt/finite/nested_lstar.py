@@ -252,12 +252,16 @@ class NestedLearner:
         self, alphabet: tuple[str, ...], output_names: tuple[str, ...], at_end: set[int], inside: set[int]
     ) -> PushdownTransducer:
         of, kind = self.hypothesis, dict(zip(alphabet, self.direction.tolist(), strict=True))
+        _, pair, times = of.tables
+        before_pair, calls = alike(times[:, np.unique(pair[pair != NONE])]), alike(pair)
         number = {symbol: i for i, symbol in enumerate(alphabet)}
 
         def step(state: tuple[int, int], symbol: str, top: Any) -> tuple[Any, Any] | None:
             if kind[symbol] == CALL:
+                # What pairs do not tell apart is one stack symbol.
+                top = before_pair[state[0]], before_pair[state[1]], calls[number[symbol]]
                 after = of.times[state[0], of.letter[number[symbol]]], 0
-                return (after, (*state, number[symbol])) if after[0] in at_end or 0 in inside else None
+                return (after, top) if after[0] in at_end or 0 in inside else None
             if kind[symbol] == RETURN and top is not None:
                 item, before = of.pair.get((top[2], state[1], number[symbol]), NONE), top[:2]
             else:
@@ -272,3 +276,13 @@ class NestedLearner:
 
         kinds = [[symbol for symbol in alphabet if kind[symbol] == of_kind] for of_kind in (CALL, RETURN)]
         return explored(alphabet, (0, 0), step, answer, output_names, *kinds)
+
+
+def alike(table: Ints) -> list[int]:
+    """Of each row of a table the first that is equal.
+
+    >>> alike(np.array([[0, 1], [0, 0], [0, 1]]))
+    [0, 1, 0]
+    """
+    first: dict[bytes, int] = {}
+    return [first.setdefault(row.tobytes(), i) for i, row in enumerate(table)]
