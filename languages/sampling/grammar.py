@@ -6,6 +6,7 @@ each word has one derivation. A word is drawn top down, all variables of all wor
 uniform   by counting: a rule and the lengths of its variables in proportion to the words that they give
 by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this length; one path of the derivation is
           led that deep, and what is left over is split evenly
+so deep   the same for one depth, drawn again until no word is deeper
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from languages.automata.nesting import UNMATCHED, partners
 from languages.automata.words import Indices, smallest_unsigned
 from languages.budget import check
 from languages.errors import LengthEmpty, SamplingError
@@ -56,6 +58,15 @@ class Rule:
     opened: tuple[int, ...]
 
 
+def nesting(direction: Ints) -> Ints:
+    """(batch, length) how many pairs are open after each symbol; `direction` as `partners` takes it.
+
+    >>> nesting(np.array([[1, 1, -1, 0, -1, -1, 1]])).tolist()  # ( ( ) x ) ) (
+    [[1, 2, 1, 1, 0, 0, 0]]
+    """
+    return np.where(partners(direction) == UNMATCHED, 0, direction).cumsum(axis=1)
+
+
 def paired(rule: Rule) -> bool:
     """Whether a rule has a symbol and two variables."""
     return rule.n_symbols > 0 and len(rule.variables) == 2
@@ -85,19 +96,19 @@ class Grammar:
         self._thresholds: dict[tuple[int, int], tuple[Floats, Ints, Ints]] = {}
 
     def _rule(self, parts: Sequence[Part]) -> Rule:
-        symbols, variables, opened = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]](), list[int]()
-        weight, depth = 1, 0
+        symbols, variables = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]]()
         for part in parts:
             if isinstance(part, Variable):
                 variables.append((len(symbols), self._variable[part.name]))
-                opened.append(max(depth, 0))  # a return that closes nothing opens nothing
                 continue
             choices = tuple(self._symbol[name] for name in ((part,) if isinstance(part, str) else part))
             symbols.append((len(symbols), len(variables), choices))
-            weight *= len(choices)
-            depth += int(self.direction[choices[0]])
         assert len(variables) <= 2, "longer rules are cut in two"
-        return Rule(len(symbols), weight, tuple(symbols), tuple(variables), tuple(opened))
+        # Only what the rule closes itself is a pair: a pending bracket makes nothing deeper.
+        depth = nesting(self.direction[[choices[0] for _, _, choices in symbols]][None])[0]  # (symbols,)
+        opened = tuple(int(depth[place - 1]) if place else 0 for place, _ in variables)
+        weight = math.prod(len(choices) for _, _, choices in symbols)
+        return Rule(len(symbols), weight, tuple(symbols), tuple(variables), opened)
 
     @cached_property
     def _exists(self) -> npt.NDArray[np.bool_]:
@@ -246,9 +257,31 @@ class Grammar:
 
     def by_depth(self, random: np.random.Generator, length: int, count: int, deepest: int = DEEPEST) -> Indices:
         """Words (count, length), each led to a depth that is drawn evenly from 0 to what is possible, or `deepest`."""
-        shortest = self._shortest[0]
-        possible = min(deepest, int(np.flatnonzero(shortest <= length).max(initial=0)))
-        depth = random.integers(possible + 1, size=count)
+        depth = random.integers(min(deepest, self.deepest(length)) + 1, size=count)
+        return self._led(random, length, depth)
+
+    def deepest(self, length: int) -> int:
+        """The greatest nesting depth of words of this length, DEEPEST at most."""
+        return int(np.flatnonzero(self._shortest[0] <= length).max(initial=0))
+
+    def so_deep(self, random: np.random.Generator, length: int, count: int, depth: int) -> Indices:
+        """Words (count, length) of this nesting depth. LengthEmpty if there is none."""
+        if depth > self.deepest(length):
+            raise LengthEmpty(f"there is no word of length {length} and depth {depth}")
+        aim, todo = np.full(count, depth), np.arange(count)
+        words = np.zeros((count, length), dtype=smallest_unsigned(len(self.alphabet)))
+        for _ in range(TRIES):
+            words[todo] = self._led(random, length, aim[todo])
+            # What is left over may be nested below the deepest place: the path is led less deep by so much then.
+            over = nesting(self.direction[words[todo]]).max(axis=1) - depth
+            aim[todo] = np.clip(aim[todo] - over, 0, depth)
+            todo = todo[over != 0]
+            if not len(todo):
+                return words
+        raise SamplingError(f"no words of length {length} and exactly depth {depth} were drawn; draw longer ones")
+
+    def _led(self, random: np.random.Generator, length: int, depth: Ints) -> Indices:
+        """Words (count, length), a path of each led to its depth (count,)."""
 
         def choices(items: Items) -> tuple[Ints, Ints, Ints]:
             return self._split(random, items)
