@@ -9,9 +9,9 @@ counted    brackets of two kinds, matched; directly inside ( ) an even number of
 kleene     the value of a formula of three-valued logic, (and F U ...), (or ...), (not ...): true, false or unknown
 
 A random machine is a function of its number: 2 to 4 states, 2 stack symbols, calls ( and [, returns ) and ], internal
-symbols a and b; where each move leads is uniform, also where a return closes nothing, and so is what calls push, drawn
-again until both symbols are; each state accepts with probability 1/2. Of the numbers from 0 on the first twenty are kept of which `why_skipped` says
-nothing.
+symbols a and b. Where each move leads is uniform, also where a return closes nothing; so is what calls push, drawn
+again until both symbols are; each state accepts with probability 1/2. Of the numbers from 0 on the first twenty are
+kept of which `why_skipped` says nothing.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def counted() -> PushdownTransducer:
 
 
 def kleene() -> PushdownTransducer:
-    """The value of a formula of Kleene's three-valued logic, as SQL has it: F, U (unknown) or T; others are no questions.
+    """The value of a formula of Kleene's three-valued logic, as SQL has it: F, U (unknown) or T.
 
     >>> machine = kleene()
     >>> [machine.output_names[machine.answers(word)] for word in ("(and T (not U ) )", "(or F U T )")]

@@ -19,6 +19,7 @@ from languages.sampling.edits import edited
 from languages.sampling.grammar import DEEPEST, Grammar, Part
 from languages.sampling.sampler import uniform_words
 
+OFTEN = 8  # uniform words for each member of a user's machine
 TRIES = 64  # rounds in which words are changed or drawn again that are still members
 
 
@@ -29,7 +30,7 @@ class NestedTask(Answers[PushdownTransducer]):
     `rules` are a grammar (`languages.sampling.grammar`) of the words that are drawn: of the questions where sampling is
     "uniform", of the members where it is "balanced". `others` are a grammar of the non-members, None where most words
     of every length are. Words of a length are all equally likely; with `depth="every"`, and beyond 2,048 symbols (less
-    for a large machine), they are drawn by nesting depth. With `depth="1000"` members, or questions, are exactly so deep.
+    for a large machine), they are drawn by nesting depth. With `depth="1000"` members, or questions, are so deep.
     It is asked as `languages.task.Task` is, and has no finite automaton.
 
     >>> from languages.context_free.brackets import brackets
@@ -129,7 +130,12 @@ class NestedTask(Answers[PushdownTransducer]):
         """Words (count, length) of the grammar."""
         if self._exactly:
             return self.grammar.so_deep(random, length, count, self._exactly)
-        return self._of_grammar(self.grammar, random, length, count)
+        if self.others is None or self.depth != "any" or length > self.grammar.longest_counted:
+            return self._of_grammar(self.grammar, random, length, count)
+        # A user's machine may accept many words, and its grammar have many rules: those that are met count as drawn.
+        words = uniform_words(random, self.n_symbols, length, OFTEN * count)
+        met = words[self.labels(words) == 1][:count]
+        return np.concatenate([met, self._of_grammar(self.grammar, random, length, count - len(met))])
 
     def _of_grammar(self, grammar: Grammar, random: np.random.Generator, length: int, count: int) -> Indices:
         if self.depth != "any" or length > grammar.longest_counted:
@@ -161,6 +167,8 @@ class NestedTask(Answers[PushdownTransducer]):
 
     def _others(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Uniform words (count, length) that are no members."""
+        if self._exactly and (grammar := self._other_grammar) is not None and self._exactly <= grammar.deepest(length):
+            return grammar.so_deep(random, length, count, self._exactly)
         words, wrong = uniform_words(random, self.n_symbols, length, count), np.arange(count)
         rounds = 0
         while len(wrong := wrong[self.labels(words[wrong]) == 1]):

@@ -31,7 +31,9 @@ MAX_COUNTED = 2048  # symbols of a word that is drawn by counting
 MAX_WAYS = 2**31  # rules times lengths times lengths, for which words are counted
 PERIOD_SEEN = 512  # lengths that are looked at; longer ones repeat the last period
 MAX_PERIOD = 64
-MAX_KEPT, MOST_RULES_KEPT = 512, 64  # symbols of words, and rules of a grammar, whose thresholds are kept
+MAX_KEPT = 2**15  # symbols of words times rules of a grammar, whose thresholds are kept
+INWARD = 0.75  # how often the way to a depth surely goes on inside a pair, not behind it
+CANDIDATES = 4  # of which the first of the right depth is taken
 TRIES = 64  # how often a split is drawn again where a part has no word of its length
 DEEPEST = 5000  # nesting depth that is asked for
 
@@ -229,11 +231,11 @@ class Grammar:
         """
         check(length, self.longest_counted, f"a word of {length:,} symbols is drawn by counting")
         counts, longer = self._counts(length), dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
-        few = sum(map(len, self.rules)) <= MOST_RULES_KEPT
+        n_rules = sum(map(len, self.rules))
 
         def choose(variable: int, n: int, u: Floats) -> tuple[Ints, Ints]:
             # Thresholds of long words, or of many rules, would take more memory than they save time.
-            kept = self._thresholds if few and n <= MAX_KEPT else longer
+            kept = self._thresholds if n * n_rules <= MAX_KEPT else longer
             if (variable, n) not in kept:
                 ways = [self._ways(counts, rule, n, self._growth) for rule in self.rules[variable]]
                 rule = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
@@ -271,11 +273,14 @@ class Grammar:
         aim, todo = np.full(count, depth), np.arange(count)
         words = np.zeros((count, length), dtype=smallest_unsigned(len(self.alphabet)))
         for _ in range(TRIES):
-            words[todo] = self._led(random, length, aim[todo])
+            drawn = self._led(random, length, np.tile(aim[todo], CANDIDATES))
+            over = nesting(self.direction[drawn]).max(axis=1).reshape(CANDIDATES, len(todo)) - depth
+            best = np.abs(over).argmin(axis=0)
+            words[todo] = drawn.reshape(CANDIDATES, len(todo), length)[best, np.arange(len(todo))]
             # What is left over may be nested below the deepest place: the path is led less deep by so much then.
-            over = nesting(self.direction[words[todo]]).max(axis=1) - depth
-            aim[todo] = np.clip(aim[todo] - over, 0, depth)
-            todo = todo[over != 0]
+            missed = over[best, np.arange(len(todo))]
+            aim[todo] = np.clip(aim[todo] - missed, 0, depth)
+            todo = todo[missed != 0]
             if not len(todo):
                 return words
         raise SamplingError(f"no words of length {length} and exactly depth {depth} were drawn; draw longer ones")
@@ -381,7 +386,9 @@ class Grammar:
         rest, none = length - rule.n_symbols, np.full(len(length), -1)
         if not rule.variables:
             return np.zeros_like(rest), none, (rest == 0) & (depth == 0)
-        spine = np.where(depth > 0, random.integers(len(rule.variables), size=len(rest)), -1)
+        inner = rule.opened.index(max(rule.opened))
+        spine = np.where(random.random(len(rest)) < INWARD, inner, random.integers(len(rule.variables), size=len(rest)))
+        spine = np.where(depth > 0, spine, -1)
         least = np.zeros((2, len(rest)), dtype=np.intp)
         for j, (_, child) in enumerate(rule.variables):
             below = np.maximum(depth - rule.opened[j], 0)
@@ -393,7 +400,11 @@ class Grammar:
             first = rest
             fits &= self._exist(np.full(len(rest), rule.variables[0][1]), first)
         else:
-            first = least[0] + (random.random(len(rest)) * np.maximum(span, 1)).astype(np.intp)
+            # What goes on to be deep keeps what is left over for all of its levels, or soon nothing would fit it.
+            below = np.where(spine < 0, 0, depth - np.array([*rule.opened, 0])[spine])
+            share = np.minimum(span, 2 * span // (1 + np.maximum(below, 0)) + 1)
+            more = (random.random(len(rest)) * np.maximum(share, 1)).astype(np.intp)
+            first = np.where(spine == 0, most - more, least[0] + more)
             for j, (_, child) in enumerate(rule.variables):
                 # Of a variable with finitely many words one of its lengths is drawn: others would hardly be met.
                 if (few := self._finite[child]) is not None:
