@@ -337,12 +337,12 @@ class Grammar:
                 lots: Floats = random.random((len(self.rules[variable]), len(these)))
                 drawn: Ints = (lots * self._possible[variable][:, self._short(items.length[these])]).argmax(0)
                 # Rules that differ in their symbols only are fitted together.
-                for shape, members in self._shapes[variable]:
-                    of_shape = np.isin(drawn, members)
+                shapes, shape_of = self._shapes[variable]
+                of_each = shape_of[drawn]
+                for shape in map(int, np.unique(of_each)):
+                    of_shape = of_each == shape
                     some, number = these[of_shape], drawn[of_shape]
-                    if not len(some):
-                        continue
-                    first, deep, fits = self._fit(random, shape, items.length[some], items.depth[some])
+                    first, deep, fits = self._fit(random, shapes[shape], items.length[some], items.depth[some])
                     rule[some[fits]], split[some[fits]], spine[some[fits]] = number[fits], first[fits], deep[fits]
             todo = todo[rule[todo] < 0]
         raise SamplingError("no word of this length was drawn by depth; draw words of another length")
@@ -368,16 +368,15 @@ class Grammar:
         ]
 
     @cached_property
-    def _shapes(self) -> list[list[tuple[Rule, list[int]]]]:
-        """The rules of each variable, those together that have the same lengths and variables."""
-        found: list[dict[Any, list[int]]] = [{} for _ in self.rules]
-        for shapes, rules in zip(found, self.rules, strict=True):
-            for number, rule in enumerate(rules):
-                shapes.setdefault((rule.n_symbols, rule.variables, rule.opened), []).append(number)
-        return [
-            [(rules[numbers[0]], numbers) for numbers in shapes.values()]
-            for shapes, rules in zip(found, self.rules, strict=True)
-        ]
+    def _shapes(self) -> list[tuple[list[Rule], Ints]]:
+        """Of each variable a rule of each shape, by lengths and variables, and the shape (rules,) of each rule."""
+        found = list[tuple[list[Rule], Ints]]()
+        for rules in self.rules:
+            shapes = dict[Any, int]()
+            keys = [(rule.n_symbols, rule.variables, rule.opened) for rule in rules]
+            shape_of = np.array([shapes.setdefault(key, len(shapes)) for key in keys], dtype=np.intp)
+            found.append(([rules[keys.index(key)] for key in shapes], shape_of))
+        return found
 
     def _fit(
         self, random: np.random.Generator, rule: Rule, length: Ints, depth: Ints
