@@ -74,7 +74,10 @@ def _protocol(config: RunConfig) -> Iterator[str]:
     for name in config.evaluation.extra_protocols:
         if name != protocol(name).id:
             yield f"evaluation.extra_protocols = '{name}': a config names the version, '{protocol(name).id}'"
-        protocol(name).test_of(config)
+        other = protocol(name).test_of(config)
+        words = data.build(other.data)
+        if not any(map(words.is_tested, other.tested)):
+            yield f"evaluation.extra_protocols = '{name}': {words.describe_length(other.tested[0])}; leave it out"
 
 
 def _steps(config: RunConfig) -> Iterator[str]:

@@ -76,3 +76,43 @@ def test_labels_are_a_network_that_makes_no_mistake(name, shape):
             assert labels.elements[tree.root(word.tolist()) - 1] == element
     # Each word's windows are among those that the proof went through: a table may be made of them.
     assert NestedAlgebra.of(task.visibly).size >= specification.size
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from(["brackets-2", "formula", "brackets-1:bound=2", "json"]),
+    st.sampled_from(SHAPES[:3]),
+    st.integers(0, 10**6),
+)
+def test_a_network_with_one_window_wrong_is_refused_with_a_word_that_it_has_wrong(name, shape, choice):
+    task, asked = nested(name), list[tuple[int, ...]]()
+    specification = NestedSpecification.of(task)
+    labels = Labels(specification, *shape)
+
+    def noted(windows):
+        asked.extend(map(tuple, windows.tolist()))
+        return labels.image(windows)
+
+    prove_nested(specification, shape[0], labels.count, noted, labels.answers, shape[1])
+    different = sorted(set(asked))
+    window = different[choice % len(different)]
+    right = int(labels.image(np.array([window]))[0])
+    wrong = 1 + (right + choice // len(different) % (labels.count - 1)) % labels.count
+
+    def image(windows):
+        return np.where((windows == window).all(1), wrong, labels.image(windows))
+
+    def answer(word):
+        tree = TableTree(
+            lambda w: int(image(np.array([w]))[0]), 1 + labels.count, task.visibly.direction.tolist(), *shape
+        )
+        return int(labels.answers[tree.root(word) - 1])
+
+    proof = prove_nested(specification, shape[0], labels.count, image, labels.answers, shape[1])
+    if not proof.holds:
+        assert answer(proof.wrong) != task.machine.answers(np.array([proof.wrong]))[0] != -1
+        return
+    # The other label is as good: all short words are answered as before.
+    for word in itertools.chain.from_iterable(itertools.product(range(task.n_symbols), repeat=T) for T in (1, 2, 3)):
+        right_answer = int(task.machine.answers(np.array([word]))[0])
+        assert right_answer in (-1, answer(word))
