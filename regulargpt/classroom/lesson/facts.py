@@ -10,8 +10,8 @@ from itertools import chain, cycle, islice
 import numpy as np
 
 from languages.automata import MooreMachine
-from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.data import PageRun
+from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.lesson.material import Material, Rival
 from regulargpt.classroom.lesson.wording import TERM, glossary, term
 from regulargpt.findings.markup import tag, text
