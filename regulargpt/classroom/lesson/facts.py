@@ -10,8 +10,8 @@ from itertools import chain, cycle, islice
 import numpy as np
 
 from languages.automata import MooreMachine
-from regulargpt.classroom.automaton import is_acceptor
 from regulargpt.classroom.data import PageRun
+from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.lesson.material import Material, Rival
 from regulargpt.classroom.lesson.wording import TERM, glossary, term
 from regulargpt.findings.markup import tag, text
@@ -41,7 +41,7 @@ def traits_of(lesson: Material) -> set[str]:
 
 def rule_traits(machine: MooreMachine) -> set[str]:
     """Whether the rule accepts and rejects, or gives every word another answer, or some words."""
-    if is_acceptor(machine):
+    if Diagram.of(machine).is_acceptor:
         return {"accepts"}
     return {"transduces", "partial" if -1 in machine.outputs else "total"}
 
