@@ -8,7 +8,6 @@ from typing import Any
 
 from torch import Tensor
 
-from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.compared import automaton_of
@@ -19,7 +18,7 @@ from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
-from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine, Machine
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
@@ -69,7 +68,7 @@ def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> Learne
     return learned
 
 
-def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[MooreMachine, Tree | None]]:
+def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[Machine, Tree | None]]:
     """The machine of a certificate, and that on whose table the training ended, as far as they are there.
 
     With the first comes the network that has to bear it out: automaton.json is no part of the manifest.
