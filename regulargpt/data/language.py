@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from languages.context_free.nested import NestedTask
-from languages.convert.either import to_json
+from languages.convert.machines import to_json
 from languages.randomness import rng
 from languages.registry import is_built_in, no_finite_automaton
 from languages.task import Task

@@ -28,7 +28,7 @@ from languages.automata.explore import explored
 from languages.automata.moore import UNDEFINED
 from languages.automata.nesting import partners
 from languages.automata.pushdown import PushdownTransducer
-from languages.automata.visibly import CALL, INTERNAL, RETURN
+from languages.automata.visibly import CALL, INTERNAL, RETURN, VisiblyPushdown
 from regulargpt.finite.lstar import Ask, Unbounded, by_length
 from regulargpt.finite.nonempty import Word
 
@@ -46,6 +46,20 @@ class Hypothesis:
     letter: list[int]  # of each symbol as an item, pending if it is a bracket
     pair: dict[tuple[int, int, int], int]  # (call, element, return)
     answers: list[int]
+
+    def hopeful(self) -> tuple[set[int], set[int]]:
+        """The elements from which something may lead to an answer: of what stands at the top level, and in a pair."""
+        at_end = {e for e, answer in enumerate(self.answers) if answer != UNDEFINED}
+        inside = set[int]()
+        before = -1
+        while before < len(at_end) + len(inside):
+            before = len(at_end) + len(inside)
+            at_end |= {e for (e, _), after in self.times.items() if after in at_end}
+            # An item leads on if it does so behind some element.
+            items = {item for (_, item), after in self.times.items() if after in at_end or after in inside}
+            inside |= {e for (_, e, _), item in self.pair.items() if item in items}
+            inside |= {e for (e, _), after in self.times.items() if after in inside}
+        return at_end, inside
 
     @cached_property
     def tables(self) -> tuple[Ints, Ints, Ints]:
@@ -254,7 +268,17 @@ class NestedLearner:
         """The visibly pushdown machine that reads as the hypothesis does; its algebra is that of the language.
 
         A state is the element of the word so far, as if nothing closed what is open, and that of the innermost forest.
+        Where neither leads to an answer, there is no move, unless a bracket had none then: it would be no bracket.
         """
+        found = self._machine(alphabet, output_names, *self.hypothesis.hopeful())
+        if np.array_equal(VisiblyPushdown.of(found).direction, self.direction):
+            return found
+        every = set(range(len(self.words)))
+        return self._machine(alphabet, output_names, every, every)
+
+    def _machine(
+        self, alphabet: tuple[str, ...], output_names: tuple[str, ...], at_end: set[int], inside: set[int]
+    ) -> PushdownTransducer:
         of, kind = self.hypothesis, dict(zip(alphabet, self.direction.tolist(), strict=True))
         _, pair, times = of.tables
         before_pair, calls = alike(times[:, np.unique(pair[pair != NONE])]), alike(pair)
@@ -264,14 +288,16 @@ class NestedLearner:
             if kind[symbol] == CALL:
                 # What pairs do not tell apart is one stack symbol.
                 top = before_pair[state[0]], before_pair[state[1]], calls[number[symbol]]
-                return (of.times[state[0], of.letter[number[symbol]]], 0), top
+                after = of.times[state[0], of.letter[number[symbol]]], 0
+                return (after, top) if after[0] in at_end or 0 in inside else None
             if kind[symbol] == RETURN and top is not None:
                 item, before = of.pair.get((top[2], state[1], number[symbol]), NONE), top[:2]
             else:
                 item, before = of.letter[number[symbol]], state
             after = tuple(of.times.get((element, item), NONE) for element in before)
-            # States and tops that never meet have no move.
-            return None if NONE in after else (after, None)
+            # States and tops that never meet have no move, either.
+            leads_on = NONE not in after and (after[0] in at_end or after[1] in inside)
+            return (after, None) if leads_on else None
 
         def answer(state: tuple[int, int]) -> str | None:
             return None if (label := of.answers[state[0]]) == UNDEFINED else output_names[label]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.compared import automaton_of
+from regulargpt.certificate.compared import AnyMachine, automaton_of
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.tuning.mending import saved_prototypes
@@ -18,7 +18,7 @@ from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
-from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine, Machine
+from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
@@ -38,7 +38,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    task, model = words.finite, as_tree(load_model(folder))
+    task, model = words.task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)
         if learned is None:
@@ -68,7 +68,7 @@ def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> Learne
     return learned
 
 
-def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[Machine, Tree | None]]:
+def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[AnyMachine, Tree | None]]:
     """The machine of a certificate, and that on whose table the training ended, as far as they are there.
 
     With the first comes the network that has to bear it out: automaton.json is no part of the manifest.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from languages.automata import Dfa
-from languages.convert.either import read_json, to_json
+from languages.convert.machines import read_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.outcome import NOT_LEARNED
 from regulargpt.certificate.search.certify import Certifier
