@@ -35,6 +35,7 @@ from regulargpt.finite.nonempty import Word
 Context = tuple[Word, Word]  # (u, v) round a hole
 # What a step of reading a word has made of it: the element, and the word with its representative in that place.
 Step = tuple[int, Word, Word, Word]  # element, what stands before, what the element stands for, what stands behind
+MOST_PARTS = 1024  # of a word, the longest, that are tried to be made shorter: all of a word of 40 symbols
 FLAGS = {CALL: PENDING_CALL, RETURN: PENDING_RETURN, INTERNAL: 0}
 
 
@@ -235,7 +236,7 @@ class NestedLearner:
         A network in training is right on short words first, and so are then the questions that the word brings.
         """
         while True:
-            parts = list(matched_parts(self.direction[list(word)]))
+            parts = sorted(matched_parts(self.direction[list(word)]), key=lambda part: part[0] - part[1])[:MOST_PARTS]
             elements = by_length(self.read, [word[i:j] for i, j in parts])
             shorter = {word[:i] + self.words[e] + word[j:] for (i, j), e in zip(parts, elements, strict=True)}
             tried = sorted(
