@@ -29,13 +29,12 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.nesting import partners
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import CALL, INTERNAL, RETURN, VisiblyPushdown
-from regulargpt.finite.lstar import Ask, Unbounded, by_length
+from regulargpt.finite.lstar import Ask, Unbounded
 from regulargpt.finite.nonempty import Word
 
 Context = tuple[Word, Word]  # (u, v) round a hole
 # What a step of reading a word has made of it: the element, and the word with its representative in that place.
 Step = tuple[int, Word, Word, Word]  # element, what stands before, what the element stands for, what stands behind
-MOST_PARTS = 1024  # of a word, the longest, that are tried to be made shorter: all of a word of 40 symbols
 FLAGS = {CALL: PENDING_CALL, RETURN: PENDING_RETURN, INTERNAL: 0}
 
 
@@ -210,10 +209,6 @@ class NestedLearner:
 
     def proposed(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
         """What the hypothesis answers (n,) to words (n, T)."""
-        return np.array(self.hypothesis.answers, dtype=np.int64)[self.read(words)]
-
-    def read(self, words: npt.NDArray[np.integer[Any]]) -> Ints:
-        """The elements (n,) of words (n, T)."""
         letter, pair, times = self.hypothesis.tables
         count, length = words.shape
         direction, element = self.direction[words], np.zeros(count, dtype=np.intp)
@@ -228,28 +223,11 @@ class NestedLearner:
             item[closes] = pair[words[closes, at[closes]], element[closes], symbol[closes]]
             element = times[before, item]
             element[opens] = 0
-        return element
-
-    def shortened(self, word: Word) -> Word:
-        """A word that is answered wrongly, too, well-matched parts of it replaced by the representatives of theirs.
-
-        A network in training is right on short words first, and so are then the questions that the word brings.
-        """
-        while True:
-            parts = sorted(matched_parts(self.direction[list(word)]), key=lambda part: part[0] - part[1])[:MOST_PARTS]
-            elements = by_length(self.read, [word[i:j] for i, j in parts])
-            shorter = {word[:i] + self.words[e] + word[j:] for (i, j), e in zip(parts, elements, strict=True)}
-            tried = sorted(
-                (other for other in shorter if len(other) < len(word)), key=lambda other: (len(other), other)
-            )
-            told = zip(tried, by_length(self.proposed, tried), self.answers(tried), strict=True)
-            if (found := next((other for other, guess, answer in told if guess != answer), None)) is None:
-                return word
-            word = found
+        return np.array(self.hypothesis.answers, dtype=np.int64)[element]
 
     def refine(self, word: Word) -> None:
         """Learn from a wrongly answered word: one more context, and with it an element at least."""
-        steps = self.steps(self.shortened(word))
+        steps = self.steps(word)
 
         def after(i: int) -> int:
             element, before, _, behind = steps[i]
@@ -305,19 +283,6 @@ class NestedLearner:
 
         kinds = [[symbol for symbol in alphabet if kind[symbol] == of_kind] for of_kind in (CALL, RETURN)]
         return explored(alphabet, (0, 0), step, answer, output_names, *kinds)
-
-
-def matched_parts(direction: Ints) -> Iterator[tuple[int, int]]:
-    """Where the well-matched parts of a word of such symbols (length,) begin and end.
-
-    >>> list(matched_parts(np.array([1, 0, -1])))
-    [(0, 3), (1, 2)]
-    """
-    for start in range(len(direction)):
-        height = np.cumsum(direction[start:])
-        closed = np.flatnonzero(height < 0)
-        end = closed[0] if len(closed) else len(height)
-        yield from ((start, start + int(at) + 1) for at in np.flatnonzero(height[:end] == 0))
 
 
 def alike(table: Ints) -> list[int]:
