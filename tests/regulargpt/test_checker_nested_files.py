@@ -37,7 +37,7 @@ def test_it_accepts_and_says_what_is_proven(certified: Path):
     assert 'a tree that follows the brackets (calls {"("}, returns {")"}) with chunks of 2 in real' in accepted.claim
     assert accepted.language_claim == "The automaton answers every word of at least one symbol as the language it does."
     assert (accepted.states, accepted.answered_states, accepted.roots, accepted.answered_roots) == (2, 2, 24, 24)
-    with pytest.raises(Rejected, match=r'the automaton is not that of it: they differ on the word "\\)"'):
+    with pytest.raises(Rejected, match=r'the automaton is not that of it: they differ on the word "\)"'):
         checked(certified, language=("it", json.dumps(turns().record())))
     swapped = conjunctions().record()
     swapped["alphabet"] = ["x", "(", ")"]
