@@ -1,0 +1,91 @@
+"""The table of nested words: its machines are those that the method gives, and its runs are legal."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import languages
+from experiments import shortcuts
+from experiments.nested import machines
+from experiments.nested.table import LANGUAGES, NETWORKS, RANDOM
+from experiments.registry import experiment
+from experiments.reproduction import write_page
+from languages.convert.pushdown import from_json
+from languages.errors import AutomatonError
+from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.config.validation import validate
+from tests.experiments.folders import filled
+from tests.regulargpt.results.made import believe
+
+NESTED = experiment("nested")
+FILES = Path(machines.FOLDER)
+
+
+def test_the_files_are_what_the_method_gives():
+    tried = list(machines.tried())
+    assert tuple(number for number, why in tried if not why) == RANDOM
+    made = {name: machine() for name, machine in machines.OWN.items()}
+    made |= {f"random-{number}": machines.random_machine(number) for number in RANDOM}
+    assert {path.stem: from_json(path.read_text("utf-8")) for path in FILES.glob("*.json")} == made
+    rows = list(csv.reader((FILES / "tried.csv").read_text("utf-8").splitlines()))[1:]
+    assert [(int(number), why) for number, _, why in rows] == tried
+
+
+def is_counted(word: str) -> bool:
+    """By taking out one innermost pair after the other."""
+    while True:
+        close = next((i for i, symbol in enumerate(word) if symbol in ")]"), None)
+        if close is None:
+            return not set(word) & set("([")
+        start = max(word.rfind(bracket, 0, close) for bracket in "([")
+        kind, inside = word[start : start + 1], word[start + 1 : close]
+        if (
+            start < 0
+            or (kind, word[close]) not in (("(", ")"), ("[", "]"))
+            or inside.count("x") % (2 if kind == "(" else 3)
+        ):
+            return False
+        word = word[:start] + word[close + 1 :]
+
+
+def test_counted_against_rewriting():
+    task = languages.find(LANGUAGES["counted"])
+    for length in (3, 5):
+        words = np.stack(np.meshgrid(*[np.arange(task.n_symbols)] * length), axis=-1).reshape(-1, length)
+        assert (task.labels(words) == [is_counted(task.machine.decode(word)) for word in words]).all()
+
+
+@pytest.mark.parametrize("scale", ["smoke", "cpu", "full"])
+def test_every_network_is_shown_the_same_words(scale):
+    assert NESTED.all_configs(scale, ["random-0"])[0].seed == 0
+    for row in ("json", "arithmetic-precedence", "kleene", "random-0"):
+        configs = NESTED.all_configs(scale, [row])
+        assert len(configs) == len(NETWORKS) * (3 if scale != "smoke" and row != "random-0" else 1)
+        for config in configs:
+            validate(config)
+        assert len({config.data for config in configs}) == 1
+        assert {value_of(config, "model.tree") for config in configs} == {None, "nested", "flat"}
+
+
+def test_a_language_in_a_file_needs_the_clone(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AutomatonError, match="kleene.json: cannot be read"):
+        languages.find(LANGUAGES["kleene"])
+
+
+def test_the_page_says_mean_and_worst_and_what_is_missing(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
+    believe(monkeypatch)
+
+    def result(config: RunConfig) -> float:
+        return 100.0 if value_of(config, "model.tree") == "nested" else 62.5
+
+    folder = filled(tmp_path / "r", NESTED, "cpu", ["json"], result, proven=True)
+    text = Path(write_page(folder.path, NESTED, "cpu")["page"]).read_text("utf-8")
+    assert "Scale cpu: 18 of 18 runs are done." in text
+    assert "Worst is the lowest at any length of any run." in text
+    assert "| json | **100 / 100**" in text
+    assert "62.50 / 62.50" in text
+    assert "96.1" in text
