@@ -20,7 +20,9 @@ import numpy as np
 from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS
 from experiments.atlas.networks import NETWORKS
+from experiments.cells import lines
 from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.nested import table as nested_table
 from experiments.page import files
 from experiments.page.markdown import is_of_a_kind
 from experiments.page.record import Page, Table, Values, Verdict
@@ -127,19 +129,28 @@ def mean_and_proof(cell: Values) -> str:
     return percent(cell["ours"]["mean"]) + " ∎" * (cell["group"]["n_proven"] == cell["done"])
 
 
-def grid(name: str, shown: Sequence[str], text: Callable[[Values], str] = mean_and_proof) -> Iterator[str]:
-    """A row each row of a page, with these columns."""
+def grid(
+    name: str,
+    shown: Sequence[str],
+    text: Callable[[Values], str] = mean_and_proof,
+    of: Callable[[str], bool] = lambda row: True,
+) -> Iterator[str]:
+    """A row each row of a page that is one of those, with these columns."""
     found = cells(name)
-    rows = dict.fromkeys(row for row, _ in found)
+    rows = dict.fromkeys(row for row, _ in found if of(row))
     titles = [next(one["title"] for (_, column), one in found.items() if column == key) for key in shown]
     yield markdown((linked(name), *titles), ((row, *(text(found[row, key]) for key in shown)) for row in rows))
 
 
-def by_column(name: str, shown: Sequence[str]) -> Iterator[str]:
-    """A row each column of a page: how many rows have 100 %, the lowest one, how many are proven."""
+def by_column(name: str, shown: Sequence[str], of: Callable[[str], bool] = lambda row: True) -> Iterator[str]:
+    """A row each column of a page: how many of these rows have 100 %, the lowest one, how many are proven."""
     found, rows = cells(name), []
     for key in shown:
-        done = [one for (_, column), one in found.items() if column == key and one["done"]]
+        asked = [one for (row, column), one in found.items() if column == key and of(row)]
+        done = [one for one in asked if one["done"]]
+        if not done:
+            rows.append((asked[0]["title"], f"0 of 0, {len(asked)} missing", "-", "-"))
+            continue
         low = min(done, key=lambda one: one["ours"]["mean"])
         right = sum(one["ours"]["mean"] == 100 for one in done)
         proven = sum(one["group"]["n_proven"] == one["done"] for one in done)
@@ -220,6 +231,30 @@ def atlas() -> Iterator[str]:
     yield markdown((linked("atlas", "network"), "proven", *titles), lines)
 
 
+def nested() -> Iterator[str]:
+    """A row a language with brackets; of the random machines a row a network."""
+    yield from grid("nested-cpu", tuple(nested_table.NETWORKS), mean_and_worst, lambda row: not is_random(row))
+    yield from grid("nested-cpu", DEEP_AND_TIMES, first_line, lambda row: not is_random(row))
+    yield from by_column("nested-cpu", tuple(nested_table.NETWORKS), is_random)
+
+
+def is_random(row: str) -> bool:
+    return row.startswith("random-")
+
+
+def mean_and_worst(cell: Values) -> str:
+    """A mean, the lowest value at any length, and whether all runs of the cell that are done are proven."""
+    if not cell["done"]:
+        return "-"
+    found = " / ".join(percent(cell["ours"][name]) for name in ("mean", "worst"))
+    return found + " ∎" * (cell["group"]["n_proven"] == cell["done"])
+
+
+def first_line(cell: Values) -> str:
+    """What the cell shows, in a line."""
+    return "; ".join(line.text for line in lines(cell) if line.kind != "rule")
+
+
 def random_automata() -> Iterator[str]:
     """The lead of the page, which counts them."""
     yield f"{page('random-dfas').lead[1]} {linked('random-dfas', 'Page')}."
@@ -290,6 +325,7 @@ def nothing() -> Iterator[str]:
     return iter(())
 
 
+DEEP_AND_TIMES = tuple(f"{key}-{name}" for name in nested_table.NESTED for key in ("long", "deep", "proven", "training"))
 TREES = ("gated-C2", "gated-C3", "regulargpt-C2", "regulargpt-C3")
 SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Table 6.1", 2, lambda: grid("table-6.1-cpu", ("rnn", "transformer", "robust-C2", "certified-C2"))),
@@ -297,6 +333,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("With the automaton", 3, lambda: by_column("automaton-cpu", TREES[2:])),
     ("Networks that drift", 3, drifting),
     ("LDRU's languages", 3, lambda: by_column("ldru-2026-cpu", ("ldru", "gated-regulargpt", "rnn", "lstm"))),
+    ("Nested words", 3, nested),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
     ("An atlas of small languages", 3, atlas),

@@ -40,12 +40,8 @@ def is_counted(word: str) -> bool:
         if close is None:
             return not set(word) & set("([")
         start = max(word.rfind(bracket, 0, close) for bracket in "([")
-        kind, inside = word[start : start + 1], word[start + 1 : close]
-        if (
-            start < 0
-            or (kind, word[close]) not in (("(", ")"), ("[", "]"))
-            or inside.count("x") % (2 if kind == "(" else 3)
-        ):
+        kind, inside = word[max(start, 0)], word[start + 1 : close]
+        if kind + word[close] not in ("()", "[]") or inside.count("x") % (2 if kind == "(" else 3):
             return False
         word = word[:start] + word[close + 1 :]
 
@@ -71,7 +67,7 @@ def test_every_network_is_shown_the_same_words(scale):
 
 def test_a_language_in_a_file_needs_the_clone(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(AutomatonError, match="kleene.json: cannot be read"):
+    with pytest.raises(AutomatonError, match=r"kleene\.json: cannot be read"):
         languages.find(LANGUAGES["kleene"])
 
 
