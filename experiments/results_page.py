@@ -129,24 +129,19 @@ def mean_and_proof(cell: Values) -> str:
     return percent(cell["ours"]["mean"]) + " ∎" * (cell["group"]["n_proven"] == cell["done"])
 
 
-def grid(
-    name: str,
-    shown: Sequence[str],
-    text: Callable[[Values], str] = mean_and_proof,
-    of: Callable[[str], bool] = lambda row: True,
-) -> Iterator[str]:
-    """A row each row of a page that is one of those, with these columns."""
+def grid(name: str, shown: Sequence[str], text: Callable[[Values], str] = mean_and_proof) -> Iterator[str]:
+    """A row each row of a page, with these columns."""
     found = cells(name)
-    rows = dict.fromkeys(row for row, _ in found if of(row))
+    rows = dict.fromkeys(row for row, _ in found)
     titles = [next(one["title"] for (_, column), one in found.items() if column == key) for key in shown]
     yield markdown((linked(name), *titles), ((row, *(text(found[row, key]) for key in shown)) for row in rows))
 
 
-def by_column(name: str, shown: Sequence[str], of: Callable[[str], bool] = lambda row: True) -> Iterator[str]:
-    """A row each column of a page: how many of these rows have 100 %, the lowest one, how many are proven."""
+def by_column(name: str, shown: Sequence[str]) -> Iterator[str]:
+    """A row each column of a page: how many rows have 100 %, the lowest one, how many are proven."""
     found, rows = cells(name), []
     for key in shown:
-        asked = [one for (row, column), one in found.items() if column == key and of(row)]
+        asked = [one for (_, column), one in found.items() if column == key]
         done = [one for one in asked if one["done"]]
         if not done:
             rows.append((asked[0]["title"], f"0 of 0, {len(asked)} missing", "-", "-"))
@@ -233,13 +228,12 @@ def atlas() -> Iterator[str]:
 
 def nested() -> Iterator[str]:
     """A row a language with brackets; of the random machines a row a network."""
-    yield from grid("nested-cpu", tuple(nested_table.NETWORKS), mean_and_worst, lambda row: not is_random(row))
-    yield from grid("nested-cpu", DEEP_AND_TIMES, first_line, lambda row: not is_random(row))
-    yield from by_column("nested-cpu", tuple(nested_table.NETWORKS), is_random)
-
-
-def is_random(row: str) -> bool:
-    return row.startswith("random-")
+    yield from grid("nested-cpu", tuple(nested_table.NETWORKS), mean_and_worst)
+    for network in nested_table.NESTED:
+        yield from grid(
+            "nested-cpu", [f"{what}-{network}" for what in ("long", "deep", "proven", "training")], first_line
+        )
+    yield from by_column("nested-random-cpu", tuple(nested_table.NETWORKS))
 
 
 def mean_and_worst(cell: Values) -> str:
@@ -325,7 +319,6 @@ def nothing() -> Iterator[str]:
     return iter(())
 
 
-DEEP_AND_TIMES = tuple(f"{key}-{name}" for name in nested_table.NESTED for key in ("long", "deep", "proven", "training"))
 TREES = ("gated-C2", "gated-C3", "regulargpt-C2", "regulargpt-C3")
 SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Table 6.1", 2, lambda: grid("table-6.1-cpu", ("rnn", "transformer", "robust-C2", "certified-C2"))),
