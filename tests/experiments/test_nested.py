@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import languages
-from experiments import shortcuts
 from experiments.nested import machines
 from experiments.nested.table import LANGUAGES, NETWORKS, RANDOM
 from experiments.registry import experiment
@@ -71,7 +70,6 @@ def test_a_language_in_a_file_needs_the_clone(tmp_path: Path, monkeypatch):
 
 
 def test_the_page_says_mean_and_worst_and_what_is_missing(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
     believe(monkeypatch)
 
     def result(config: RunConfig) -> float:
