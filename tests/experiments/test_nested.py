@@ -1,7 +1,9 @@
 """The table of nested words: its machines are those that the method gives, and its runs are legal."""
 
 import csv
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from experiments.registry import experiment
 from experiments.reproduction import write_page
 from languages.convert.pushdown import from_json
 from languages.errors import AutomatonError
+from languages.randomness import rng
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.config.validation import validate
 from tests.experiments.folders import filled
@@ -43,6 +46,37 @@ def is_counted(word: str) -> bool:
         if kind + word[close] not in ("()", "[]") or inside.count("x") % (2 if kind == "(" else 3):
             return False
         word = word[:start] + word[close + 1 :]
+
+
+def is_document(word: str) -> bool:
+    """By an XML parser and one regular expression for the children of each element."""
+    content = {"ul": "(li )+", "dl": "(dt (dd )+)+", "li": "t (ul |dl )?", "t": "", "dt": "", "dd": ""}
+    try:
+        root = ElementTree.fromstring("".join(s if s[0] == "<" else f"<{s}/>" for s in word.split()))
+    except ElementTree.ParseError:
+        return False
+    fits = all(re.fullmatch(content[one.tag], "".join(f"{child.tag} " for child in one)) for one in root.iter())
+    return fits and root.tag in ("ul", "dl")
+
+
+def value_in_kleene(word: str) -> str:
+    """By Python's own lists: `not` of one argument, `and` the least, `or` the greatest of F, U and T."""
+    functions = {"and": min, "or": max, "not": lambda values: 2 - values[0] if len(values) == 1 else None}
+    text = re.sub(r"\((\w+)", r'of["\1"]([', word).replace(")", "]),")
+    text = re.sub(r"\b([FUT])\b", lambda found: f"{'FUT'.index(found[1])},", text)
+    return "FUT"[eval(text.rstrip(","), {"of": functions})]
+
+
+def test_document_and_kleene_against_other_means():
+    task = languages.find(LANGUAGES["document"])
+    for length in (9, 16, 21, 30):
+        words = task.sample(rng(0, "test", length), length, 40, near_misses=0.7, edits=3)
+        assert [bool(answer) for answer in task.labels(words)] == [is_document(task.machine.decode(w)) for w in words]
+    task = languages.find(LANGUAGES["kleene"])
+    for length in (1, 4, 12, 25):
+        words = task.sample(rng(0, "test", length), length, 40)
+        found = [task.output_names[answer] for answer in task.labels(words)]
+        assert found == [value_in_kleene(task.machine.decode(word)) for word in words]
 
 
 def test_counted_against_rewriting():
