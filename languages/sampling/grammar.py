@@ -5,7 +5,7 @@ each word has one derivation. A word is drawn top down, all variables of all wor
 
 uniform   by counting: a rule and the lengths of its variables in proportion to the words that they give
 by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this length; one path of the derivation is
-          led that deep, and what is left over is split evenly
+          led that deep, and what is left over is spread along it
 so deep   the same for one depth, drawn again until no word is deeper
 """
 
