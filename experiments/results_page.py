@@ -143,15 +143,13 @@ def by_column(name: str, shown: Sequence[str]) -> Iterator[str]:
     for key in shown:
         asked = [one for (_, column), one in found.items() if column == key]
         done = [one for one in asked if one["done"]]
-        if not done:
-            rows.append((asked[0]["title"], f"0 of 0, {len(asked)} missing", "-", "-"))
-            continue
-        low = min(done, key=lambda one: one["ours"]["mean"])
         right = sum(one["ours"]["mean"] == 100 for one in done)
         proven = sum(one["group"]["n_proven"] == one["done"] for one in done)
-        lowest = "-" if right == len(done) else f"{low['row']} {percent(low['ours']['mean'])}"
-        counts = f"{right} of {len(done)}", lowest, f"{proven} of {len(done)}" if proven else "-"
-        rows.append((done[0]["title"], *counts))
+        low = min(done, key=lambda one: one["ours"]["mean"], default=None)
+        lowest = f"{low['row']} {percent(low['ours']['mean'])}" if low and right < len(done) else "-"
+        missing = f", {len(asked) - len(done)} missing" * (len(asked) > len(done))
+        counts = f"{right} of {len(done)}{missing}", lowest, f"{proven} of {len(done)}" if proven else "-"
+        rows.append((asked[0]["title"], *counts))
     yield markdown((linked(name), "rows at 100 %", "lowest", "rows proven"), rows)
 
 
