@@ -5,7 +5,7 @@ each word has one derivation. A word is drawn top down, all variables of all wor
 
 uniform   by counting: a rule and the lengths of its variables in proportion to the words that they give
 by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this length; one path of the derivation is
-          led that deep, and what is left over is split evenly
+          led that deep, and what is left over is spread along it
 so deep   the same for one depth, drawn again until no word is deeper
 """
 
@@ -395,15 +395,16 @@ class Grammar:
         most = rest - least[1]
         span = most - least[0] + 1
         fits = span > 0
+        first: Ints = rest
         if len(rule.variables) == 1:
-            first = rest
             fits &= self._exist(np.full(len(rest), rule.variables[0][1]), first)
         else:
             # What goes on to be deep keeps what is left over for all of its levels, or soon nothing would fit it.
-            below = np.where(spine < 0, 0, depth - np.array([*rule.opened, 0])[spine])
-            share = np.minimum(span, 2 * span // (1 + np.maximum(below, 0)) + 1)
-            more = (random.random(len(rest)) * np.maximum(share, 1)).astype(np.intp)
-            first = np.where(spine == 0, most - more, least[0] + more)
+            below: Ints = np.where(spine < 0, 0, depth - np.array([*rule.opened, 0])[spine])
+            share: Ints = np.minimum(span, 2 * span // (1 + np.maximum(below, 0)) + 1)
+            more: Ints = (random.random(len(rest)) * np.maximum(share, 1)).astype(np.intp)
+            first = least[0] + more
+            first[spine == 0] = (most - more)[spine == 0]
             for j, (_, child) in enumerate(rule.variables):
                 # Of a variable with finitely many words one of its lengths is drawn: others would hardly be met.
                 if (few := self._finite[child]) is not None:
