@@ -12,6 +12,8 @@ from typing import Any
 
 import languages
 from languages.automata import MooreMachine
+from languages.context_free.nested import NestedTask
+from languages.convert import pushdown
 from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.task import Task
@@ -123,7 +125,8 @@ def of_another(folder: RunFolder, machine: MooreMachine, language: str) -> str:
     return "" if found["equal"] else f"its automaton is {difference(found)}"
 
 
-def has_changed(folder: RunFolder, task: Task) -> bool:
+def has_changed(folder: RunFolder, task: Task | NestedTask) -> bool:
     """Whether a language is no longer the automaton that the run was trained on: that of a file may be another now."""
     known = atomic.parse_json(folder.final_bytes(ENVIRONMENT), folder.path / ENVIRONMENT)
-    return known.get("automaton", {}).get("sha256") not in (None, digest(to_json(task.machine).encode()))
+    text = pushdown.to_json(task.machine) if isinstance(task, NestedTask) else to_json(task.machine)
+    return known.get("automaton", {}).get("sha256") not in (None, digest(text.encode()))

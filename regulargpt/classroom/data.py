@@ -11,6 +11,7 @@ import numpy as np
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
+from languages.context_free.nested import NestedTask
 from languages.convert.json_text import read_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
@@ -19,6 +20,7 @@ from regulargpt.certificate.verdict import has_changed, of_another
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
+from regulargpt.classroom.nested import Machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.findings import Finding
@@ -57,7 +59,7 @@ class PageRun:
     config: RunConfig
     summary: dict[str, Any]
     points: tuple[tuple[int, float], ...]  # what was measured at each length
-    machine: MooreMachine | None
+    machine: Machine | None
     certificate: Certificate | None
     reasons: tuple[str, ...]
     field: Finding | None
@@ -77,6 +79,15 @@ class PageRun:
     def is_on_language(self) -> bool:
         """Whether it is a run on a language; the other ones are on a retrieval task."""
         return is_language(self.config.data.name)
+
+    @property
+    def nested_task(self) -> NestedTask | None:
+        """The language with brackets that its words are of; None where it has none, or is found no more."""
+        try:
+            task = languages.find(self.config.data.name) if self.is_on_language else None
+        except UserError:
+            return None
+        return task if isinstance(task, NestedTask) else None
 
 
 def gather(path: Path, progress: Progress = lambda part, done, count: None) -> PageRun | TextRun:
@@ -108,14 +119,18 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
 def live_network(
     folder: RunFolder,
     config: RunConfig,
-    machine: MooreMachine | None,
+    machine: Machine | None,
     certificate: Certificate | None,
     *,
     is_proven: bool,
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
     known = None
-    if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+    if (
+        isinstance(machine, MooreMachine)
+        and certificate is not None
+        and certificate.accepted.prototypes <= MOST_PROTOTYPES
+    ):
         number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
         elements = [[number[word] for word in words] for words in certificate.words]
         known = Prototypes(np.array(certificate.record["prototypes"]), elements)
@@ -159,13 +174,15 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
         raise folder.no_attempt(error) from error
 
 
-def of_language(folder: RunFolder, name: str) -> MooreMachine | None:
+def of_language(folder: RunFolder, name: str) -> Machine | None:
     """The automaton that the run was trained on, None if its file is gone, or has another by now."""
     try:
-        task = languages.get(name)
+        task = languages.find(name)
     except UserError:
         return None
-    return None if has_changed(folder, task) else as_shown(specified_machine(task), name)
+    if has_changed(folder, task):
+        return None
+    return task.machine if isinstance(task, NestedTask) else as_shown(specified_machine(task), name)
 
 
 def as_shown(machine: MooreMachine, language: str) -> MooreMachine:

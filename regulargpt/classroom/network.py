@@ -9,8 +9,12 @@ import numpy as np
 
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
+from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
 from languages.errors import AutomatonError
+from regulargpt.classroom import nested
 from regulargpt.classroom.data import Certificate
+from regulargpt.classroom.nested import Machine
 from regulargpt.findings.markup import by_element
 from regulargpt.models.tree.shape import Side
 
@@ -19,9 +23,12 @@ MOST_ELEMENTS = 2000
 
 
 def script_data(
-    machine: MooreMachine | None, certificate: Certificate | None, aligned: Side = "right"
+    machine: Machine | None,
+    certificate: Certificate | None,
+    aligned: Side = "right",
+    task: NestedTask | None = None,
 ) -> dict[str, Any]:
-    """The run as JSON values.
+    """The run as JSON values; `task` is the language that words are drawn of, where it has brackets.
 
     >>> import languages
     >>> data = script_data(languages.get("parity").machine, None)
@@ -30,6 +37,8 @@ def script_data(
     """
     if machine is None:
         return {"alphabet": [], "network": None}
+    if isinstance(machine, PushdownTransducer):
+        return nested.machine_data(machine, task, nested.Elements.of(machine)) | {"network": None}
     try:
         monoid = TransitionMonoid.of(machine, *([] if certificate else [MOST_ELEMENTS]))
     except AutomatonError:

@@ -12,11 +12,17 @@ function marked({ symbols, single }, unknown, most = 60) {
   return html("code", { class: "typed-word" }, first ? "…" : "", ...shown, first + most < symbols.length ? "…" : "");
 }
 
+// The symbols that a child of a node stands for: a node, or the position of a symbol.
+const spanOf = (child) => (child.level ? child : { from: child, to: child + 1 });
+
+// What stands for a part of a word on its own: its least word. One that isOpen lacks the return of its first call.
+const noun = (run, isOpen) => `${run.elements.noun ?? "monoid element"}${isOpen ? ", open," : ""}`;
+
 // What a node is, in words.
 function describe(node, word, run) {
   const sub = short(write(word.slice(node.from, node.to), run.alphabet), 60);
   const place = node.to - node.from === 1 ? `symbol ${node.to}` : `symbols ${node.from + 1} to ${node.to}`;
-  const truth = `monoid element ${named(run.elements.words[node.element])}`;
+  const truth = `${noun(run, node.isOpen)} ${named(run.elements.words[node.element])}`;
   if (node.state === null) {
     return `Level ${node.level}, ${place}: ${sub}; ${truth}. ? Not in the table: no word with an answer has this window.`;
   }
@@ -61,6 +67,6 @@ function nodeTable(levels, word, run) {
     ].map((words) => html("td", {}, words));
     return html("tr", { class: node.verdict, ...facts(node) }, html("th", { scope: "row" }, `${node.level}`), ...cells);
   });
-  const heads = ["level", "symbols", "sub-word", "monoid element", "network", "verdict"].map((name) => html("th", { scope: "col" }, name));
+  const heads = ["level", "symbols", "sub-word", noun(run), "network", "verdict"].map((name) => html("th", { scope: "col" }, name));
   return html("table", { class: "nodes" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
 }

@@ -140,7 +140,7 @@ class Run {
     if (!this.tree) return;
     // With a certificate the nodes that are drawn are those of its table.
     this.tree.show(word, this.run, this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
-    this.builder?.show(this.levels, word.length);
+    this.builder?.show(this.levels, word.length, Boolean(this.live?.model.direction));
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
     if (this.run.network) this.count();

@@ -28,18 +28,45 @@ function write(word, alphabet) {
   return word.map((a) => alphabet[a]).join(single ? "" : " ");
 }
 
-// The states before and after each symbol.
+// The states before and after each symbol. Where there are brackets, a call pushes and a return pops.
 function passed(word, run) {
-  const states = [run.initial];
-  for (const a of word) states.push(run.delta[states[states.length - 1]][a]);
+  const [states, tops] = [[run.initial], []];
+  for (const a of word) {
+    const q = states[states.length - 1];
+    if (run.nesting?.direction[a] < 0) states.push(run.nesting.close[q][tops.pop() ?? 0][run.nesting.place[a]]);
+    else states.push(run.delta[q][a]);
+    if (run.nesting?.direction[a] > 0) tops.push(1 + run.nesting.pushed[q][run.nesting.place[a]]);
+  }
   return states;
 }
 
-// The element of the transition monoid that is symbols from..to of the word.
+// The element of the transition monoid that is symbols from..to of the word; along its brackets, where there are any.
 function element(word, run, from = 0, to = word.length) {
+  if (run.nesting) return nestedElement(word, run, from, to);
   let e = 0;
   for (let i = from; i < to; i += 1) e = run.elements.right[e][word[i]];
   return e;
+}
+
+// The element of a part of the word in which each bracket stands with its partner, or has none in the whole word.
+function nestedElement(word, { elements, nesting }, from, to) {
+  const { partners } = modules["regulargpt/models/tree/nested.js"];
+  const part = word.slice(from, to);
+  const [partner, outer] = [partners(part, nesting.direction), []];
+  const times = (e, item) => elements.right[e][elements.column[item]];
+  return part.reduce((e, a, i) => {
+    if (partner[i] < 0) return times(e, elements.letter[a]);
+    if (nesting.direction[a] < 0) return times(outer.pop(), elements.wrap[e][nesting.place[part[partner[i]]]][nesting.place[a]]);
+    outer.push(e);
+    return 0;
+  }, 0);
+}
+
+// The element of a node. One that holds a call and what is behind it, the return being its sibling, has its own: those of
+// the first call come behind the elements of words, then those of the next.
+function elementOf({ from, to, isOpen }, word, run) {
+  if (!isOpen) return element(word, run, from, to);
+  return (1 + run.nesting.place[word[from]]) * run.elements.right.length + element(word, run, from + 1, to);
 }
 
 // A part of the table as a map from windows, as numbers, to prototypes.
@@ -83,7 +110,8 @@ function tree(word, run) {
       const state = image(levels.length ? nodes : leaves, window);
       const e = element(word, run, from, to);
       const right = state === null ? "unknown" : elements[state - 1].includes(e) ? "right" : "wrong";
-      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window, children });
+      const kids = below ? children.map((place) => below[place]) : children;
+      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window, children: kids });
     }
     levels.push(level);
     states = level.map((node) => node.state);
@@ -97,8 +125,14 @@ function places(i, n, below, { chunk_size: C, aligned }) {
   return Array.from({ length: C }, (_, j) => first + j).filter((place) => place >= 0 && place < below);
 }
 
-// A random word of n symbols, or the next length there is, after which the automaton has an answer.
+// A random word of n symbols, or the next length there is, after which the automaton has an answer. Where there are
+// brackets, it is one of those that came with the page.
 function randomWord(run, n) {
+  if (run.nesting) {
+    const { samples } = run.nesting;
+    const { words } = samples.find(({ length }) => length >= n) ?? samples[samples.length - 1];
+    return words[Math.floor(Math.random() * words.length)];
+  }
   const hopeful = [run.outputs.map((output) => output !== null)];
   const some = (row) => run.delta.map((targets) => targets.some((q) => row[q]));
   while (hopeful.length <= n || (!hopeful[hopeful.length - 1][run.initial] && hopeful.length <= n + run.states.length)) {

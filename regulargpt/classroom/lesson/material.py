@@ -90,6 +90,8 @@ def material(run: PageRun, rival: PageRun | None = None) -> Material:
         )
     if run.is_another:
         raise UserError(f"{place} is not proven of {name}: {run.reasons[0]}; choose another run")
+    if not isinstance(run.machine, MooreMachine):
+        raise UserError(f"{place}: a lesson is about a finite automaton; `regulargpt report {place}` shows this run")
     if not is_listed(run.certificate.record) or run.live.network is None:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
     task = languages.get(name)

@@ -1,0 +1,121 @@
+"""A language with brackets as the page's script reads it: its machine, its algebra, and words to begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.automata import MooreMachine
+from languages.automata.algebra import NestedAlgebra
+from languages.automata.pushdown import NO_MOVE, PushdownTransducer
+from languages.automata.visibly import CALL, VisiblyPushdown
+from languages.automata.words import decode
+from languages.budget import TooLarge
+from languages.context_free.nested import NestedTask
+from languages.randomness import rng
+from languages.task import Task
+
+if TYPE_CHECKING:
+    from regulargpt.models.tree.nodes import Node
+
+Machine = MooreMachine | PushdownTransducer
+AnyTask = Task | NestedTask
+LENGTHS = (*range(1, 41), 60, 100, 200, 400)
+OF_A_LENGTH = 4  # words that the page holds
+MOST_ELEMENTS = 2000
+NOUN = "element"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of the minimal algebra, and behind them those of nodes that are open.
+
+    An open node holds a call and an inside that do something only with the return beside them: of these it has one for
+    each call and element.
+    """
+
+    algebra: NestedAlgebra = field(repr=False)
+
+    @classmethod
+    def of(cls, machine: PushdownTransducer) -> Elements | None:
+        """Those of a machine; None where there are more than a page can name.
+
+        >>> import languages
+        >>> Elements.of(languages.find("brackets-1").machine).words
+        ('', ')', '(', ')(', '(', '()', '((', '()(')
+        """
+        try:
+            found = NestedAlgebra.of(VisiblyPushdown.of(machine)).minimal()
+        except TooLarge:
+            return None
+        return cls(found) if found.size <= MOST_ELEMENTS else None
+
+    @cached_property
+    def calls(self) -> list[int]:
+        return np.flatnonzero(self.algebra.direction == CALL).tolist()
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """A shortest word of each."""
+        words = [*self.algebra.least, *((a, *word) for a in self.calls for word in self.algebra.least)]
+        return tuple(decode(np.array(word, dtype=np.intp), self.algebra.alphabet) for word in words)
+
+    def of_node(self, word: npt.NDArray[np.integer[Any]], node: Node) -> int:
+        """The element of a node of the tree of a word (length,)."""
+        if not node.is_open:
+            return self.algebra.of_word(word[node.start : node.end])
+        inside = self.algebra.of_word(word[node.start + 1 : node.end])
+        return (1 + self.calls.index(int(word[node.start]))) * self.algebra.size + inside
+
+    def data(self) -> dict[str, Any]:
+        """JSON values for the script: `right` is the product with a single item, whose column `column` says."""
+        algebra = self.algebra
+        return {
+            "noun": NOUN,
+            "words": list(self.words),
+            "right": algebra.product[:, algebra.items].tolist(),
+            "column": {str(item): i for i, item in enumerate(algebra.items.tolist())},
+            "letter": algebra.letter.tolist(),
+            "wrap": algebra.wrap.tolist(),
+        }
+
+
+def machine_data(machine: PushdownTransducer, task: NestedTask | None, elements: Elements | None) -> dict[str, Any]:
+    """A machine and its algebra, where it is known, as JSON values; the last state is where no move leads."""
+    visibly = VisiblyPushdown.of(machine)
+    kinds = (visibly.calls, visibly.returns, visibly.internals)
+    place = np.zeros(machine.n_symbols, dtype=np.intp)  # of a symbol among those of its kind
+    delta = np.full((visibly.n_states, machine.n_symbols), machine.n_states)
+    for symbols in kinds:
+        place[symbols] = np.arange(len(symbols))
+    delta[:, visibly.calls], delta[:, visibly.internals] = visibly.call_to, visibly.internal_to
+    close = np.concatenate([visibly.bottom_to[:, None], visibly.return_to], axis=1)  # (Q + 1, 1 + Delta, returns)
+    names = (*machine.output_names, None)
+    return {
+        "alphabet": list(machine.alphabet),
+        "states": [*machine.states, "no move"],
+        "initial": machine.initial_index,
+        "delta": delta.tolist(),
+        "outputs": [names[output] for output in (*machine.outputs, NO_MOVE)],
+        "elements": elements and elements.data(),
+        "nesting": {
+            "direction": visibly.direction.tolist(),
+            "place": place.tolist(),
+            "pushed": visibly.pushed.tolist(),
+            "close": close.tolist(),
+            "samples": [] if task is None else samples(task),
+        },
+    }
+
+
+def samples(task: NestedTask) -> list[dict[str, Any]]:
+    """Words with an answer of many lengths, as the language draws them."""
+    found = list[dict[str, Any]]()
+    for length in filter(task.has_length, LENGTHS):
+        words = task.sample(rng(0, "page", length), length, OF_A_LENGTH)
+        found.append({"length": length, "words": words[task.labels(words) >= 0].tolist()})
+    return [entry for entry in found if entry["words"]]
