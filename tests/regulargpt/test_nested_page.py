@@ -103,7 +103,8 @@ def test_answers_states_and_elements_of_all_short_words(browser: Browser, runs: 
 
 NODES = """(word) => runs[0].nearest.tree(word, runs[0].run, runs[0].live.model).map((level) => level.map((node) => {
   const paid = node.attention();
-  const children = node.children.map((child) => (child === null ? null : child.level ? [child.level, child.index] : [0, child]));
+  const place = (child) => (child.level ? [child.level, child.index] : [0, child]);
+  const children = node.children.map((child) => (child === null ? null : place(child)));
   return { ...node, vector: Array.from(node.vector), children, paid: paid ? [paid.children, paid.pads] : null };
 }))"""
 
