@@ -12,7 +12,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.context_free.nested import NestedTask
-from languages.convert.json_text import read_json
+from languages.convert.machines import read_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.sentences import sentences
@@ -20,7 +20,7 @@ from regulargpt.certificate.verdict import has_changed, of_another
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
-from regulargpt.classroom.nested import Machine
+from regulargpt.classroom.nested import Machine, numbers_of_functions
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.findings import Finding
@@ -39,11 +39,12 @@ RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
 class Certificate:
     """A certificate that the checker has accepted: as it lies there, and what was accepted.
 
-    `words[k]` are the least words of what prototype k stands for.
+    Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words.
     """
 
     record: dict[str, Any]
     accepted: Accepted
+    elements: tuple[tuple[int, ...], ...]
     words: tuple[tuple[str, ...], ...]
 
 
@@ -109,8 +110,9 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
         machine, reasons = of_language(folder, config.data.name), uncertified(folder)
     else:
         reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
-        machine = as_shown(machine, config.data.name)
-        certificate = replace(certificate, words=stands_for(machine, certificate.accepted))
+        if isinstance(machine, MooreMachine):
+            machine = as_shown(machine, config.data.name)
+            certificate = certificate_of(certificate.record, machine, certificate.accepted)
     as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
     network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
     return PageRun(path, config, summary, points, machine, certificate, reasons, receptive_field(run), network)
@@ -126,18 +128,12 @@ def live_network(
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
     known = None
-    if (
-        isinstance(machine, MooreMachine)
-        and certificate is not None
-        and certificate.accepted.prototypes <= MOST_PROTOTYPES
-    ):
-        number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
-        elements = [[number[word] for word in words] for words in certificate.words]
-        known = Prototypes(np.array(certificate.record["prototypes"]), elements)
+    if certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+        known = Prototypes(np.array(certificate.record["prototypes"]), certificate.elements)
     return gathering.gather(folder, config, machine, known, is_proven=is_proven)
 
 
-def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:
+def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, Machine | None]:
     """The certificate, if the run has one, and its automaton.
 
     The checker goes through it now, on the very bytes that are shown; UserError if it does not accept.
@@ -153,16 +149,22 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
     machine = read_json(automaton.decode(), AUTOMATON)
-    assert isinstance(machine, MooreMachine), "the checker accepts no other automaton"
-    return Certificate(atomic.parse_json(text, path), accepted, stands_for(machine, accepted)), machine
+    assert isinstance(machine, Machine), "the checker accepts no other automaton"
+    return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
 
 
-def stands_for(machine: MooreMachine, accepted: Accepted) -> tuple[tuple[str, ...], ...]:
-    """For each prototype the least words of the elements that it stands for; none if no node comes to it."""
-    monoid = TransitionMonoid.of(machine)
-    word = dict(zip(map(tuple, monoid.elements.tolist()), monoid.words, strict=True))
-    found = [[word[f] for f in accepted.functions.get(1 + k, ())] for k in range(accepted.prototypes)]
-    return tuple(tuple(sorted(words, key=lambda word: (len(word), word))) for words in found)
+def certificate_of(record: dict[str, Any], machine: Machine, accepted: Accepted) -> Certificate:
+    """With the elements that each prototype stands for; none if no node comes to it."""
+    if isinstance(machine, MooreMachine):
+        monoid = TransitionMonoid.of(machine)
+        number = {tuple(function): {i} for i, function in enumerate(monoid.elements.tolist())}
+        words = monoid.words
+    else:
+        number, words = numbers_of_functions(machine)
+    functions = [accepted.functions.get(1 + k, ()) for k in range(accepted.prototypes)]
+    found = [set[int]().union(*(number[function] for function in some)) for some in functions]
+    elements = tuple(tuple(sorted(some, key=lambda i: (len(words[i]), words[i], i))) for some in found)
+    return Certificate(record, accepted, elements, tuple(tuple(words[i] for i in some) for some in elements))
 
 
 def uncertified(folder: RunFolder) -> tuple[str, ...]:

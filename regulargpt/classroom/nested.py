@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
-from languages.automata.algebra import NestedAlgebra
+from languages.automata.algebra import PENDING_CALL, PENDING_RETURN, Closure, NestedAlgebra
 from languages.automata.pushdown import NO_MOVE, PushdownTransducer
 from languages.automata.visibly import CALL, VisiblyPushdown
 from languages.automata.words import decode
@@ -82,6 +82,27 @@ class Elements:
             "letter": algebra.letter.tolist(),
             "wrap": algebra.wrap.tolist(),
         }
+
+
+def numbers_of_functions(machine: PushdownTransducer) -> tuple[dict[tuple[int, ...], set[int]], tuple[str, ...]]:
+    """Which elements a function is of as the checker writes it, and the least words of all elements.
+
+    States of the top level are q, and q + n once a call is pending, n with the sink; 2 n is where a return would close
+    it. A node that is open leads from each state to one and pushes a symbol: 2 n + 1 + state + n symbol.
+    """
+    visibly, elements = VisiblyPushdown.of(machine), Elements.of(machine)
+    assert elements is not None, "a certificate is of a machine that is gone through"
+    closure, minimal, n = Closure(visibly), elements.algebra, visibly.n_states
+    found: dict[tuple[int, ...], set[int]] = {}
+    for function, flags, word in zip(closure.functions, closure.flags, closure.least, strict=True):
+        element = minimal.of_word(np.array(word, dtype=np.intp))
+        pending = n * bool(flags & PENDING_CALL)
+        below = [2 * n] * n if flags & PENDING_RETURN else (function + n).tolist()
+        found.setdefault((*(function + pending).tolist(), *below, 2 * n), set()).add(element)
+        for a in range(0 if flags else len(visibly.calls)):
+            coded = 2 * n + 1 + function[visibly.call_to[:, a]] + n * visibly.pushed[:, a]
+            found.setdefault(tuple(coded.tolist()), set()).add((1 + a) * minimal.size + element)
+    return found, elements.words
 
 
 def machine_data(machine: PushdownTransducer, task: NestedTask | None, elements: Elements | None) -> dict[str, Any]:

@@ -294,7 +294,8 @@ class Run {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);
     });
     const [q, p, ...rest] = node.window;
-    if (this.cayley && node.level > 1 && q && p && !rest.some(Boolean)) this.cayley.choose(p, q);
+    const most = this.run.network?.elements.length;
+    if (this.cayley && node.level > 1 && q && p && Math.max(p, q) <= most && !rest.some(Boolean)) this.cayley.choose(p, q);
   }
 
   // Light the state after the first `step` symbols, and the transition to it.

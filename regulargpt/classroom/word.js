@@ -93,6 +93,7 @@ function image(table, window) {
 // The tree's levels above the symbols: windows of C from the right end, the pad only on the left, until one is left.
 // A node covers the symbols from..to; state is its prototype, from 1; verdict whether that stands for its element.
 function tree(word, run) {
+  if (run.nesting) return nestedTree(word, run);
   const { chunk_size: C, aligned, leaves, nodes, elements } = run.network;
   const levels = [];
   let states = word.map((a) => 1 + a);
@@ -115,6 +116,28 @@ function tree(word, run) {
     }
     levels.push(level);
     states = level.map((node) => node.state);
+  }
+  return levels;
+}
+
+// The same along brackets. In a window symbols may stand beside nodes: they are numbered behind the prototypes, and from 1
+// where there are symbols alone.
+function nestedTree(word, run) {
+  const { nestedNodes } = modules["regulargpt/models/tree/nested.js"];
+  const { chunk_size: C, aligned, leaves, nodes, elements } = run.network;
+  const K = elements.length;
+  const levels = [];
+  for (const level of nestedNodes(word, run.nesting.direction, C, aligned)) {
+    levels.push(level.map((node) => {
+      const children = node.children.map((child) => (child?.level ? levels[child.level - 1][child.index] : child));
+      const rows = children.map((child) => (child === null ? 0 : child.level ? child.state : K + 1 + word[child]));
+      const window = [...(aligned === "right" ? rows.reverse() : rows), ...Array(C - rows.length).fill(0)];
+      const ofSymbols = children.every((child) => !child?.level);
+      const state = ofSymbols ? image(leaves, window.map((row) => Math.max(0, row - K))) : image(nodes, window);
+      const e = elementOf(node, word, run);
+      const verdict = state === null ? "unknown" : elements[state - 1].includes(e) ? "right" : "wrong";
+      return { ...node, children, element: e, state, verdict, window };
+    }));
   }
   return levels;
 }
