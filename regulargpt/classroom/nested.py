@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 Machine = MooreMachine | PushdownTransducer
 AnyTask = Task | NestedTask
-LENGTHS = (*range(1, 41), 60, 100, 200, 400)
-OF_A_LENGTH = 4  # words that the page holds
+# Words that a page holds: lengths, and how many of each.
+LENGTHS = {**dict.fromkeys(range(1, 41), 4), 60: 4, 100: 4, 200: 4, 400: 4}
+MANY = {**dict.fromkeys(range(1, 41), 16), 100: 100, 200: 40, 400: 20}
 MOST_ELEMENTS = 2000
 NOUN = "element"
 
@@ -53,6 +55,11 @@ class Elements:
         except TooLarge:
             return None
         return cls(found) if found.size <= MOST_ELEMENTS else None
+
+    @property
+    def size(self) -> int:
+        """How many there are, without those of open nodes."""
+        return self.algebra.size
 
     @cached_property
     def calls(self) -> list[int]:
@@ -105,7 +112,12 @@ def numbers_of_functions(machine: PushdownTransducer) -> tuple[dict[tuple[int, .
     return found, elements.words
 
 
-def machine_data(machine: PushdownTransducer, task: NestedTask | None, elements: Elements | None) -> dict[str, Any]:
+def machine_data(
+    machine: PushdownTransducer,
+    task: NestedTask | None,
+    elements: Elements | None,
+    words: Mapping[int, int] = LENGTHS,
+) -> dict[str, Any]:
     """A machine and its algebra, where it is known, as JSON values; the last state is where no move leads."""
     visibly = VisiblyPushdown.of(machine)
     kinds = (visibly.calls, visibly.returns, visibly.internals)
@@ -128,15 +140,17 @@ def machine_data(machine: PushdownTransducer, task: NestedTask | None, elements:
             "place": place.tolist(),
             "pushed": visibly.pushed.tolist(),
             "close": close.tolist(),
-            "samples": [] if task is None else samples(task),
+            "stack": list(machine.stack),
+            "samples": [] if task is None else samples(task, words),
         },
     }
 
 
-def samples(task: NestedTask) -> list[dict[str, Any]]:
-    """Words with an answer of many lengths, as the language draws them."""
+def samples(task: NestedTask, counts: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Words with an answer, as texts, so many of each length, each once."""
     found = list[dict[str, Any]]()
-    for length in filter(task.has_length, LENGTHS):
-        words = task.sample(rng(0, "page", length), length, OF_A_LENGTH)
-        found.append({"length": length, "words": words[task.labels(words) >= 0].tolist()})
+    for length in filter(task.has_length, counts):
+        words = task.sample(rng(0, "page", length), length, counts[length])
+        texts = dict.fromkeys(map(task.machine.decode, words[task.labels(words) >= 0]))
+        found.append({"length": length, "words": list(texts)})
     return [entry for entry in found if entry["words"]]

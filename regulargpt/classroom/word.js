@@ -28,6 +28,16 @@ function write(word, alphabet) {
   return word.map((a) => alphabet[a]).join(single ? "" : " ");
 }
 
+// What stands on the stack after a word, from the bottom up, as numbers of stack symbols.
+function stackAfter(word, run) {
+  const [states, tops] = [passed(word, run), []];
+  word.forEach((a, i) => {
+    if (run.nesting.direction[a] > 0) tops.push(run.nesting.pushed[states[i]][run.nesting.place[a]]);
+    else if (run.nesting.direction[a] < 0) tops.pop();
+  });
+  return tops;
+}
+
 // The states before and after each symbol. Where there are brackets, a call pushes and a return pops.
 function passed(word, run) {
   const [states, tops] = [[run.initial], []];
@@ -148,14 +158,28 @@ function places(i, n, below, { chunk_size: C, aligned }) {
   return Array.from({ length: C }, (_, j) => first + j).filter((place) => place >= 0 && place < below);
 }
 
+const anyOf = (words) => words[Math.floor(Math.random() * words.length)] ?? [];
+
+// The words that came with the page after which the automaton has an answer: those of the first length from n on that has
+// any, else of the last one.
+function samplesOf(run, n) {
+  const { samples } = run.nesting;
+  const fitting = ({ words }) => words.map((text) => read(text, run.alphabet).word).filter((word) => {
+    const states = passed(word, run);
+    return run.outputs[states[states.length - 1]] !== null;
+  });
+  const longer = samples.filter(({ length }) => length >= n);
+  for (const entry of [...longer, ...samples.filter(({ length }) => length < n).reverse()]) {
+    const found = fitting(entry);
+    if (found.length) return found;
+  }
+  return [];
+}
+
 // A random word of n symbols, or the next length there is, after which the automaton has an answer. Where there are
 // brackets, it is one of those that came with the page.
 function randomWord(run, n) {
-  if (run.nesting) {
-    const { samples } = run.nesting;
-    const { words } = samples.find(({ length }) => length >= n) ?? samples[samples.length - 1];
-    return words[Math.floor(Math.random() * words.length)];
-  }
+  if (run.nesting) return anyOf(samplesOf(run, n));
   const hopeful = [run.outputs.map((output) => output !== null)];
   const some = (row) => run.delta.map((targets) => targets.some((q) => row[q]));
   while (hopeful.length <= n || (!hopeful[hopeful.length - 1][run.initial] && hopeful.length <= n + run.states.length)) {

@@ -58,13 +58,13 @@ class Wording:
 
 
 @cache
-def wording() -> Wording:
-    """The text of the lesson.
+def wording(nested: bool = False) -> Wording:
+    """The text of the lesson, or of that on a language with brackets.
 
     >>> [step.name for step in wording().steps]
     ['language', 'automaton', 'monoid', 'tree', 'network', 'clusters', 'proof']
     """
-    record = tomllib.loads(file("lesson/text.toml"))
+    record = tomllib.loads(file("lesson/nested.toml" if nested else "lesson/text.toml"))
     steps = [
         Step(
             part["name"],
