@@ -118,7 +118,7 @@ def machine_data(
     elements: Elements | None,
     words: Mapping[int, int] = LENGTHS,
 ) -> dict[str, Any]:
-    """A machine and its algebra, where it is known, as JSON values; the last state is where no move leads."""
+    """A machine and its algebra, where it is known, as JSON values; where a move may lack, the last state is there."""
     visibly = VisiblyPushdown.of(machine)
     kinds = (visibly.calls, visibly.returns, visibly.internals)
     place = np.zeros(machine.n_symbols, dtype=np.intp)  # of a symbol among those of its kind
@@ -128,12 +128,14 @@ def machine_data(
     delta[:, visibly.calls], delta[:, visibly.internals] = visibly.call_to, visibly.internal_to
     close = np.concatenate([visibly.bottom_to[:, None], visibly.return_to], axis=1)  # (Q + 1, 1 + Delta, returns)
     names = (*machine.output_names, None)
+    is_total = bool((machine.table[:-1] != NO_MOVE).all())
+    states, outputs = machine.states, [names[output] for output in machine.outputs]
     return {
         "alphabet": list(machine.alphabet),
-        "states": [*machine.states, "no move"],
+        "states": [*states, *([] if is_total else ["no move"])],
         "initial": machine.initial_index,
         "delta": delta.tolist(),
-        "outputs": [names[output] for output in (*machine.outputs, NO_MOVE)],
+        "outputs": [*outputs, *([] if is_total else [None])],
         "elements": elements and elements.data(),
         "nesting": {
             "direction": visibly.direction.tolist(),
