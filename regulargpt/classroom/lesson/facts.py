@@ -173,6 +173,7 @@ def nested_values(lesson: Material) -> dict[str, str]:
         "returns": listed(of_kind[RETURN], "or"),
         "leaf_entries": f"{len(record['leaves']['windows']):,}",
         "node_entries": f"{len(record['nodes']['windows']):,}",
+        "roots": f"{sum(answer is not None for answer in record['answers']):,}",
         **({"example": tag("code", text(task.examples[0][0]))} if task else {}),
     }
 

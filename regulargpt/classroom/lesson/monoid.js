@@ -8,9 +8,9 @@ class MonoidStep {
     this.verdict = html("p", { class: "said", "aria-live": "polite" });
     this.elements = html("p", { class: "elements" });
     place.append(...this.fields.map((field) => field.place), this.table, this.verdict, this.elements);
-    const [one, other] = [0, lesson.alphabet.length - 1];
-    this.fields[0].set([one]);
-    this.fields[1].set([other]);
+    const [one, other] = lesson.nesting ? samplesOf(lesson, 4) : [[0], [lesson.alphabet.length - 1]];
+    this.fields[0].set(one);
+    this.fields[1].set(other ?? []);
     this.begun = true;
     this.show();
   }

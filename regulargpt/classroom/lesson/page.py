@@ -71,7 +71,7 @@ def body(lesson: Material) -> str:
     name = lesson.run.config.data.name
     about = tag("p", "The language of this lesson: ", tag("code", text(name)), text(other_signs(name)), class_="about")
     links = [
-        tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.name}")), href=f"#{step.name}"))
+        tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.label}")), href=f"#{step.name}"))
         for i, step in enumerate(found.steps, 1)
     ]
     way = tag("nav", tag("ol", *links), class_="way", aria_label="The seven steps")

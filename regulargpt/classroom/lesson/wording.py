@@ -46,6 +46,7 @@ class Step:
     sentences: tuple[Sentence, ...]
     do: Sentence
     take: Sentence
+    label: str  # in the way through the page: the name, where no other is given
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def wording(nested: bool = False) -> Wording:
             tuple(map(Sentence.of, part["sentences"])),
             Sentence.of(part["do"]),
             Sentence.of(part["take"]),
+            part.get("label", part["name"]),
         )
         for part in record["section"]
     ]
