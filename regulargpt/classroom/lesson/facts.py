@@ -130,7 +130,7 @@ def values_of(lesson: Material) -> dict[str, str]:
         "states": f"{machine.n_states}",
         "output": tag("code", text(names[-1])),
         "in_a_row": f"{in_a_row(len(names))}",
-        "elements": f"{lesson.monoid.size}",
+        "count": f"{lesson.monoid.size}",
         "together": TOGETHER.get(C, f"in groups of {C}"),
         "levels": f"{depth(LONG, C)}",
         "chunk": f"{C}",
