@@ -21,7 +21,7 @@ from tests.regulargpt.conftest import PARITY, Runs, shown
 from tests.regulargpt.test_lesson_page import is_done, press, write
 
 BRACKETS = PARITY.with_name("brackets-2")
-LONGEST = 6
+LONGEST = 5
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,10 @@ def elements_of(task: NestedTask) -> Elements:
 
 @torch.no_grad()
 def test_the_page_of_a_proven_run_has_the_quantised_networks_tree(browser: Browser, runs: Runs, task: NestedTask):
-    """Of all words to six symbols: the table's prototype at each node is the one nearest to torch's state, and right."""
+    """Of all words to five symbols: the table's prototype at each node is the one nearest to torch's state, and right."""
     run = shown(BRACKETS)
-    assert run.is_proven
     assert run.certificate is not None
+    assert run.is_proven
     browser.open(runs.page(run))
     words = [list(word) for n in range(1, LONGEST + 1) for word in itertools.product(range(4), repeat=n)]
     function = """(words) => words.map((word) =>
@@ -65,7 +65,7 @@ def test_the_page_of_a_proven_run_has_the_quantised_networks_tree(browser: Brows
     assert {verdict for levels in found for level in levels for _, verdict, _ in level} == {"right"}
     prototypes = torch.tensor(run.certificate.record["prototypes"], dtype=torch.float64)
     model, elements = load(BRACKETS, quantised=True).model.double(), elements_of(task)
-    for word, levels in list(zip(words, found, strict=True))[::37]:
+    for word, levels in list(zip(words, found, strict=True))[::17]:
         trace = trace_nested(model, torch.tensor([word]))
         for states, nodes, level in zip(trace.states[1:], trace.nodes.nodes, levels, strict=True):
             nearest = torch.cdist(states, prototypes).argmin(1) + 1
@@ -103,19 +103,19 @@ def test_tree_merges_in_any_order_come_to_the_element_of_the_word(lesson: Browse
     elements = elements_of(task)
     expected = f"[{elements.words[elements.algebra.of_word(word)] or 'ε'}]"
     answer = task.output_names[int(task.labels(word))]
-    begun = f"(window.tree ??= new TreeStep(document.createElement('div'), lesson, () => {{}})).begin({word.tolist()})"
-    merged = "tree.row.querySelectorAll('.gap')"
+    begun = f"(window.merging ??= new TreeStep(document.createElement('div'), lesson, () => {{}})).begin({word.tolist()})"
+    merged = "merging.row.querySelectorAll('.gap')"
     for which in ("0", "found.length - 1", "Math.floor(found.length / 2)"):
         lesson.evaluate(f"void ({begun})")
         while lesson.evaluate(f"{merged}.length"):
             lesson.evaluate(f"((found) => found[{which}].click())({merged})")
-        said = lesson.evaluate("tree.said.textContent")
+        said = lesson.evaluate("merging.said.textContent")
         assert f"The element of the whole word is {expected}" in said
         assert said.endswith(f"Its answer: {answer}.")
     lesson.evaluate(f"void ({begun})")
-    while lesson.evaluate("tree.parts.length > 1"):
-        lesson.evaluate("tree.level()")
-    assert f"The element of the whole word is {expected}" in lesson.evaluate("tree.said.textContent")
+    while lesson.evaluate("merging.parts.length > 1"):
+        lesson.evaluate("merging.level()")
+    assert f"The element of the whole word is {expected}" in lesson.evaluate("merging.said.textContent")
 
 
 def test_every_case_is_right_and_long_words_are_answered(lesson: Browser):
