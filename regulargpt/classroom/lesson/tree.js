@@ -41,6 +41,7 @@ class TreeStep {
   // How many parts the gap behind part i brings together: two neighbours, a pair with one element inside or with none.
   mergedAt(i, parts = this.parts) {
     if (!this.lesson.nesting) return 2;
+    if (i + 1 >= parts.length) return 0;
     const isBracket = (at, kind) => parts[at]?.element === null && this.lesson.nesting.direction[parts[at].symbol] === kind;
     if (!isBracket(i, 1)) return parts[i].element !== null && parts[i + 1].element !== null ? 2 : 0;
     if (isBracket(i + 1, -1)) return 2;
