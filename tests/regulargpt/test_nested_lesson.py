@@ -53,7 +53,7 @@ def elements_of(task: NestedTask) -> Elements:
 
 @torch.no_grad()
 def test_the_page_of_a_proven_run_has_the_quantised_networks_tree(browser: Browser, runs: Runs, task: NestedTask):
-    """Of all words to five symbols: at each node the table has the prototype nearest to torch's state, which is right."""
+    """Of all words to five symbols: each node's prototype is right, and the one that is nearest to torch's state."""
     run = shown(BRACKETS)
     assert run.certificate is not None
     assert run.is_proven
