@@ -103,7 +103,9 @@ def test_tree_merges_in_any_order_come_to_the_element_of_the_word(lesson: Browse
     elements = elements_of(task)
     expected = f"[{elements.words[elements.algebra.of_word(word)] or 'ε'}]"
     answer = task.output_names[int(task.labels(word))]
-    begun = f"(window.merging ??= new TreeStep(document.createElement('div'), lesson, () => {{}})).begin({word.tolist()})"
+    begun = (
+        f"(window.merging ??= new TreeStep(document.createElement('div'), lesson, () => {{}})).begin({word.tolist()})"
+    )
     merged = "merging.row.querySelectorAll('.gap')"
     for which in ("0", "found.length - 1", "Math.floor(found.length / 2)"):
         lesson.evaluate(f"void ({begun})")
