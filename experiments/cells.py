@@ -19,6 +19,7 @@ from regulargpt.runs.sweep.names import name_of
 from regulargpt.tables import percent
 
 STATISTICS = ("max", "mean")
+PERCENT = {*STATISTICS, "worst"}
 # Published values have one decimal: what is nearer than half of its last digit is the same.
 HALF = 0.05
 STANDINGS = ("above", "within", "below", "not there")
@@ -192,11 +193,19 @@ def cell_of(
         tuple(configs),
         names,
         tuple(printed.value(row, column.published, s) if printed and column.published else None for s in statistics),
-        tuple(getattr(group, s, None) if group else None for s in statistics),
+        tuple(statistic(s, group, tests) for s in statistics),
         tuple(tests),
         group,
         tuple(name for name in names if name not in by_run),
     )
+
+
+def statistic(name: str, group: Group | None, tests: Sequence[Row]) -> Number | None:
+    """A statistic over the runs of a cell; the worst is over the lengths that count, too."""
+    if name != "worst":
+        return getattr(group, name, None) if group else None
+    counted = [test for test in tests if test.in_score] or tests
+    return min((value for test in counted if (value := test.measures.get(test.measure)) is not None), default=None)
 
 
 def is_shown(test: Row, shows: Shows) -> bool:
@@ -376,12 +385,18 @@ def mean_seconds(values: Values) -> str:
     return "unknown" if seconds is None else f"{seconds / values['done']:.1f} s"
 
 
+def training(values: Values) -> str:
+    """The mean time of a training, and how many steps it took."""
+    steps = "..".join(f"{n:,}" for n in dict.fromkeys(values["steps"] or ()))
+    return f"{mean_seconds(values)}, {steps} steps" if steps else mean_seconds(values)
+
+
 def levels(values: Values) -> str:
     """How many levels a word of that length has."""
     return f"{values['levels']} levels at T = {values['shows']['length']}"
 
 
-MEASURES = {"proven": proven, "seconds": mean_seconds, "depth": levels}
+MEASURES = {"proven": proven, "seconds": mean_seconds, "training": training, "depth": levels}
 
 
 def state(values: Values) -> list[Line]:

@@ -22,13 +22,13 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Shows:
-    """What of its runs a cell shows: their accuracy, how many are proven, the seconds of training, or the depth.
+    """What of its runs a cell shows: their accuracy, how many are proven, the training or its seconds, or the depth.
 
     The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
-    The depth is that of a word of `length` symbols.
+    The depth is that of a word of `length` symbols. The training is its seconds and its steps.
     """
 
-    what: Literal["accuracy", "proven", "seconds", "depth"] = "accuracy"
+    what: Literal["accuracy", "proven", "seconds", "training", "depth"] = "accuracy"
     tested: str = ""
     length: int | None = None
 
@@ -66,7 +66,8 @@ class Experiment:
     of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
     `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
     conditions hold: those of its row that is called like ours up to the first slash. `statistics` are those over the
-    runs of a cell, by default those that were published, or the maximum and the mean. A figure has an `analyse` that
+    runs of a cell, by default those that were published, or the maximum and the mean; "worst" is the lowest at any
+    length of any run. A figure has an `analyse` that
     looks into its runs; what that writes stays in the run's folder.
     """
 

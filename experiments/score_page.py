@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.cells import (
+    PERCENT,
     STANDINGS,
-    STATISTICS,
     Compared,
     Comparison,
     cell,
@@ -128,7 +128,9 @@ def reading(cells: Sequence[Values], statistics: Sequence[str], is_published_tab
         )
         if "max" in statistics or is_published_table:
             lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
-        if "seconds" in shown:
+        if "worst" in statistics:
+            lines.append("Worst is the lowest at any length of any run.")
+        if shown & {"seconds", "training"}:
             lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")
     else:
         lines.append("In each cell, one below the other: what was published, and what was found here.")
@@ -146,7 +148,7 @@ def reading(cells: Sequence[Values], statistics: Sequence[str], is_published_tab
 
 def is_percent(statistics: Sequence[str]) -> bool:
     """Whether the cells hold shares in percent."""
-    return set(statistics) <= set(STATISTICS)
+    return set(statistics) <= PERCENT
 
 
 def standings(cells: Sequence[Values], statistics: Sequence[str]) -> list[Block]:

@@ -88,7 +88,7 @@ FAMILIES = (
 
 MODULUS = Parameter("modulus", 5, "a whole number, 2 to 10")
 NESTED: Literal["context-free"] = "context-free"
-NESTING = Parameter("depth", "any", "'any' or 'every'", ("any", "every"))
+NESTING = Parameter("depth", "any", "'any', 'every' or a number, 1 to 5000")
 CONTEXT_FREE = (
     Family(
         "brackets-N",

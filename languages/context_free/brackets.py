@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from languages.automata.explore import explored
 from languages.context_free.nested import CLASSES, NestedTask
@@ -30,7 +30,7 @@ def check_kinds(family: str, kinds: int, what: str) -> None:
         raise LanguageError(f"{family}-{kinds}: {what}, 1 to {MOST_KINDS}")
 
 
-def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any") -> NestedTask:
+def brackets(kinds: int, bound: int = 0, depth: str = "any") -> NestedTask:
     """Is the word balanced, each bracket closed by its own kind? 1 is "accept".
 
     `bound` is the greatest depth allowed, 0 for none; with one kind it is D_bound of `dyck-N`. Members of a length are
@@ -91,7 +91,7 @@ def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any")
     )
 
 
-def xml(kinds: int, depth: Literal["any", "every"] = "any") -> NestedTask:
+def xml(kinds: int, depth: str = "any") -> NestedTask:
     """Is the word one element, its tags of K names closed by their own name, with text `t` inside elements only?
 
     LanguageError: K outside 1..32.

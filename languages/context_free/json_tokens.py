@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from languages.automata.explore import explored
 from languages.context_free.nested import CLASSES, NestedTask
 from languages.sampling.grammar import Variable
@@ -22,7 +20,7 @@ CLOSES = {"}": ("{", "member"), "]": ("[", "element")}
 WRONG = "wrong"
 
 
-def json(depth: Literal["any", "every"] = "any") -> NestedTask:
+def json(depth: str = "any") -> NestedTask:
     """Is the word one JSON value? Tokens: { } [ ] , : and s, a string, n, any other value without brackets.
 
     >>> task = json()

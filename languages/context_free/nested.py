@@ -16,9 +16,10 @@ from languages.automata.words import Indices
 from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.sampling.balanced import Mixture, half, share_of
 from languages.sampling.edits import edited
-from languages.sampling.grammar import Grammar, Part
+from languages.sampling.grammar import DEEPEST, Grammar, Part
 from languages.sampling.sampler import uniform_words
 
+OFTEN = 8  # uniform words for each member of a user's machine
 TRIES = 64  # rounds in which words are changed or drawn again that are still members
 
 
@@ -29,8 +30,8 @@ class NestedTask(Answers[PushdownTransducer]):
     `rules` are a grammar (`languages.sampling.grammar`) of the words that are drawn: of the questions where sampling is
     "uniform", of the members where it is "balanced". `others` are a grammar of the non-members, None where most words
     of every length are. Words of a length are all equally likely; with `depth="every"`, and beyond 2,048 symbols (less
-    for a large machine), they are drawn by nesting depth. It is asked as `languages.task.Task` is, and has no finite
-    automaton.
+    for a large machine), they are drawn by nesting depth. With `depth="1000"` members, or questions, are so deep.
+    It is asked as `languages.task.Task` is, and has no finite automaton.
 
     >>> from languages.context_free.brackets import brackets
     >>> from languages.randomness import rng
@@ -46,14 +47,15 @@ class NestedTask(Answers[PushdownTransducer]):
     examples: tuple[tuple[str, str], ...]
     rules: Mapping[str, Sequence[Sequence[Part]]]
     sampling: Literal["uniform", "balanced"] = "uniform"
-    depth: Literal["any", "every"] = "any"
+    depth: str = "any"
     others: Mapping[str, Sequence[Sequence[Part]]] | None = None
     level = "context-free"
     domain = None
 
     def __post_init__(self) -> None:
-        if self.depth not in ("any", "every"):
-            raise LanguageError(f"{self.name}: depth is {self.depth!r}; it is 'any' or 'every'")
+        if self.depth not in ("any", "every") and not (self.depth.isdecimal() and 1 <= int(self.depth) <= DEEPEST):
+            said = f"it is 'any', 'every' or a number, 1 to {DEEPEST}"
+            raise LanguageError(f"{self.name}: depth is {self.depth!r:.80}; {said}")
 
     @property
     def is_classification(self) -> bool:
@@ -77,7 +79,16 @@ class NestedTask(Answers[PushdownTransducer]):
         """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""
         if not self.is_classification:
             raise LanguageError(f"{self.name} answers {', '.join(self.output_names[:5])}; classes are reject, accept")
-        return (*((0,) if self._has_others(length) else ()), *((1,) if self.grammar.has(length) else ()))
+        return (*((0,) if self._has_others(length) else ()), *((1,) if self._has_members(length) else ()))
+
+    def _has_members(self, length: int) -> bool:
+        """Whether the grammar has a word of this length that is so deep."""
+        return self.grammar.has(length) and (not self._exactly or self._exactly <= self.grammar.deepest(length))
+
+    @cached_property
+    def _exactly(self) -> int:
+        """The depth that all words have, 0 if it may be any."""
+        return int(self.depth) if self.depth.isdecimal() else 0
 
     def _has_others(self, length: int) -> bool:
         """Whether some word of this length is no member."""
@@ -85,7 +96,7 @@ class NestedTask(Answers[PushdownTransducer]):
 
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""
-        return length >= 1 and (self.sampling == "balanced" or self.grammar.has(length))
+        return length >= 1 and (self.sampling == "balanced" or self._has_members(length))
 
     def sample(
         self,
@@ -117,10 +128,17 @@ class NestedTask(Answers[PushdownTransducer]):
 
     def members(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Words (count, length) of the grammar."""
-        return self._of_grammar(self.grammar, random, length, count)
+        if self._exactly:
+            return self.grammar.so_deep(random, length, count, self._exactly)
+        if self.others is None or self.depth != "any" or length > self.grammar.longest_counted:
+            return self._of_grammar(self.grammar, random, length, count)
+        # A user's machine may accept many words, and its grammar have many rules: those that are met count as drawn.
+        words = uniform_words(random, self.n_symbols, length, OFTEN * count)
+        met = words[self.labels(words) == 1][:count]
+        return np.concatenate([met, self._of_grammar(self.grammar, random, length, count - len(met))])
 
     def _of_grammar(self, grammar: Grammar, random: np.random.Generator, length: int, count: int) -> Indices:
-        if self.depth == "every" or length > grammar.longest_counted:
+        if self.depth != "any" or length > grammar.longest_counted:
             return grammar.by_depth(random, length, count)
         return grammar.uniform(random, length, count)
 
@@ -149,6 +167,8 @@ class NestedTask(Answers[PushdownTransducer]):
 
     def _others(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Uniform words (count, length) that are no members."""
+        if self._exactly and (grammar := self._other_grammar) is not None and self._exactly <= grammar.deepest(length):
+            return grammar.so_deep(random, length, count, self._exactly)
         words, wrong = uniform_words(random, self.n_symbols, length, count), np.arange(count)
         rounds = 0
         while len(wrong := wrong[self.labels(words[wrong]) == 1]):

@@ -5,10 +5,13 @@ from pathlib import Path
 from languages.context_free.nested import CLASSES, NestedTask
 from languages.errors import shown
 
+DEPTH = ";depth="
+
 
 def pushdown(file: str) -> NestedTask:
     """The task of a visibly pushdown machine in a JSON file, as `languages.convert.pushdown` reads it.
 
+    Behind the file `;depth=every` or `;depth=1000` may say how words are drawn, as the parameter of other languages.
     With accepting states it is a balanced classification, with outputs the machine's answer to uniform questions.
     AutomatonError: no such file, no machine in it, or one that is not visibly pushdown; the message names the file.
 
@@ -23,7 +26,8 @@ def pushdown(file: str) -> NestedTask:
     from languages.convert.reading import named
     from languages.sampling.machine_grammar import rules_of
 
-    path = Path(file)
+    name, depth = of_file(file)
+    path = Path(name)
     machine = from_json(read_text(path), shown(path))
     with named(shown(path)):
         visibly = VisiblyPushdown.of(machine)
@@ -44,4 +48,15 @@ def pushdown(file: str) -> NestedTask:
         rules=rules,
         others=others,
         sampling="balanced" if balanced else "uniform",
+        depth=depth,
     )
+
+
+def of_file(text: str) -> tuple[str, str]:
+    """The file and the depth that `FILE` or `FILE;depth=DEPTH` names.
+
+    >>> of_file("mine.json"), of_file("a;b.json;depth=1000")
+    (('mine.json', 'any'), ('a;b.json', '1000'))
+    """
+    file, mark, depth = text.rpartition(DEPTH)
+    return (file, depth) if mark else (text, "any")

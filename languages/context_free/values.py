@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from languages.automata.explore import explored
 from languages.context_free.nested import NestedTask
@@ -11,7 +11,6 @@ from languages.errors import LanguageError
 from languages.sampling.grammar import Variable
 from languages.specification import spec
 
-Depth = Literal["any", "every"]
 OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -25,7 +24,7 @@ def check_modulus(name: str, modulus: int) -> None:
         raise LanguageError(f"{name}: modulus is {modulus}; it is a whole number, 2 to 10: a digit is one symbol")
 
 
-def arithmetic(modulus: int = 5, precedence: bool = False, depth: Depth = "any") -> NestedTask:
+def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any") -> NestedTask:
     """The value mod m of an expression with brackets.
 
     Without precedence each operation stands in brackets, and a minus may stand before a digit: E = d, -d, (d), (-d) or
@@ -150,7 +149,7 @@ def _rules_with_precedence(digits: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def equation(modulus: int = 5, depth: Depth = "any") -> NestedTask:
+def equation(modulus: int = 5, depth: str = "any") -> NestedTask:
     """Which digit x solves an equation: an expression with brackets round each + and -, one x in it, `=`, a digit.
 
     The value is carried as a x + b with a one of 0, 1, -1, so that the one solution is read off.
@@ -229,7 +228,7 @@ def _equation(modulus: int) -> Any:
     return step
 
 
-def formula(depth: Depth = "any") -> NestedTask:
+def formula(depth: str = "any") -> NestedTask:
     """The value of a Boolean formula: 0, 1, !F, (F & F) or (F | F). Other words are no questions.
 
     >>> formula().machine.answers("(!(1&0)|0)").item()
@@ -282,7 +281,7 @@ LIST_OPERATIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def list_ops(depth: Depth = "any") -> NestedTask:
+def list_ops(depth: str = "any") -> NestedTask:
     """The value of nested lists: [MAX 2 9 [MIN 4 7] 0], with MAX, MIN and SM, the sum mod 10, of one or more digits.
 
     There is no median: of a list of any length no finite number of states knows it. Those of the published data bound

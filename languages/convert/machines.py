@@ -1,4 +1,4 @@
-"""Machines of either kind, with a stack or without, as JSON."""
+"""Machines of every level of the hierarchy as JSON: finite ones, and those with a stack, which have moves."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from languages.convert import json_text, pushdown
 from languages.convert.reading import named
 
 
-def to_json(machine: MooreMachine | PushdownTransducer) -> str:
+def to_json(machine: Dfa | MooreMachine | PushdownTransducer) -> str:
     """The machine as JSON text."""
     return pushdown.to_json(machine) if isinstance(machine, PushdownTransducer) else json_text.to_json(machine)
 
 
 def read_json(text: str, name: str = "<text>") -> Dfa | MooreMachine | PushdownTransducer:
-    """The machine of a JSON text: one with "moves" has a stack. AutomatonError for what is none.
+    """The machine of a JSON text that `to_json` wrote; `name` says in errors where it comes from.
+
+    AutomatonError: as `json_text.read_json` and `pushdown.from_json` say.
 
     >>> from languages.context_free.brackets import brackets
     >>> read_json(to_json(brackets(2).machine)) == brackets(2).machine
     True
+    >>> from languages.regular.parity import parity
+    >>> read_json(to_json(parity().machine)) == parity().machine
+    True
     """
     with named(name):
         fields = json_text.parsed(text)
-    with_stack = isinstance(fields, dict) and "moves" in fields
-    return pushdown.from_json(text, name) if with_stack else json_text.read_json(text, name)
+    has_moves = isinstance(fields, dict) and "moves" in fields
+    return pushdown.from_json(text, name) if has_moves else json_text.read_json(text, name)

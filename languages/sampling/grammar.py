@@ -6,6 +6,7 @@ each word has one derivation. A word is drawn top down, all variables of all wor
 uniform   by counting: a rule and the lengths of its variables in proportion to the words that they give
 by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this length; one path of the derivation is
           led that deep, and what is left over is split evenly
+so deep   the same for one depth, drawn again until no word is deeper
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from languages.automata.nesting import UNMATCHED, partners
 from languages.automata.words import Indices, smallest_unsigned
 from languages.budget import check
 from languages.errors import LengthEmpty, SamplingError
@@ -29,7 +31,9 @@ MAX_COUNTED = 2048  # symbols of a word that is drawn by counting
 MAX_WAYS = 2**31  # rules times lengths times lengths, for which words are counted
 PERIOD_SEEN = 512  # lengths that are looked at; longer ones repeat the last period
 MAX_PERIOD = 64
-MAX_KEPT, MOST_RULES_KEPT = 512, 64  # symbols of words, and rules of a grammar, whose thresholds are kept
+MAX_KEPT = 2**15  # symbols of words times rules of a grammar, whose thresholds are kept
+INWARD = 0.75  # how often the way to a depth surely goes on inside a pair, not behind it
+CANDIDATES = 4  # of which the first of the right depth is taken
 TRIES = 64  # how often a split is drawn again where a part has no word of its length
 DEEPEST = 5000  # nesting depth that is asked for
 
@@ -54,6 +58,15 @@ class Rule:
     symbols: tuple[tuple[int, int, tuple[int, ...]], ...]
     variables: tuple[tuple[int, int], ...]
     opened: tuple[int, ...]
+
+
+def nesting(direction: Ints) -> Ints:
+    """(batch, length) how many pairs are open after each symbol; `direction` as `partners` takes it.
+
+    >>> nesting(np.array([[1, 1, -1, 0, -1, -1, 1]])).tolist()  # ( ( ) x ) ) (
+    [[1, 2, 1, 1, 0, 0, 0]]
+    """
+    return np.where(partners(direction) == UNMATCHED, 0, direction).cumsum(axis=1)
 
 
 def paired(rule: Rule) -> bool:
@@ -85,19 +98,19 @@ class Grammar:
         self._thresholds: dict[tuple[int, int], tuple[Floats, Ints, Ints]] = {}
 
     def _rule(self, parts: Sequence[Part]) -> Rule:
-        symbols, variables, opened = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]](), list[int]()
-        weight, depth = 1, 0
+        symbols, variables = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]]()
         for part in parts:
             if isinstance(part, Variable):
                 variables.append((len(symbols), self._variable[part.name]))
-                opened.append(max(depth, 0))  # a return that closes nothing opens nothing
                 continue
             choices = tuple(self._symbol[name] for name in ((part,) if isinstance(part, str) else part))
             symbols.append((len(symbols), len(variables), choices))
-            weight *= len(choices)
-            depth += int(self.direction[choices[0]])
         assert len(variables) <= 2, "longer rules are cut in two"
-        return Rule(len(symbols), weight, tuple(symbols), tuple(variables), tuple(opened))
+        # Only what the rule closes itself is a pair: a pending bracket makes nothing deeper.
+        depth = nesting(self.direction[[choices[0] for _, _, choices in symbols]][None])[0]  # (symbols,)
+        opened = tuple(int(depth[place - 1]) if place else 0 for place, _ in variables)
+        weight = math.prod(len(choices) for _, _, choices in symbols)
+        return Rule(len(symbols), weight, tuple(symbols), tuple(variables), opened)
 
     @cached_property
     def _exists(self) -> npt.NDArray[np.bool_]:
@@ -218,11 +231,11 @@ class Grammar:
         """
         check(length, self.longest_counted, f"a word of {length:,} symbols is drawn by counting")
         counts, longer = self._counts(length), dict[tuple[int, int], tuple[Floats, Ints, Ints]]()
-        few = sum(map(len, self.rules)) <= MOST_RULES_KEPT
+        n_rules = sum(map(len, self.rules))
 
         def choose(variable: int, n: int, u: Floats) -> tuple[Ints, Ints]:
             # Thresholds of long words, or of many rules, would take more memory than they save time.
-            kept = self._thresholds if few and n <= MAX_KEPT else longer
+            kept = self._thresholds if n * n_rules <= MAX_KEPT else longer
             if (variable, n) not in kept:
                 ways = [self._ways(counts, rule, n, self._growth) for rule in self.rules[variable]]
                 rule = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
@@ -246,9 +259,34 @@ class Grammar:
 
     def by_depth(self, random: np.random.Generator, length: int, count: int, deepest: int = DEEPEST) -> Indices:
         """Words (count, length), each led to a depth that is drawn evenly from 0 to what is possible, or `deepest`."""
-        shortest = self._shortest[0]
-        possible = min(deepest, int(np.flatnonzero(shortest <= length).max(initial=0)))
-        depth = random.integers(possible + 1, size=count)
+        depth = random.integers(min(deepest, self.deepest(length)) + 1, size=count)
+        return self._led(random, length, depth)
+
+    def deepest(self, length: int) -> int:
+        """The greatest nesting depth of words of this length, DEEPEST at most."""
+        return int(np.flatnonzero(self._shortest[0] <= length).max(initial=0))
+
+    def so_deep(self, random: np.random.Generator, length: int, count: int, depth: int) -> Indices:
+        """Words (count, length) of this nesting depth. LengthEmpty if there is none."""
+        if depth > self.deepest(length):
+            raise LengthEmpty(f"there is no word of length {length} and depth {depth}")
+        aim, todo = np.full(count, depth), np.arange(count)
+        words = np.zeros((count, length), dtype=smallest_unsigned(len(self.alphabet)))
+        for _ in range(TRIES):
+            drawn = self._led(random, length, np.tile(aim[todo], CANDIDATES))
+            over = nesting(self.direction[drawn]).max(axis=1).reshape(CANDIDATES, len(todo)) - depth
+            best = np.abs(over).argmin(axis=0)
+            words[todo] = drawn.reshape(CANDIDATES, len(todo), length)[best, np.arange(len(todo))]
+            # What is left over may be nested below the deepest place: the path is led less deep by so much then.
+            missed = over[best, np.arange(len(todo))]
+            aim[todo] = np.clip(aim[todo] - missed, 0, depth)
+            todo = todo[missed != 0]
+            if not len(todo):
+                return words
+        raise SamplingError(f"no words of length {length} and exactly depth {depth} were drawn; draw longer ones")
+
+    def _led(self, random: np.random.Generator, length: int, depth: Ints) -> Indices:
+        """Words (count, length), a path of each led to its depth (count,)."""
 
         def choices(items: Items) -> tuple[Ints, Ints, Ints]:
             return self._split(random, items)
@@ -299,12 +337,12 @@ class Grammar:
                 lots: Floats = random.random((len(self.rules[variable]), len(these)))
                 drawn: Ints = (lots * self._possible[variable][:, self._short(items.length[these])]).argmax(0)
                 # Rules that differ in their symbols only are fitted together.
-                for shape, members in self._shapes[variable]:
-                    of_shape = np.isin(drawn, members)
+                shapes, shape_of = self._shapes[variable]
+                of_each = shape_of[drawn]
+                for shape in map(int, np.unique(of_each)):
+                    of_shape = of_each == shape
                     some, number = these[of_shape], drawn[of_shape]
-                    if not len(some):
-                        continue
-                    first, deep, fits = self._fit(random, shape, items.length[some], items.depth[some])
+                    first, deep, fits = self._fit(random, shapes[shape], items.length[some], items.depth[some])
                     rule[some[fits]], split[some[fits]], spine[some[fits]] = number[fits], first[fits], deep[fits]
             todo = todo[rule[todo] < 0]
         raise SamplingError("no word of this length was drawn by depth; draw words of another length")
@@ -330,16 +368,15 @@ class Grammar:
         ]
 
     @cached_property
-    def _shapes(self) -> list[list[tuple[Rule, list[int]]]]:
-        """The rules of each variable, those together that have the same lengths and variables."""
-        found: list[dict[Any, list[int]]] = [{} for _ in self.rules]
-        for shapes, rules in zip(found, self.rules, strict=True):
-            for number, rule in enumerate(rules):
-                shapes.setdefault((rule.n_symbols, rule.variables, rule.opened), []).append(number)
-        return [
-            [(rules[numbers[0]], numbers) for numbers in shapes.values()]
-            for shapes, rules in zip(found, self.rules, strict=True)
-        ]
+    def _shapes(self) -> list[tuple[list[Rule], Ints]]:
+        """Of each variable a rule of each shape, by lengths and variables, and the shape (rules,) of each rule."""
+        found = list[tuple[list[Rule], Ints]]()
+        for rules in self.rules:
+            shapes = dict[Any, int]()
+            keys = [(rule.n_symbols, rule.variables, rule.opened) for rule in rules]
+            shape_of = np.array([shapes.setdefault(key, len(shapes)) for key in keys], dtype=np.intp)
+            found.append(([rules[keys.index(key)] for key in shapes], shape_of))
+        return found
 
     def _fit(
         self, random: np.random.Generator, rule: Rule, length: Ints, depth: Ints
@@ -348,7 +385,9 @@ class Grammar:
         rest, none = length - rule.n_symbols, np.full(len(length), -1)
         if not rule.variables:
             return np.zeros_like(rest), none, (rest == 0) & (depth == 0)
-        spine = np.where(depth > 0, random.integers(len(rule.variables), size=len(rest)), -1)
+        inner = rule.opened.index(max(rule.opened))
+        spine = np.where(random.random(len(rest)) < INWARD, inner, random.integers(len(rule.variables), size=len(rest)))
+        spine = np.where(depth > 0, spine, -1)
         least = np.zeros((2, len(rest)), dtype=np.intp)
         for j, (_, child) in enumerate(rule.variables):
             below = np.maximum(depth - rule.opened[j], 0)
@@ -360,7 +399,11 @@ class Grammar:
             first = rest
             fits &= self._exist(np.full(len(rest), rule.variables[0][1]), first)
         else:
-            first = least[0] + (random.random(len(rest)) * np.maximum(span, 1)).astype(np.intp)
+            # What goes on to be deep keeps what is left over for all of its levels, or soon nothing would fit it.
+            below = np.where(spine < 0, 0, depth - np.array([*rule.opened, 0])[spine])
+            share = np.minimum(span, 2 * span // (1 + np.maximum(below, 0)) + 1)
+            more = (random.random(len(rest)) * np.maximum(share, 1)).astype(np.intp)
+            first = np.where(spine == 0, most - more, least[0] + more)
             for j, (_, child) in enumerate(rule.variables):
                 # Of a variable with finitely many words one of its lengths is drawn: others would hardly be met.
                 if (few := self._finite[child]) is not None:

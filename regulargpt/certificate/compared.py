@@ -11,7 +11,10 @@ import numpy as np
 
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
-from languages.convert.json_text import read_json
+from languages.automata.pushdown import PushdownTransducer
+from languages.automata.visibly import VisiblyPushdown
+from languages.context_free.nested import NestedTask
+from languages.convert.machines import read_json
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.finite.nonempty import counterexample
@@ -19,8 +22,10 @@ from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 
+AnyMachine = MooreMachine | PushdownTransducer
 
-def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
+
+def against(learned: AnyMachine, task: Task | NestedTask) -> dict[str, Any]:
     """A learned machine beside the task's, and the shortest word that they answer differently.
 
     >>> import languages
@@ -28,8 +33,8 @@ def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
     >>> against(task.machine, task)
     {'states': 2, 'language': 'parity', 'equal': True}
     """
-    true = specified_machine(task)
-    word = counterexample(learned, true)
+    true = right_machine(task)
+    word = parting_word(learned, true)
     found: dict[str, Any] = {"states": learned.n_states, "language": task.name, "equal": word is None}
     if word is not None:
         names = {UNDEFINED: None, **dict(enumerate(task.output_names))}
@@ -39,11 +44,30 @@ def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
     return found
 
 
-def automaton_of(folder: RunFolder) -> MooreMachine:
-    """The automaton of a run's certificate. Raises UserError if it cannot be read, or is no Moore machine."""
+def right_machine(task: Task | NestedTask) -> AnyMachine:
+    """The machine that has an answer where the task has, and no other."""
+    return task.machine if isinstance(task, NestedTask) else specified_machine(task)
+
+
+def parting_word(mine: AnyMachine, other: AnyMachine) -> list[int] | None:
+    """A shortest word that two machines over the same symbols answer differently, None if there is none.
+
+    Of two with a stack the same symbols call and return, or AutomatonError is raised.
+    """
+    if isinstance(mine, PushdownTransducer) and isinstance(other, PushdownTransducer):
+        word = VisiblyPushdown.of(mine).counterexample(VisiblyPushdown.of(other))
+        return None if word is None else mine.encode(word).tolist()
+    assert isinstance(mine, MooreMachine), "both are with a stack, or without"
+    assert isinstance(other, MooreMachine), "both are with a stack, or without"
+    word_of_both = counterexample(mine, other)
+    return None if word_of_both is None else [*word_of_both]
+
+
+def automaton_of(folder: RunFolder) -> AnyMachine:
+    """The automaton of a run's certificate. Raises UserError if it cannot be read, or is no such machine."""
     path = folder.path / AUTOMATON
     machine = read_json(parse_text(read_bytes(path), path), str(path))
-    if not isinstance(machine, MooreMachine):
+    if not isinstance(machine, MooreMachine | PushdownTransducer):
         raise UserError(f"{path} is no Moore machine, as automata of certificates are; verify the run again")
     return machine
 

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from languages.automata import MooreMachine
-from languages.convert.json_text import to_json
+from languages.context_free.nested import NestedTask
+from languages.convert.machines import to_json
 from languages.task import Task
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
-from regulargpt.certificate.compared import against
+from regulargpt.certificate.compared import AnyMachine, against
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.unquantised import Searched, certify_unquantised, search_balls, wide_enough
 from regulargpt.certificate.verdict import remember
 from regulargpt.finite.float64_network import Float64Network
-from regulargpt.finite.from_answers import LearnedMachine, answers_of
+from regulargpt.finite.from_answers import LearnedMachine, answers_of, labels
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
@@ -60,7 +60,7 @@ class Outcome:
 
 def outcome_of(
     certifier: Certifier,
-    task: Task,
+    task: Task | NestedTask,
     model: Tree,
     quantised: QuantisedNetwork,
     weights: bytes,
@@ -114,11 +114,11 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
 def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, Any]:
     """The size of the table, and which elements never occur or share a prototype."""
     specification, pairs = certifier.specification, quantised.proof.pairs
-    name = [word or "ε" for word in specification.task_monoid.words]
+    name = [word or "ε" for word in specification.words]
     elements = specification.task_elements[pairs[:, 1]]
     shared = [sorted(set(elements[pairs[:, 0] == state].tolist())) for state in np.unique(pairs[:, 0])]
     return {
-        "monoid": specification.task_monoid.size,
+        "monoid": len(name),
         "elements": len(np.unique(elements)),
         "prototypes": len(quantised.book),
         "entries": len(quantised.table.leaves) + len(quantised.table.nodes),
@@ -127,7 +127,7 @@ def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, An
     }
 
 
-def wrong_words(task: Task, model: nn.Module, quantised: QuantisedNetwork) -> dict[str, Any]:
+def wrong_words(task: Task | NestedTask, model: nn.Module, quantised: QuantisedNetwork) -> dict[str, Any]:
     """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
     wrong = quantised.proof.wrong
     assert wrong is not None
@@ -138,7 +138,7 @@ def wrong_words(task: Task, model: nn.Module, quantised: QuantisedNetwork) -> di
     return found
 
 
-def compared(machine: MooreMachine, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
+def compared(machine: AnyMachine, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
     """A word that a machine has an answer to, with this one and the unquantised network's."""
     symbols = np.array([word])
     right, given = int(machine.answers(symbols)[0]), int(answers_of(model, symbols)[0])
@@ -146,14 +146,14 @@ def compared(machine: MooreMachine, model: nn.Module, word: Sequence[int]) -> di
     return {**word_there, "right": machine.output_names[right], "network": machine.output_names[given]}
 
 
-def shortest_wrong(task: Task, model: nn.Module) -> tuple[int, ...] | None:
+def shortest_wrong(task: Task | NestedTask, model: nn.Module) -> tuple[int, ...] | None:
     """The first word that the network itself answers wrongly, among all words of the shortest lengths."""
     length, left = 1, MAX_SYMBOLS
     while (count := task.n_symbols**length * length) <= left:
         words = np.array(list(product(range(task.n_symbols), repeat=length)))
-        if task.domain is not None:
-            words = words[task.domain.accepts(words)]
-        if len(words) and (wrong := np.flatnonzero(answers_of(model, words) != task.labels(words))).size:
+        right = labels(task, words)
+        words, right = words[right >= 0], right[right >= 0]
+        if len(words) and (wrong := np.flatnonzero(answers_of(model, words) != right)).size:
             return tuple(words[wrong[0]].tolist())
         length, left = length + 1, left - count
     return None

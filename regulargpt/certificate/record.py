@@ -13,6 +13,7 @@ from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.checker import FORMAT
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.search.certify import QuantisedNetwork
+from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.table import Entries
 from regulargpt.storage.folder import AUTOMATON, MODEL_CONFIG, WEIGHTS
 from regulargpt.storage.manifest import digest
@@ -24,12 +25,13 @@ NAMES = {"weights": WEIGHTS, "network": MODEL_CONFIG, "automaton": AUTOMATON}
 
 def record(quantised: QuantisedNetwork, files: Mapping[str, bytes], balls: Mapping[str, Any] | None) -> dict[str, Any]:
     """The certificate as a value, for these weights, network and automaton; `balls` are those of `unquantised`."""
-    machine, C = quantised.specification.machine, quantised.table.chunk_size
+    is_nested, C = isinstance(quantised.specification, NestedSpecification), quantised.table.chunk_size
     # Nothing is claimed of prototypes that are the root of no word with an answer: their balls may then be larger.
     answers = [None if answer == UNDEFINED else answer for answer in quantised.needed_answers.tolist()]
     return {
         "format": FORMAT,
-        "claim": claim(machine.alphabet, C, len(quantised.book), answers_every_word(machine), quantised.table.aligned),
+        **({"tree": "nested"} if is_nested else {}),
+        "claim": claim_of(quantised),
         "unquantised": balls,
         **{name: {"file": file, "sha256": digest(files[name])} for name, file in NAMES.items()},
         "chunk_size": C,
@@ -38,6 +40,17 @@ def record(quantised: QuantisedNetwork, files: Mapping[str, bytes], balls: Mappi
         "leaves": entries(quantised.table.leaves, C),
         "nodes": entries(quantised.table.nodes, C),
     }
+
+
+def claim_of(quantised: QuantisedNetwork) -> str:
+    """What the certificate proves, in the checker's words."""
+    specification, table = quantised.specification, quantised.table
+    if isinstance(specification, NestedSpecification):
+        total, direction = specification.answers_every_word, specification.algebra.direction.tolist()
+    else:
+        total, direction = answers_every_word(specification.machine), None
+    alphabet = specification.machine.alphabet
+    return claim(alphabet, table.chunk_size, len(quantised.book), total, table.aligned, direction)
 
 
 def answers_every_word(machine: MooreMachine) -> bool:
@@ -50,9 +63,9 @@ def answers_every_word(machine: MooreMachine) -> bool:
     return bool((machine.output_table[np.unique(machine.table)] >= 0).all())
 
 
-def unquantised(slack: float, radii: Sequence[float]) -> dict[str, Any]:
-    """Balls as the certificate has them."""
-    return {"claim": unquantised_claim(slack), "slack": float(slack), "radii": list(radii)}
+def unquantised(slack: float, radii: Sequence[float], nested: bool) -> dict[str, Any]:
+    """Balls as the certificate has them; `nested` of a tree that follows brackets."""
+    return {"claim": unquantised_claim(slack, nested), "slack": float(slack), "radii": list(radii)}
 
 
 def entries(part: Entries, chunk_size: int) -> dict[str, Any]:

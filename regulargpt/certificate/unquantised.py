@@ -101,7 +101,7 @@ def certify_unquantised(
     for slack, balls in sorted(stated_slacks, key=lambda attempt: -attempt[0])[:ATTEMPTS]:
         if slack > most.get(id(balls), slack):
             continue
-        stated = record.unquantised(slack, balls.radii.tolist())
+        stated = record.unquantised(slack, balls.radii.tolist(), searched.network.model.direction is not None)
         certificate = record.text(record.record(searched.quantised, files, stated))
         try:
             accepted = decide(certificate.encode(), files, progress=progress)

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import languages
-from languages.automata import MooreMachine
+from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
-from languages.convert import pushdown
-from languages.convert.json_text import to_json
+from languages.convert.machines import to_json
 from languages.errors import UserError
+from languages.registry import find
 from languages.task import Task
 from languages.text import cache
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
-from regulargpt.certificate.compared import against, automaton_of, difference
+from regulargpt.certificate.compared import AnyMachine, against, automaton_of, difference
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, ENVIRONMENT, MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -110,23 +109,28 @@ def remember(certificate: bytes, files: dict[str, bytes]) -> None:
             mark.touch()  # empty: it is there or not, however a power cut comes
 
 
-def of_another(folder: RunFolder, machine: MooreMachine, language: str) -> str:
+def of_another(folder: RunFolder, machine: AnyMachine, language: str) -> str:
     """Why a proof about this automaton is none of the language that the run was trained on; empty if it is one."""
     try:
-        task = languages.get(language)
+        task = find(language)
     except UserError as error:
         return f"{language} cannot be read: {error}"
     if has_changed(folder, task):
         return f"{language} is no longer the automaton that the run was trained on"
     # A certificate is of numbers: machines over other symbols or answers could pass for equal.
-    if (machine.alphabet, machine.output_names) != (task.machine.alphabet, task.machine.output_names):
+    same_kind = isinstance(machine, PushdownTransducer) == isinstance(task, NestedTask)
+    if not same_kind or named(machine) != named(task.machine):
         return f"its automaton has other symbols or answers than {language}"
     found: dict[str, Any] = against(machine, task)
     return "" if found["equal"] else f"its automaton is {difference(found)}"
 
 
+def named(machine: AnyMachine) -> tuple[tuple[str, ...], ...]:
+    """Its symbols and answers."""
+    return machine.alphabet, machine.output_names
+
+
 def has_changed(folder: RunFolder, task: Task | NestedTask) -> bool:
     """Whether a language is no longer the automaton that the run was trained on: that of a file may be another now."""
     known = atomic.parse_json(folder.final_bytes(ENVIRONMENT), folder.path / ENVIRONMENT)
-    text = pushdown.to_json(task.machine) if isinstance(task, NestedTask) else to_json(task.machine)
-    return known.get("automaton", {}).get("sha256") not in (None, digest(text.encode()))
+    return known.get("automaton", {}).get("sha256") not in (None, digest(to_json(task.machine).encode()))

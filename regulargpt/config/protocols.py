@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from languages.errors import nearest, one_of
+from languages.registry import level_of
 from regulargpt.config.schema import Draft, EvaluationOptions, RunConfig, flat, parts_first
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.options import TestMixture
@@ -39,6 +40,8 @@ class Protocol:
     families: Mapping[str, Fields] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
     departures: tuple[str, ...] = ()
+    level: str = ""
+    """The level of the hierarchy that languages must have, if it is about those alone."""
 
     @property
     def id(self) -> str:
@@ -53,6 +56,8 @@ class Protocol:
         if not is_language(language):
             noun = noun_of(language)
             raise ConfigError(f"{language} is a {noun}, and a protocol is about words of a language; leave it out")
+        if self.level and level_of(language) != self.level:
+            raise ConfigError(f"protocol {self.id} is of {self.level} languages, {language} is none; leave it out")
         balanced = self.balanced if sampling(language) == "balanced" else {}
         name = language.partition(":")[0]
         return {**self.fields, **balanced, **self.families.get(stem(name), {}), **self.families.get(name, {})}
@@ -67,12 +72,13 @@ class Protocol:
         """
         name, _, written = language.partition(":")
         given = self.spelling.get(name, self.spelling.get(stem(name), ""))
-        if not given or given in written.split(","):
+        mark = ";" if name == "pushdown" else ","  # a file may have commas in its name
+        if not given or given in written.split(mark):
             return language
         key = given.partition("=")[0]
-        if any(part.partition("=")[0] == key for part in written.split(",")):
+        if any(part.partition("=")[0] == key for part in written.split(mark)):
             raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
-        return f"{name}:{written},{given}" if written else f"{name}:{given}"
+        return f"{name}:{written}{mark}{given}" if written else f"{name}:{given}"
 
     def put(self, draft: Draft) -> Draft:
         """Set all that is fixed in a config in the making."""
@@ -195,6 +201,9 @@ PLAIN: Fields = {"data.test.members": 0.5, "data.test.near_misses": 0.0, "data.t
 MEAN = "mean over the lengths of the accuracy at one position"
 UNIFORM = "members are uniform among the words of their length (the code has generators of its own)"
 
+# Families whose words are drawn by depth; those of `reversal-K` have one depth a length.
+DEEP = ("brackets", "xml", "json", "formula", "arithmetic-brackets", "equation", "list-ops", "pushdown")
+
 HARD = Protocol(
     "hard",
     1,
@@ -282,6 +291,23 @@ PROTOCOLS: dict[str, Protocol] = {
             ),
         ),
         HARD,
+        Protocol(
+            "deep",
+            1,
+            "words of about 5,000 symbols, nested exactly 1,000 deep; non-members are near misses of such",
+            "this project",
+            "the accuracy at that length",
+            {**lengths((1, 40), (5_000, 5_000)), "objective.output_token": False},
+            {
+                "data.test.members": 0.5,
+                "data.test.near_misses": 1.0,
+                "data.test.edits": 2,
+                "data.test.both_classes": True,
+            },
+            {"arithmetic-brackets": lengths((1, 40), (5_001, 5_001))},  # with precedence only odd lengths have words
+            dict.fromkeys(DEEP, "depth=1000"),
+            level="context-free",
+        ),
         replace(
             HARD,
             version=2,

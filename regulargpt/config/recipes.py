@@ -68,8 +68,8 @@ def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
 
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
-# Trees that follow brackets: there is no proof to wait for, and depth costs levels.
-ALONG_BRACKETS: Fields = {**UNTIL_SOLVED, "evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
+# Words with brackets are as deep as they are long, and depth costs levels: a million symbols would take hours.
+WITH_BRACKETS: Fields = {"evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
 PUBLISHED: Fields = {
     "training.optimiser": "adam",
     "training.steps": 100_000,
@@ -230,16 +230,16 @@ def resolve(
     """
     name = usual_recipe(language) if recipe is None else recipe
     refuse(name, model, language)
-    along_brackets = is_language(language) and level_of(language) == "context-free"
+    with_brackets = is_language(language) and level_of(language) == "context-free"
 
     def draft(options_of: str, certify: bool) -> Draft:
         chosen = MODELS.written(model, "model")["name"]
         fields = RECIPES[options_of].of(options_of, chosen, language)
-        if options_of == "answers" and along_brackets:
-            fields = {**without_proof(fields), **ALONG_BRACKETS}
+        if options_of == "answers" and with_brackets:
+            fields |= WITH_BRACKETS
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
-        if along_brackets:
+        if with_brackets:
             draft.put_present({"model.tree": "nested"})
         draft.put_present(fields)  # a class from outside takes those that it has
         if preset is not None:
@@ -251,16 +251,10 @@ def resolve(
         return draft
 
     found, otherwise = draft(name, certify), RECIPES[name].otherwise
-    if found.part("model").follows_brackets:
-        return found.config()  # there is no proof of such a tree yet, and all else of the recipe is for it
-    if (certify or otherwise) and no_certificate(found.part("model"), found.part("objective")) is not None:
+    is_flat = with_brackets and not found.part("model").follows_brackets
+    if (certify or otherwise) and (is_flat or no_certificate(found.part("model"), found.part("objective")) is not None):
         found = draft(otherwise or name, False)
     return found.config()
-
-
-def without_proof(fields: Fields) -> Fields:
-    """The options of a recipe but those of its phases."""
-    return {key: value for key, value in fields.items() if not key.startswith("phases.")}
 
 
 def refuse(recipe: str, model: str, language: str) -> None:

@@ -56,7 +56,10 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     # Here and not in the midst of training: the tables of a large automaton may not fit into memory.
     _prepare_near_misses(config, words)
     for phase in config.phases:
-        if phase.is_on and (reason := phase.refuse(config.model, config.objective)) is not None:
+        reason = phase.refuse(config.model, config.objective) if phase.is_on else None
+        if phase.is_on and words.has_brackets and not config.model.follows_brackets:
+            reason = f"a flat tree has no finite table of {words.name}; set model.tree = 'nested'"
+        if reason is not None:
             yield f"phases.{phase.name}: {reason}; leave it out, as the recipe words does"
     if config.tensorboard and find_spec("tensorboard") is None:
         yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
@@ -71,7 +74,10 @@ def _protocol(config: RunConfig) -> Iterator[str]:
     for name in config.evaluation.extra_protocols:
         if name != protocol(name).id:
             yield f"evaluation.extra_protocols = '{name}': a config names the version, '{protocol(name).id}'"
-        protocol(name).test_of(config)
+        other = protocol(name).test_of(config)
+        words = data.build(other.data)
+        if not any(map(words.is_tested, other.tested)):
+            yield f"evaluation.extra_protocols = '{name}': {words.describe_length(other.tested[0])}; leave it out"
 
 
 def _steps(config: RunConfig) -> Iterator[str]:

@@ -58,13 +58,14 @@ def task_of(name: str) -> Task | NestedTask:
     A file is read again once it has changed; a machine made in Python may be another one under its name by now.
     """
     import languages
+    from languages.context_free.user import of_file
     from languages.registry import MADE
 
-    of_file = name.startswith(("dfa:", "pushdown:"))
-    path = Path(name.partition(":")[2])
-    if name in MADE or (of_file and not path.is_file()):
+    is_of_file = name.startswith(("dfa:", "pushdown:"))
+    path = Path(of_file(name.partition(":")[2])[0])
+    if name in MADE or (is_of_file and not path.is_file()):
         return languages.find(name)
-    written = path.stat() if of_file else None
+    written = path.stat() if is_of_file else None
     stamp = None if written is None else (written.st_mtime_ns, written.st_size, written.st_ino)
     return _task(name, os.environ.get(VARIABLE), stamp)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from languages.context_free.nested import NestedTask
-from languages.convert import json_text, pushdown
+from languages.convert.machines import to_json
 from languages.randomness import rng
 from languages.registry import is_built_in, no_finite_automaton
 from languages.task import Task
@@ -47,6 +48,12 @@ class LanguageData:
     def has_brackets(self) -> bool:
         return isinstance(self.task, NestedTask)
 
+    @cached_property
+    def by_depth(self) -> LanguageData:
+        """The same words with brackets, drawn by their depth."""
+        assert isinstance(self.task, NestedTask), "other words have no depth"
+        return replace(self, task=replace(self.task, depth="every"))
+
     def lengths(self, longest: int) -> list[int]:
         return self.task.lengths(self.options.train_from, longest)
 
@@ -79,9 +86,7 @@ class LanguageData:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
         if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
-        task = self.task
-        text = pushdown.to_json(task.machine) if isinstance(task, NestedTask) else json_text.to_json(task.machine)
-        read = hashlib.sha256(text.encode()).hexdigest()
+        read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
         return {"automaton": {"name": self.options.name, "sha256": read}}
 
     def is_tested(self, length: int) -> bool:

@@ -39,6 +39,8 @@ class Float64Network:
         self.model, self.options = as_float64(model), options or {}
         self.absent = self.model.absent.detach()
         self.symbols = self.model.leaves().detach()
+        # In trees that follow brackets symbols stand beside nodes above the symbols: rows behind the prototypes.
+        self.beside = self.symbols[:0] if model.direction is None else self.symbols[1:]
 
     @property
     def chunk_size(self) -> int:
@@ -56,12 +58,12 @@ class Float64Network:
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
     def rows(self, prototypes: Floats) -> Floats:
-        """What is absent, then the prototypes: (1 + K, d)."""
-        return np.concatenate([self.absent.numpy(), prototypes])
+        """What is absent, then the prototypes: (1 + K, d); in trees that follow brackets, then the symbols."""
+        return np.concatenate([self.absent.numpy(), prototypes, self.beside.numpy()])
 
     def over(self, states: Float[Tensor, "rows d_model"], windows: Ints) -> Float[Tensor, "n d_model"]:
-        """The states over windows of these states, counted from 1; 0 is what is absent."""
-        return self._over(torch.cat([self.absent, states]), windows)
+        """The states over windows of these states, counted from 1; 0 is what is absent, behind them are symbols."""
+        return self._over(torch.cat([self.absent, states, self.beside]), windows)
 
     def over_symbols(self, windows: Ints) -> Float[Tensor, "n d_model"]:
         """The states over windows of symbols, counted from 1; 0 is what is absent."""

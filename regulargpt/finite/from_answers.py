@@ -9,72 +9,107 @@ queries give the language's answers to words that L* asked the network about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import compress, groupby
-from typing import Any
+from itertools import compress
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from languages.automata import Dfa, MooreMachine
+from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
+from languages.automata.pushdown import PushdownTransducer
+from languages.automata.visibly import VisiblyPushdown
+from languages.context_free.nested import NestedTask
+from languages.errors import AutomatonError
 from languages.randomness import rng
 from languages.task import Task
-from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.conformance import suite
-from regulargpt.finite.learn import short_words
+from regulargpt.finite.held_out import HeldOut, batches, labels, plan, questions
 from regulargpt.finite.lstar import Learner, Query, Unbounded, by_length
-from regulargpt.finite.nonempty import Word, machine, smallest_machine
+from regulargpt.finite.nested_conformance import nested_suite
+from regulargpt.finite.nested_lstar import NestedLearner
+from regulargpt.finite.nonempty import Word
+from regulargpt.models.hooks import listened_to
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.nested import nested_logits
 from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits
 
 Ints = npt.NDArray[np.int64]
+Machine = MooreMachine | PushdownTransducer
 
 # A network that is wrong on short words makes L* split states without end: then it is left alone.
-MOST_STATES = 400
+MOST_STATES, MOST_ELEMENTS = 400, 200
 MOST_REFINEMENTS = 64
+# With brackets it is not asked at all while more than such a share of the words up to so many symbols are wrong.
+MOST_MISSED, NEAR = 0.04, 12
 # Symbols of the words that go through a network at once.
 MOST_SYMBOLS = 1 << 18
-# Held-out words of all lengths together; and all words of the lengths that have at most so many.
-HELD_OUT, SHORT = 4096, 512
 # Membership queries at once, and wrong words that are kept.
 MOST_QUERIES = 2048
 
 
+class LStar(Protocol):
+    """L* for one kind of machine."""
+
+    known: dict[Word, int]
+
+    def batch(self, words: Ints) -> Ints:
+        """The network's answers (n,) to words (n, T), each asked once."""
+        ...
+
+    def proposed(self, words: Ints) -> Ints:
+        """What the machine so far answers (n,). Raises Unbounded where it would be too large."""
+        ...
+
+    def refine(self, word: Word) -> None:
+        """Learn from a word that the network answers otherwise."""
+        ...
+
+    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> Machine:
+        """The machine so far."""
+        ...
+
+
 @dataclass(frozen=True)
 class Answers:
-    """A network asked for its answers, up to a length; words outside the domain are not asked, and have none."""
+    """A network asked for its answers to a task, up to a length; words that are no questions are not asked."""
 
     model: nn.Module
     longest: int
-    domain: Dfa | None = None
+    task: Task | NestedTask
 
     def __call__(self, words: Ints) -> Ints:
-        """The answers (n,) to words (n, T), -1 outside the domain. Raises Unbounded for words that are too long."""
+        """The answers (n,) to words (n, T), -1 to no questions. Raises Unbounded for words that are too long.
+
+        No network reads the empty word: its answer is the language's.
+        """
         if words.shape[1] > self.longest:
             raise Unbounded
+        if not words.shape[1]:
+            return labels(self.task, words)
         found = np.full(len(words), UNDEFINED, dtype=np.int64)
-        asked = np.ones(len(words), dtype=bool) if self.domain is None else self.domain.accepts(words)
-        if asked.any():
+        if (asked := questions(self.task, words)).any():
             found[asked] = answers_of(self.model, words[asked])
         return found
 
     def of(self, words: Sequence[Word]) -> list[int]:
-        """The answers to words of any lengths, each a word once. Raises Unbounded as above."""
+        """The answers to words of any lengths from 1, each a word once. Raises Unbounded as above."""
         if max(map(len, words)) > self.longest:
             raise Unbounded
-        asked = words if self.domain is None else list(compress(words, by_length(self.domain.accepts, words)))
+        asked = list(compress(words, by_length(partial(questions, self.task), words)))
         found = dict(zip(asked, ragged_answers(self.model, asked), strict=True))
         return [found.get(word, UNDEFINED) for word in words]
 
 
 def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
     """A network's answers to words of any lengths: a tree reads them at once, others a length at a time."""
-    if not may_be_ragged(model):
+    if (logits := logits_at_once(model)) is None:
         return by_length(partial(answers_of, model), words)
     # The longest first: words of one length stand together.
     device = next(model.parameters()).device
@@ -85,8 +120,17 @@ def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
             at_once = max(1, MOST_SYMBOLS // len(words[order[0]]))
             part, order = order[:at_once], order[at_once:]
             asked = [torch.from_numpy(alike).to(device) for alike in batches(words[i] for i in part)]
-            found[part] = ragged_logits(model, asked).argmax(1).cpu().numpy()
+            found[part] = logits(asked).argmax(1).cpu().numpy()
     return found.tolist()
+
+
+def logits_at_once(model: nn.Module) -> Callable[[Sequence[Tensor]], Tensor] | None:
+    """What gives a tree's logits of words of many lengths, batches of one length each; None for other models."""
+    if may_be_ragged(model):
+        return partial(ragged_logits, model)
+    if isinstance(model, Tree) and model.direction is not None and not listened_to(model):
+        return partial(nested_logits, model)
+    return None
 
 
 def answers_of(model: nn.Module, words: Ints) -> Ints:
@@ -98,67 +142,10 @@ def answers_of(model: nn.Module, words: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Words, batches (n, T) of one length each, and their answers."""
-
-    words: Sequence[Ints]
-    answers: Sequence[Ints]
-
-    @classmethod
-    def draw(cls, data: LanguageData, seed: int, number: int) -> HeldOut:
-        """Words of all lengths of the training, drawn as there."""
-        lengths, each = plan(data)
-        drawn = [data.batch(seed, "held out", number * len(lengths) + i, [T], each) for i, T in enumerate(lengths)]
-        return cls.of(data.finite, drawn)
-
-    @classmethod
-    def short(cls, data: LanguageData) -> HeldOut:
-        """All words of the shortest lengths that are questions: what is drawn hardly has them all."""
-        task, longest = data.finite, data.options.train_len
-        every = [words for words in short_words(task.n_symbols, SHORT) if words.shape[1] <= longest]
-        asked = every if task.domain is None else [words[task.domain.accepts(words)] for words in every]
-        return cls.of(task, [words for words in asked if len(words)])
-
-    @classmethod
-    def of(cls, task: Task, words: Sequence[Words]) -> HeldOut:
-        """These words with their answers, none outside the domain."""
-        batches = [batch.astype(np.int64) for batch in words]
-        return cls(batches, [labels(task, batch) for batch in batches])
-
-    def __add__(self, other: HeldOut) -> HeldOut:
-        return HeldOut([*self.words, *other.words], [*self.answers, *other.answers])
-
-    @property
-    def count(self) -> int:
-        """How many answers it tells: that a word is no question is known."""
-        return sum(int((right != UNDEFINED).sum()) for right in self.answers)
-
-    def wrong(self, answers: Query) -> list[Word]:
-        """The words that a network or machine answers otherwise, batch by batch."""
-        return [
-            tuple(words[i].tolist())
-            for words, right in zip(self.words, self.answers, strict=True)
-            for i in np.flatnonzero(answers(words) != right)
-        ]
-
-
-def labels(task: Task, words: Ints) -> Ints:
-    """The answers (n,) to words (n, T), -1 outside the domain."""
-    found = task.labels(words).astype(np.int64)
-    return found if task.domain is None else np.where(task.domain.accepts(words), found, UNDEFINED)
-
-
-def plan(data: LanguageData) -> tuple[list[int], int]:
-    """The lengths of held-out words, and how many words each has."""
-    lengths = data.lengths(data.options.train_len)
-    return lengths, -(-HELD_OUT // len(lengths))
-
-
-@dataclass(frozen=True)
 class LearnedMachine:
     """A machine that was accepted: it is that of any language with at most `classes` classes that gave the labels."""
 
-    machine: MooreMachine
+    machine: Machine
     classes: int
 
 
@@ -175,7 +162,8 @@ class AnswerLearner:
         self.data, self.seed, self.fresh, self.compared, self.queried = data, seed, 0, 0, 0
         self.counterexamples: list[Word] = []
         self.wrong: list[Word] = []
-        self.asking: Learner | None = None
+        self.asking: LStar | None = None
+        self.missed: list[Word] = []
 
     @cached_property
     def first(self) -> HeldOut:
@@ -189,9 +177,9 @@ class AnswerLearner:
         return self.first.count + self.fresh * each * len(lengths) + self.compared + self.queried
 
     def learned(self, model: nn.Module) -> LearnedMachine | None:
-        """The minimal machine of the network's answers, if it is right on all words it is held against; else None."""
-        task, training = self.data.finite, model.training
-        network = Answers(model.eval(), self.data.options.train_len, task.domain)
+        """The machine of the network's answers, if it is right on all words it is held against; else None."""
+        training = model.training
+        network = Answers(model.eval(), self.data.options.train_len, self.data.task)
         try:
             return self.accepted(network)
         except Unbounded:
@@ -201,11 +189,13 @@ class AnswerLearner:
 
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
-        task = self.data.finite
+        task = self.data.task
         self.wrong = HeldOut.of(task, batches(sorted(self.wrong, key=len))).wrong(network)
+        if isinstance(task, NestedTask) and not self.may_be_learned(network):
+            return None
         while True:
             known = HeldOut.of(task, batches(self.counterexamples))
-            self.asking = Learner(task.n_symbols, network.of, MOST_STATES)
+            self.asking = lstar(task, network)
             found = propose(self.asking, task.alphabet, task.output_names, self.first + known)
             if found is None:
                 return None
@@ -216,46 +206,59 @@ class AnswerLearner:
             self.compared += compared.count
             if not (wrong := compared.wrong(found.answers)):
                 return LearnedMachine(found, classes)
-            better = first_parting(network, found, wrong)
+            better = first_parting(network, found.answers, wrong)
             self.counterexamples.append(wrong[0] if better is None else better)
             self.wrong = [wrong[0]] if better is None else []
             if better is None:
                 return None
 
+    def may_be_learned(self, network: Answers) -> bool:
+        """Whether a network has nearly all short words with brackets right; of another, L* would only split elements.
+
+        That costs far more than these words, where everything may stand beside everything.
+        """
+        short = self.first.up_to(NEAR)
+        self.asking, self.missed = None, short.wrong(network)
+        return len(self.missed) <= MOST_MISSED * short.count
+
     def query_language(self) -> None:
-        """Query the language on up to 2,048 of L*'s words; keep those that the network got wrong."""
-        assert self.asking is not None, "call `learned` first"
+        """Query the language on up to 2,048 of L*'s words; keep those that the network got wrong.
+
+        Of a network that L* was not asked about, the short words that it has wrong, whose answers are known, are kept.
+        """
+        if self.asking is None:
+            self.wrong = list(dict.fromkeys([*self.missed, *self.wrong]))[:MOST_QUERIES]
+            return
         asked = [word for word in self.asking.known if word]
         chosen = rng(self.seed, "looked up", self.queried).permutation(len(asked))[:MOST_QUERIES]
-        labelled = HeldOut.of(self.data.finite, batches(sorted((asked[i] for i in chosen), key=len)))
+        labelled = HeldOut.of(self.data.task, batches(sorted((asked[i] for i in chosen), key=len)))
         self.queried += labelled.count
         self.wrong = list(dict.fromkeys([*labelled.wrong(self.asking.batch), *self.wrong]))[:MOST_QUERIES]
 
-    def recalled(self, machine: MooreMachine, model: nn.Module | None = None) -> LearnedMachine | None:
+    def recalled(self, machine: Machine, model: nn.Module | None = None) -> LearnedMachine | None:
         """A machine that was accepted before, if it is right on the words that rule out others; None if it is not.
 
         None, too, for one that is not minimal: those words rule out less than they seem to then. Of a machine from a
         file that anyone may have put there, the `model` is asked as well: it must answer these words as the machine
         does, and those that proposals are refined on.
         """
-        task = self.data.finite
-        if (machine.alphabet, machine.output_names) != (task.alphabet, task.output_names):
-            return None
-        if machine.minimise().n_states < machine.n_states:
+        task = self.data.task
+        if not is_of(machine, task):
             return None
         compared, classes = self.ruling_out(machine)
         if compared.wrong(machine.answers):
             return None
         if model is not None:
-            network, known = Answers(model.eval(), self.data.options.train_len, task.domain), compared + self.first
+            network, known = Answers(model.eval(), self.data.options.train_len, task), compared + self.first
             if known.wrong(machine.answers) or known.wrong(network):
                 return None
         return LearnedMachine(machine, classes)
 
-    def ruling_out(self, machine: MooreMachine) -> tuple[HeldOut, int]:
+    def ruling_out(self, machine: Machine) -> tuple[HeldOut, int]:
         """The words that tell the machine from all others of so many classes."""
-        telling = suite(machine, self.data.options.train_len)
-        return HeldOut.of(self.data.finite, telling.words), telling.classes
+        rule_out = nested_suite if isinstance(machine, PushdownTransducer) else suite
+        telling = rule_out(machine, self.data.options.train_len)  # type: ignore[arg-type]
+        return HeldOut.of(self.data.task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
@@ -269,34 +272,50 @@ class AnswerLearner:
         self.wrong = [tuple(word) for word in state["wrong"]]
 
 
-def batches(words: Iterable[Word]) -> list[Ints]:
-    """The words in their order, neighbours of one length together: batches (n, T)."""
-    return [np.array(list(alike)) for _, alike in groupby(words, key=len)]
+def is_of(machine: Machine, task: Task | NestedTask) -> bool:
+    """Whether a machine may be one of a task's answers: of its kind, symbols, brackets and outputs, and minimal.
+
+    With brackets it need not be minimal: its algebra is made so.
+    """
+    if (machine.alphabet, machine.output_names) != (task.alphabet, task.output_names):
+        return False
+    if isinstance(machine, MooreMachine):
+        return isinstance(task, Task) and machine.minimise().n_states == machine.n_states
+    try:
+        direction = VisiblyPushdown.of(machine).direction
+    except AutomatonError:
+        return False
+    return isinstance(task, NestedTask) and bool((direction == task.visibly.direction).all())
+
+
+def lstar(task: Task | NestedTask, network: Answers) -> LStar:
+    """What proposes machines for the network's answers."""
+    if isinstance(task, NestedTask):
+        empty = {(): int(task.labels(np.zeros((1, 0), dtype=np.int64))[0])}
+        return NestedLearner(task.visibly.direction, network.of, MOST_ELEMENTS, empty)
+    return Learner(task.n_symbols, network.of, MOST_STATES)
 
 
 def propose(
-    learner: Learner, alphabet: tuple[str, ...], output_names: tuple[str, ...], held_out: HeldOut
-) -> MooreMachine | None:
+    asking: LStar, alphabet: tuple[str, ...], output_names: tuple[str, ...], held_out: HeldOut
+) -> Machine | None:
     """L* until no held-out word is wrong, or none is left on which the network knows better.
 
     Raises Unbounded where the network's answers need too many states.
     """
     for _ in range(MOST_REFINEMENTS):
-        table, colours = learner.hypothesis()
-        proposed = machine(table, colours, alphabet, output_names)
-        if not (wrong := held_out.wrong(proposed.answers)):
-            return smallest_machine(table, colours, alphabet, output_names)
-        better = first_parting(learner.batch, proposed, wrong)
-        if better is None:
+        if not (wrong := held_out.wrong(asking.proposed)):
+            return asking.machine(alphabet, output_names)
+        if (better := first_parting(asking.batch, asking.proposed, wrong)) is None:
             return None
-        learner.refine(table, better)
+        asking.refine(better)
     return None
 
 
-def first_parting(network: Query, proposed: MooreMachine, wrong: Sequence[Word]) -> Word | None:
-    """The first of these words that the network answers otherwise than the machine; None if there is none."""
+def first_parting(network: Query, proposed: Query, wrong: Sequence[Word]) -> Word | None:
+    """The first of these words that the network answers otherwise than proposed; None if there is none."""
     for batch in batches(wrong):
-        at = np.flatnonzero(network(batch) != proposed.answers(batch))
+        at = np.flatnonzero(network(batch) != proposed(batch))
         if len(at):
             return tuple(batch[at[0]].tolist())
     return None

@@ -114,7 +114,7 @@ def learn(
             break
         if word is None:
             break
-        learner.refine(table, word)  # at least one state more, so this ends
+        learner.refine(word)  # at least one state more, so this ends
     found = smallest_machine(table, colours, teacher.alphabet, teacher.output_names, empty)
     return Extracted(found, not reason, reason)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,18 @@ MAX_WINDOWS, MAX_LOOKED_AT = 1 << 24, 1 << 31
 SLICE = 1 << 18
 # Words that are written out have at most so many symbols; lengths beyond the second are not told apart.
 MAX_SYMBOLS, LONGEST_COUNTED = 1 << 20, 1 << 56
+
+
+class Uses(Protocol):
+    """What sub-words do, and which of them are part of a word with an answer."""
+
+    @property
+    def times(self) -> npt.NDArray[np.integer[Any]]:
+        """The element (M, M) of two sub-words, one after the other; element 0 is the identity."""
+        ...
+
+    def can_be_inside(self, span: int, aligned: Side = "right") -> Flags: ...
+    def can_be_rest(self, span: int, aligned: Side = "right") -> Flags: ...
 
 
 class TooManyWindows(UserError):
@@ -93,7 +105,22 @@ class Level:
 
 
 def levels(specification: Specification, chunk_size: int, image: Image, aligned: Side = "right") -> Iterator[Level]:
-    """The levels from the leaves up to the first that repeats an earlier one.
+    """The levels of words, from the symbols up to the first that repeats an earlier one: see `levels_over`.
+
+    >>> import languages
+    >>> specification = Specification.of(languages.get("parity"))
+    >>> count_ones = lambda level, windows: 1 + (np.where(windows > 0, windows - 1, 0).sum(1) % 2)
+    >>> [(len(level.full), len(level.rest)) for level in levels(specification, 2, count_ones)]
+    [(2, 0), (2, 2), (2, 2)]
+    """
+    generators = specification.monoid.generators.astype(np.int64)
+    symbols = 1 + np.arange(len(generators))
+    kinds = Kinds(symbols, generators, np.ones_like(symbols), np.full((len(symbols), chunk_size), -1))
+    return levels_over(kinds, specification, chunk_size, image, aligned)
+
+
+def levels_over(items: Kinds, uses: Uses, chunk_size: int, image: Image, aligned: Side = "right") -> Iterator[Level]:
+    """The levels of rows of these items up to the first that repeats an earlier one.
 
     The next level follows from the kinds of this one and from its span C^l, by which `next_level` leaves out what is
     part of no word with an answer. A repetition is the end all the same: multiples of C^(l+1) are multiples of C^l, so
@@ -103,14 +130,9 @@ def levels(specification: Specification, chunk_size: int, image: Image, aligned:
 
     `image(l, windows)` gives the states (from 1) of the nodes over windows (n, C) of states of level l, by offset.
     Raises TooManyWindows if there are too many to look at.
-
-    >>> import languages
-    >>> specification = Specification.of(languages.get("parity"))
-    >>> count_ones = lambda level, windows: 1 + (np.where(windows > 0, windows - 1, 0).sum(1) % 2)
-    >>> [(len(level.full), len(level.rest)) for level in levels(specification, 2, count_ones)]
-    [(2, 0), (2, 2), (2, 2)]
     """
-    level = leaf_level(specification, chunk_size, aligned)
+    # The leaves: every item is a full node of one item.
+    level = Level(items[uses.can_be_inside(1, aligned)[items.elements]], items[:0], items[:0])
     yield level
     seen: set[tuple[bytes, ...]] = set()
     height, span = 0, 1
@@ -118,30 +140,21 @@ def levels(specification: Specification, chunk_size: int, image: Image, aligned:
         if height:  # leaves and prototypes are numbered apart
             seen.add(level.key())
         height, span = height + 1, span * chunk_size
-        level = next_level(level, height, span, specification, chunk_size, image, aligned)
+        level = next_level(level, height, span, uses, chunk_size, image, aligned)
         yield level
-
-
-def leaf_level(specification: Specification, chunk_size: int, aligned: Side) -> Level:
-    """The symbols: every one is a full node of one symbol."""
-    generators = specification.monoid.generators.astype(np.int64)
-    symbols = 1 + np.arange(len(generators))
-    kinds = Kinds(symbols, generators, np.ones_like(symbols), np.full((len(symbols), chunk_size), -1))
-    none = np.zeros(0, dtype=np.int64)
-    return Level(kinds[specification.can_be_inside(1, aligned)[generators]], kinds[none], kinds[none])
 
 
 def next_level(
     level: Level,
     height: int,
     span: int,
-    specification: Specification,
+    uses: Uses,
     chunk_size: int,
     image: Image,
     aligned: Side,
 ) -> Level:
     """The next level: every window of C full nodes, and of fewer or of a rest at the far end."""
-    windows = Windows.of(level, span, specification, chunk_size, aligned)
+    windows = Windows.of(level, span, uses, chunk_size, aligned)
     windows.check_count(height)
     nodes, n_full = windows.nodes, windows.n_full
     full: list[Kinds] = []
@@ -174,18 +187,17 @@ class Windows:
 
     nodes: Kinds
     n_full: int
-    times: npt.NDArray[np.integer]
+    times: npt.NDArray[np.integer[Any]]
     inside: Flags
     can_be_rest: Flags
     chunk_size: int
     aligned: Side
 
     @classmethod
-    def of(cls, level: Level, span: int, specification: Specification, chunk_size: int, aligned: Side) -> Windows:
+    def of(cls, level: Level, span: int, uses: Uses, chunk_size: int, aligned: Side) -> Windows:
         """Those of a level whose windows are `span` symbols wide."""
-        inside, can_be_rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
-        times = specification.monoid.table
-        return cls(level.nodes, len(level.full), times, inside, can_be_rest, chunk_size, aligned)
+        inside, can_be_rest = uses.can_be_inside(span, aligned), uses.can_be_rest(span, aligned)
+        return cls(level.nodes, len(level.full), uses.times, inside, can_be_rest, chunk_size, aligned)
 
     def kept(self, n: int) -> Iterator[Kinds]:
         """The windows of n nodes in slices, the node at offset 0 changing last; the states are still to be computed."""
@@ -264,8 +276,15 @@ def from_left(places: Sequence[Place], aligned: Side) -> Sequence[Place]:
     return places[::-1] if aligned == "right" else places
 
 
-def shortest_word(found: Sequence[Level], height: int, kind: Kinds, row: int, aligned: Side = "right") -> list[int]:
-    """The symbols of the shortest sub-word of a row of kinds of the level `height`.
+def shortest_word(
+    found: Sequence[Level],
+    height: int,
+    kind: Kinds,
+    row: int,
+    aligned: Side = "right",
+    item: Callable[[int, int], Sequence[int]] = lambda state, element: [state - 1],
+) -> list[int]:
+    """The symbols of the shortest sub-word of a row of kinds of the level `height`; `item` gives those of an item.
 
     Raises TooManyWindows where it is too long to be written out: of a language whose levels repeat late.
     """
@@ -275,11 +294,11 @@ def shortest_word(found: Sequence[Level], height: int, kind: Kinds, row: int, al
             f"the shortest word on which the quantised network errs has {length:,}{more} symbols, too many to write out"
         )
     if height == 0:
-        return [int(kind.states[row]) - 1]
+        return [*item(int(kind.states[row]), int(kind.elements[row]))]
     below = found[height - 1].nodes
     return [
         symbol
         for child in from_left(kind.children[row].tolist(), aligned)
         if child >= 0
-        for symbol in shortest_word(found, height - 1, below, child, aligned)
+        for symbol in shortest_word(found, height - 1, below, child, aligned, item)
     ]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.finite.nonempty import EMPTY, Word
+from languages.automata import MooreMachine
+from regulargpt.finite.nonempty import EMPTY, Word, smallest_machine
 
 Ints = npt.NDArray[np.int64]
 Query = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length
@@ -56,6 +57,7 @@ class Learner:
         self.access: list[Word] = [()]
         self.suffixes: list[Word] = [()]
         self.known: dict[Word, int] = {(): EMPTY}
+        self._hypothesis: tuple[Ints, Ints] | None = None
 
     def answers(self, words: Iterable[Word]) -> list[int]:
         """The answers to words of any lengths; each is asked once."""
@@ -79,6 +81,12 @@ class Learner:
 
         Raises Unbounded when there are too many states.
         """
+        if self._hypothesis is None:
+            self._hypothesis = self._close()
+        return self._hypothesis
+
+    def _close(self) -> tuple[Ints, Ints]:
+        """States for all that follows those that there are."""
         state = {row: q for q, row in enumerate(self.rows(self.access))}
         table: list[list[int]] = []
         # Rows that are new become states, whose successors are looked at in the next round.
@@ -96,8 +104,21 @@ class Learner:
             table += [found[i : i + self.n_symbols] for i in range(0, len(found), self.n_symbols)]
         return np.array(table, dtype=np.int64), np.array(self.answers(self.access), dtype=np.int64)
 
-    def refine(self, table: Ints, word: Word) -> None:
+    def proposed(self, words: Ints) -> Ints:
+        """What the machine so far answers (n,) to words (n, T)."""
+        table, colours = self.hypothesis()
+        states = np.zeros(len(words), dtype=np.int64)
+        for symbols in words.T:
+            states = table[states, symbols]
+        return np.maximum(colours, -1)[states]
+
+    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> MooreMachine:
+        """The machine so far, minimal, with the answer to the empty word that makes it smallest."""
+        return smallest_machine(*self.hypothesis(), alphabet, output_names)
+
+    def refine(self, word: Word) -> None:
         """Take the suffix of a wrongly answered word at which the machine and the language part."""
+        table, _ = self.hypothesis()
         path = [0]
         for symbol in word:
             path.append(int(table[path[-1], symbol]))
@@ -113,3 +134,4 @@ class Learner:
             middle = (low + high) // 2
             low, high = (middle, high) if after(middle) == start else (low, middle)
         self.suffixes.append(word[high:])
+        self._hypothesis = None

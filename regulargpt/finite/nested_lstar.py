@@ -14,19 +14,21 @@ ICALP 2005.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from languages.automata.algebra import NONE, PENDING_CALL, PENDING_RETURN, Ints
 from languages.automata.explore import explored
 from languages.automata.moore import UNDEFINED
 from languages.automata.nesting import partners
 from languages.automata.pushdown import PushdownTransducer
-from languages.automata.visibly import CALL, INTERNAL, RETURN
+from languages.automata.visibly import CALL, INTERNAL, RETURN, VisiblyPushdown
 from regulargpt.finite.lstar import Ask, Unbounded
 from regulargpt.finite.nonempty import Word
 
@@ -45,30 +47,64 @@ class Hypothesis:
     pair: dict[tuple[int, int, int], int]  # (call, element, return)
     answers: list[int]
 
+    def hopeful(self) -> tuple[set[int], set[int]]:
+        """The elements from which something may lead to an answer: of what stands at the top level, and in a pair."""
+        at_end = {e for e, answer in enumerate(self.answers) if answer != UNDEFINED}
+        inside = set[int]()
+        before = -1
+        while before < len(at_end) + len(inside):
+            before = len(at_end) + len(inside)
+            at_end |= {e for (e, _), after in self.times.items() if after in at_end}
+            # An item leads on if it does so behind some element.
+            items = {item for (_, item), after in self.times.items() if after in at_end or after in inside}
+            inside |= {e for (_, e, _), item in self.pair.items() if item in items}
+            inside |= {e for (e, _), after in self.times.items() if after in inside}
+        return at_end, inside
+
+    @cached_property
+    def tables(self) -> tuple[Ints, Ints, Ints]:
+        """letter (Sigma,), pair (Sigma, M, Sigma) and times (M, M) as arrays, NONE where there is none."""
+        size, n_symbols = len(self.answers), len(self.letter)
+        pair, times = np.full((n_symbols, size, n_symbols), NONE), np.full((size, size), NONE)
+        for table, of in ((pair, self.pair), (times, self.times)):
+            keys = np.array(list(of), dtype=np.intp).reshape(len(of), table.ndim)  # (keys, 3) or (keys, 2)
+            table[tuple(keys.T)] = list(of.values())
+        return np.array(self.letter, dtype=np.intp), pair, times
+
 
 class NestedLearner:
     """What is known of a language: a representative of each element, and the contexts that tell them apart.
 
-    `ask` gives the answers to words, -1 to one that is no question. Raises Unbounded beyond `most_elements`.
+    `ask` gives the answers to words, -1 to one that is no question; `known` are answers that need not be asked for.
+    A hypothesis raises Unbounded where it needs more than `most_elements`.
 
     >>> from languages.context_free.brackets import brackets
     >>> task = brackets(2)
     >>> ask = lambda words: [int(task.machine.answers(np.array(word, dtype=int)).item()) for word in words]
     >>> learner = NestedLearner(task.visibly.direction, ask, most_elements=20)
-    >>> while (word := learner.wrong_word([[0, 2, 3, 1], [0, 3], [1, 0], [0, 1, 0]])) is not None:
-    ...     learner.refine(word)
+    >>> learner.proposed(np.array([[0, 3], [1, 0], [0, 1]])).tolist()
+    [0, 0, 1]
     >>> [task.machine.decode(word) for word in learner.words]
     ['', '(', ')', '(]', ')(']
     """
 
-    def __init__(self, direction: Sequence[int] | Ints, ask: Ask, most_elements: int) -> None:
+    def __init__(
+        self, direction: Sequence[int] | Ints, ask: Ask, most_elements: int, known: Mapping[Word, int] | None = None
+    ) -> None:
         self.direction, self.ask, self.most = np.asarray(direction), ask, most_elements
         self.words: list[Word] = [()]
         self.flags = [0]
         self.contexts: dict[int, list[Context]] = {flags: [((), ())] for flags in range(4)}
-        self.known: dict[Word, int] = {}
+        self.known = dict(known or {})
         self.calls, self.returns = (np.flatnonzero(self.direction == kind).tolist() for kind in (CALL, RETURN))
-        self.hypothesis = self._close()
+        self._hypothesis: Hypothesis | None = None
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """The guess so far. Raises Unbounded when there are too many elements."""
+        if self._hypothesis is None:
+            self._hypothesis = self._close()
+        return self._hypothesis
 
     def answers(self, words: Iterable[Word]) -> list[int]:
         """The answers to words; each is asked once."""
@@ -76,6 +112,10 @@ class NestedLearner:
         if new := [word for word in dict.fromkeys(wanted) if word not in self.known]:
             self.known.update(zip(new, self.ask(new), strict=True))
         return [self.known[word] for word in wanted]
+
+    def batch(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """The answers (n,) to words (n, T); each is asked once, for near a tie another batch may say otherwise."""
+        return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
 
     def rows(self, words: Sequence[Word], flags: Sequence[int]) -> list[tuple[int, ...]]:
         """The flags of each word, and its answers in the contexts of its kind: equal for words that are one so far."""
@@ -160,15 +200,23 @@ class NestedLearner:
             element = step(self.hypothesis.times[element, item], before, what, behind)
         return found
 
-    def answer(self, word: Word) -> int:
-        """What the hypothesis answers."""
-        return self.hypothesis.answers[self.steps(word)[-1][0]]
-
-    def wrong_word(self, words: Iterable[Sequence[int]]) -> Word | None:
-        """The first of these words that the hypothesis answers otherwise; None if there is none."""
-        asked = [tuple(word) for word in words]
-        told = self.answers(asked)
-        return next((word for word, answer in zip(asked, told, strict=True) if self.answer(word) != answer), None)
+    def proposed(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """What the hypothesis answers (n,) to words (n, T)."""
+        letter, pair, times = self.hypothesis.tables
+        count, length = words.shape
+        direction, element = self.direction[words], np.zeros(count, dtype=np.intp)
+        partner, outer = partners(direction), np.zeros((count, length), dtype=np.intp)
+        for t in range(length):
+            symbol, at = words[:, t], partner[:, t]
+            opens, closes = np.flatnonzero(at > t), np.flatnonzero((at >= 0) & (at < t))
+            item, before = letter[symbol], element.copy()
+            # What stands before a pair waits at the place of its call.
+            outer[opens, t] = element[opens]
+            before[closes] = outer[closes, at[closes]]
+            item[closes] = pair[words[closes, at[closes]], element[closes], symbol[closes]]
+            element = times[before, item]
+            element[opens] = 0
+        return np.array(self.hypothesis.answers, dtype=np.int64)[element]
 
     def refine(self, word: Word) -> None:
         """Learn from a wrongly answered word: one more context, and with it an element at least."""
@@ -186,29 +234,55 @@ class NestedLearner:
             low, high = (middle, high) if after(middle) == start else (low, middle)
         element, before, _, behind = steps[high]
         self.contexts[self.flags[element]].append((before, behind))
-        self.hypothesis = self._close()
+        self._hypothesis = None
 
     def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
         """The visibly pushdown machine that reads as the hypothesis does; its algebra is that of the language.
 
         A state is the element of the word so far, as if nothing closed what is open, and that of the innermost forest.
+        Where neither leads to an answer, there is no move, unless a bracket had none then: it would be no bracket.
         """
+        found = self._machine(alphabet, output_names, *self.hypothesis.hopeful())
+        if np.array_equal(VisiblyPushdown.of(found).direction, self.direction):
+            return found
+        every = set(range(len(self.words)))
+        return self._machine(alphabet, output_names, every, every)
+
+    def _machine(
+        self, alphabet: tuple[str, ...], output_names: tuple[str, ...], at_end: set[int], inside: set[int]
+    ) -> PushdownTransducer:
         of, kind = self.hypothesis, dict(zip(alphabet, self.direction.tolist(), strict=True))
+        _, pair, times = of.tables
+        before_pair, calls = alike(times[:, np.unique(pair[pair != NONE])]), alike(pair)
         number = {symbol: i for i, symbol in enumerate(alphabet)}
 
         def step(state: tuple[int, int], symbol: str, top: Any) -> tuple[Any, Any] | None:
             if kind[symbol] == CALL:
-                return (of.times[state[0], of.letter[number[symbol]]], 0), (*state, number[symbol])
+                # What pairs do not tell apart is one stack symbol.
+                top = before_pair[state[0]], before_pair[state[1]], calls[number[symbol]]
+                after = of.times[state[0], of.letter[number[symbol]]], 0
+                return (after, top) if after[0] in at_end or 0 in inside else None
             if kind[symbol] == RETURN and top is not None:
                 item, before = of.pair.get((top[2], state[1], number[symbol]), NONE), top[:2]
             else:
                 item, before = of.letter[number[symbol]], state
             after = tuple(of.times.get((element, item), NONE) for element in before)
-            # States and tops that never meet have no move.
-            return None if NONE in after else (after, None)
+            # States and tops that never meet have no move, either.
+            leads_on = NONE not in after and (after[0] in at_end or after[1] in inside)
+            return (after, None) if leads_on else None
 
         def answer(state: tuple[int, int]) -> str | None:
             return None if (label := of.answers[state[0]]) == UNDEFINED else output_names[label]
 
         kinds = [[symbol for symbol in alphabet if kind[symbol] == of_kind] for of_kind in (CALL, RETURN)]
         return explored(alphabet, (0, 0), step, answer, output_names, *kinds)
+
+
+def alike(table: Ints) -> list[int]:
+    """Of each row of a table the first that is equal.
+
+    >>> alike(np.array([[0, 1], [0, 0], [0, 1]]))
+    [0, 1, 0]
+    """
+    first: dict[bytes, int] = {}
+    return [first.setdefault(row.tobytes(), i) for i, row in enumerate(table)]

@@ -71,14 +71,14 @@ def prove(specification: Specification, chunk_size: int, image: Image, answers: 
             continue  # leaves are symbols, and counted apart from prototypes
         for kinds, rows in ((level.nodes, pairs), (level.roots, roots)):
             rows.append(np.stack([kinds.states, kinds.elements], axis=1))
-        if (wrong := wrong_root(level.roots, specification, answers)) is not None:
+        if (wrong := wrong_root(level.roots, specification.answers, answers)) is not None:
             return proof(height, tuple(shortest_word(found, height, level.roots, wrong, aligned)))
     return proof(len(found) - 1, None)
 
 
-def wrong_root(roots: Kinds, specification: Specification, answers: Ints) -> int | None:
-    """The wrongly answered root with the shortest word."""
-    right = specification.answers[roots.elements]
+def wrong_root(roots: Kinds, right: Ints, answers: Ints) -> int | None:
+    """The wrongly answered root with the shortest word; `right` are the answers to words of each element."""
+    right = right[roots.elements]
     wrong = (right >= 0) & (answers[roots.states - 1] != right)
     if not wrong.any():
         return None

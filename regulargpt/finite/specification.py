@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,29 @@ class Specification:
         """The answers of a machine. Raises AutomatonError if its monoid is too large, or larger than `max_size`."""
         monoid = TransitionMonoid.of(machine, max_size)
         return cls(machine, monoid, monoid, np.arange(monoid.size))
+
+    @property
+    def times(self) -> npt.NDArray[np.integer[Any]]:
+        """What two sub-words do one after the other (M, M)."""
+        return self.monoid.table
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return self.monoid.size
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A shortest word of each element of the task's own machine."""
+        return self.task_monoid.words
+
+    @cached_property
+    def target_answers(self) -> Ints:
+        """The answer to words of each element of the task's own machine; -1 where no word of it has one."""
+        answers = np.full(int(self.task_elements.max()) + 1, UNDEFINED)
+        # Words of one such element may lie inside and outside the domain: the answer is that inside.
+        np.maximum.at(answers, self.task_elements, self.answers)
+        return answers
 
     @cached_property
     def answers(self) -> Ints:

@@ -82,11 +82,16 @@ class QuantisedTable:
         self.chunk_size = network.chunk_size
         self.aligned: Side = network.aligned
         self.leaves = Entries(len(network.symbols), lambda w: self.quantise(network.over_symbols(w)))
-        self.nodes = Entries(1 + len(prototypes), lambda w: self.quantise(network.over(self.prototypes, w)))
+        n_rows = len(prototypes) + len(network.beside)
+        self.nodes = Entries(1 + n_rows, lambda w: self.quantise(network.over(self.prototypes, w)))
 
     def image(self, level: int, windows: Ints) -> Ints:
         """The prototypes (n,), from 1, after windows (n, C) of symbols (level 0) or of prototypes; 0 is the pad."""
         return (self.nodes if level else self.leaves)(windows)
+
+    def image_of_rows(self, windows: Ints) -> Ints:
+        """The prototypes (n,) over windows (n, C) of rows: prototypes from 1, then the symbols."""
+        return image_of_rows(self.leaves, self.nodes, len(self.prototypes), windows)
 
     def quantise(self, states: Float[Tensor, "n d_model"]) -> tuple[Ints, Floats]:
         """The nearest prototype of each state, from 1, and how much farther the second nearest is."""
@@ -101,6 +106,15 @@ class QuantisedTable:
         """The answer (K,) at each prototype, and the margin of its logit over the next."""
         two = self.network.readout(self.prototypes).topk(2)
         return two.indices[:, 0].numpy(), (two.values[:, 0] - two.values[:, 1]).numpy()
+
+
+def image_of_rows(leaves: Entries, nodes: Entries, n_prototypes: int, windows: Ints) -> Ints:
+    """What windows (n, C) of rows give: those of symbols alone are leaves, counted from 1 there."""
+    are_leaves = ((windows == 0) | (windows > n_prototypes)).all(1)
+    found = np.empty(len(windows), dtype=np.int64)
+    found[are_leaves] = leaves(np.maximum(windows[are_leaves] - n_prototypes, 0))
+    found[~are_leaves] = nodes(windows[~are_leaves])
+    return found
 
 
 def nearest_two(

@@ -71,15 +71,9 @@ class ModelOptions(Options):
         """Of a tree, whether it follows the brackets of its words."""
         return False
 
-    def why_not_one_map(self) -> str | None:
+    def why_no_certificate(self) -> str | None:
         """Why the levels are not one and the same map at every length; None if they are."""
         return f"{self.name} does not use one map at every level of a tree"
-
-    def why_no_certificate(self) -> str | None:
-        """Why there is no proof; None if there can be one."""
-        if self.follows_brackets:
-            return f"{self.name} follows brackets, and there is no proof of such a tree yet"
-        return self.why_not_one_map()
 
     def too_long(self, length: int) -> str | None:
         """Why words of this length are too long for the model; None if they are not."""

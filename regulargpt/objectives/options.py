@@ -91,7 +91,7 @@ class LastOptions(ObjectiveOptions):
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Random trees need one map for all levels."""
         yield from super().refuse(data, model)
-        if self.bracketings and (reason := model.why_not_one_map()) is not None:
+        if self.bracketings and (reason := model.why_no_certificate()) is not None:
             yield f"objective.bracketings = {self.bracketings:g} needs one map that makes any tree: {reason}"
 
     def no_map_of_words(self) -> str | None:

@@ -8,10 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.compared import automaton_of
+from regulargpt.certificate.compared import AnyMachine, automaton_of
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.tuning.mending import saved_prototypes
@@ -39,7 +38,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    task, model = words.finite, as_tree(load_model(folder))
+    task, model = words.task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)
         if learned is None:
@@ -69,7 +68,7 @@ def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> Learne
     return learned
 
 
-def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[MooreMachine, Tree | None]]:
+def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[AnyMachine, Tree | None]]:
     """The machine of a certificate, and that on whose table the training ended, as far as they are there.
 
     With the first comes the network that has to bear it out: automaton.json is no part of the manifest.

@@ -12,6 +12,7 @@ from languages.context_free.nested import NestedTask
 from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.randomness import rng
 from languages.registry import CONTEXT_FREE, level_of
+from languages.sampling.grammar import nesting
 from tests.languages import nested_oracles as oracles
 
 
@@ -119,6 +120,15 @@ def test_by_depth_all_depths_occur_at_all_lengths():
     assert deep.max() > 600
 
 
+@pytest.mark.parametrize("name", ["brackets-2", "json", "arithmetic-brackets:precedence=true"])
+def test_of_one_depth_every_word_is_so_deep(name):
+    task = nested(f"{name}{',' if ':' in name else ':'}depth=30")
+    words = task.members(rng(0, "test"), 151 if ":" in name else 150, 20)
+    assert nesting(task.visibly.direction[words]).max(axis=1).tolist() == [30] * 20
+    assert len(np.unique(words, axis=0)) == 20
+    assert task.sampling == "uniform" or task.classes(58) == (0,)  # too short for it
+
+
 def test_near_misses_are_near_and_wrong():
     task = nested("brackets-2")
     words = task.sample(rng(0, "test"), 20, 60, members=0.0, near_misses=1.0)
@@ -176,7 +186,7 @@ def test_arguments_out_of_range():
         task.sample(rng(0, "test"), 5, 1, near_misses=0.5)
     with pytest.raises(SamplingError, match="cannot draw -1"):
         task.sample(rng(0, "test"), 5, -1)
-    with pytest.raises(LanguageError, match="'any' or 'every'"):
+    with pytest.raises(LanguageError, match="'any', 'every' or a number"):
         NestedTask(**{**vars(nested("formula")), "depth": "deep"})
 
 

@@ -15,6 +15,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.certificate.checker.files import Rejected
+from regulargpt.certificate.checker.forests import states_of
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Machine
 from regulargpt.certificate.checker.tables import Table
@@ -116,12 +117,20 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
 def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine, span: int, times: int):
     specification, checker = Specification.of_machine(machine), machine_of_checker(machine)
+
+    def after(span: int) -> int:
+        return checker.top.useful(0, span)[checker.initial]
+
+    def before(span: int) -> int:
+        return checker.top.repeated(span)[checker.initial]
+
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
         assert not (specification.answerable(long) & ~specification.answerable(short)).any()
-        assert checker.answerable(long) <= checker.answerable(short)
-        assert checker.answerable(long) == set(np.flatnonzero(specification.answerable(long)).tolist())
-        assert checker.reached(long) <= checker.reached(short)
-        assert checker.reached(long) == set(np.flatnonzero(specification.reached(long)).tolist())
+        answerable, reached = ([states_of(of(n)) for n in (long, short)] for of in (after, before))
+        assert answerable[0] <= answerable[1]
+        assert answerable[0] == set(np.flatnonzero(specification.answerable(long)).tolist())
+        assert reached[0] <= reached[1]
+        assert reached[0] == set(np.flatnonzero(specification.reached(long)).tolist())
 
 
 # Words of odd length whose even places all hold 0 have an answer: which nodes count depends on where they stand.
@@ -146,9 +155,9 @@ def test_which_nodes_count_is_what_words_of_each_length_say(machine: MooreMachin
     inside, rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
     for element, f in enumerate(map(tuple, specification.monoid.elements.tolist())):
         expected = any(f[q] in ends for q in starts)
-        assert (checker.can_be_inside(f, span, aligned), bool(inside[element])) == (expected, expected)
+        assert (checker.top.can_be_inside(f, span, aligned), bool(inside[element])) == (expected, expected)
         expected = any(f[q] in after[0] for q in starts) if aligned == "left" else f[machine.initial_index] in ends
-        assert (checker.can_be_rest(f, span, aligned), bool(rest[element])) == (expected, expected)
+        assert (checker.top.can_be_rest(f, span, aligned), bool(rest[element])) == (expected, expected)
 
 
 def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:

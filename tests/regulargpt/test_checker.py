@@ -17,7 +17,7 @@ import pytest
 
 import languages
 from languages.convert.json_text import to_json
-from regulargpt.certificate.checker import Malformed, Rejected, check, images, induction, machine, network, steps
+from regulargpt.certificate.checker import Malformed, Rejected, check, images, levels, machine, network, steps
 from regulargpt.certificate.checker import networks as checker_networks
 from regulargpt.certificate.checker.claims import claim
 from regulargpt.certificate.checker.regulargpt import RegularGPT
@@ -77,7 +77,8 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
                 waiting += {other} - known
             else:
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
-    files = {"files", "networks", "machine", "induction", "images", "tables", "steps", "claims", *ARITHMETIC}
+    files = {"files", "networks", "images", "tables", "steps", "claims", *ARITHMETIC}
+    files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
@@ -233,6 +234,9 @@ REFUSED: Cases = {
         "no sizes": (put("model/d_ff", -1), "sizes are not those of a network"),
         "gates": (put("model/gates", True), TENSORS),
         "gates by halves": (put("model/gates", 1), "'gates' is 1, of the wrong kind"),
+        "a tree along brackets": (put("model/tree", "nested"), "has a 'direction' if its tree is 'nested', and only"),
+        "brackets of a flat tree": (put("direction", [1, -1]), "has a 'direction' if its tree is 'nested', and only"),
+        "a tree of another kind": (put("model/tree", "balanced"), "tree 'balanced' is not known, only flat and nested"),
         "gates left out": (drop("model/gates"), "has no 'gates'"),
         "state norm": (put("model/state_norm", True), TENSORS),
         "a symbol less": (put("alphabet", ["0"]), "counts other symbols"),
@@ -244,8 +248,8 @@ REFUSED: Cases = {
         "levels": (put("model/levels", 3), "with levels = 0"),
         "pad": (put("model/pad", "masked"), "with pad = 'learned'"),
         "attention": (put("model/attention", "full"), "with attention = 'dilated'"),
-        "a tree along brackets": (put("model/tree", "nested"), "with tree = 'flat'"),
         "thickness": (put("model/thickness", 2), "with thickness = 1"),
+        "brackets": (lambda r: (put("model/tree", "nested")(r), put("direction", [1, -1])(r)), "with tree = 'flat'"),
         "symbols": (put("alphabet", ["a", "b"]), "other symbols or answers"),
         "supervision": (put("supervision", "next"), "trained to answer 'next'"),
         "scale": (put("model/embedding_scale", 0.0), "the state is not nearest"),
@@ -340,8 +344,8 @@ def test_balls_are_proven_in_float64_and_where_doubles_are_not_those_of_ieee_754
         (steps, "MAX_MAP", 1, "balls take matrices of .* numbers in this network; at most 1 are gone through"),
         (steps, "MAX_EXACT_BALL_WORK", 1, "float64 does not prove the balls of more than 0 entries"),
         (network, "MAX_NUMBERS", 1, "a step of the network makes more than 1 numbers at once"),
-        (induction, "MAX_WINDOWS", 20, "more than 20 windows at 2 levels: too many to go through"),
-        (induction, "MAX_LEVELS", 2, "the levels do not repeat within 2"),
+        (levels, "MAX_WINDOWS", 20, "more than 20 windows at 2 levels: too many to go through"),
+        (levels, "MAX_LEVELS", 2, "the levels do not repeat within 2"),
         (machine, "MAX_PRODUCTS", 8, "do too many different things"),
         (machine, "MAX_STATES", 3, "has 5 states; automata of at most 3 are checked"),
     ],

@@ -1,5 +1,6 @@
 """The algebra learned from questions: that of the machine, with as few counter-examples as promised."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -36,6 +37,11 @@ def assert_promises(visibly):
     # Two representatives of one kind are told apart by a context that is known.
     rows = learner.rows(learner.words, learner.flags)
     assert len(set(rows)) == size
+    # Many words at once are read as one is, step by step.
+    words = np.random.default_rng(size).integers(len(visibly.direction), size=(50, 9))
+    assert learner.proposed(words).tolist() == guess.machine.answers(words).tolist()
+    read = [learner.hypothesis.answers[learner.steps(tuple(word))[-1][0]] for word in words.tolist()]
+    assert learner.proposed(words).tolist() == read
     return guess, size
 
 
@@ -65,13 +71,13 @@ def test_what_has_too_many_elements_ends():
     def open_brackets(words):
         return [sum(1 - 2 * symbol for symbol in word) % 50 for word in words]
 
+    learner = NestedLearner([1, -1], open_brackets, most_elements=6)
     with pytest.raises(Unbounded):
-        NestedLearner([1, -1], open_brackets, most_elements=6)
+        learner.hypothesis  # noqa: B018
 
 
 def test_a_word_that_is_answered_rightly_teaches_nothing():
     visibly = nested("brackets-1").visibly
     learner = NestedLearner(visibly.direction, lambda words: by_length(visibly.machine.answers, words), 20)
-    assert learner.wrong_word([(0, 1), (1,), (0, 0, 1)]) is None
     with pytest.raises(AssertionError, match="no counter-example"):
         learner.refine((0, 1))

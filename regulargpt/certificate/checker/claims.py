@@ -3,41 +3,63 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from regulargpt.certificate.checker.machine import Side
+from regulargpt.certificate.checker.forests import Side
 
 
-def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int, total: bool, aligned: Side = "right") -> str:
+def claim(
+    alphabet: Sequence[str],
+    chunk_size: int,
+    n_prototypes: int,
+    total: bool,
+    aligned: Side = "right",
+    direction: Sequence[int] | None = None,
+) -> str:
     """What is proven of the quantised network; `total` if the automaton has an answer to every word.
 
-    Of trees without a word about it the chunks are counted from the right.
+    Of trees without a word about it the chunks are counted from the right. With a `direction` of each symbol, 1 of a
+    call and -1 of a return, the tree follows the brackets.
 
     >>> claim(["0", "1"], 2, 2, total=True)[:66]
     'For every word over {"0", "1"} of at least one symbol, the network'
     """
     condition = "" if total else " on which the automaton has an answer"
     counted = "" if aligned == "right" else " counted from the left"
-    symbols = ", ".join(map(quoted, alphabet))
+    words, tree = f"every word over {{{listed(alphabet)}}}", "a tree"
+    if direction is not None:
+        calls, returns = (listed(x for x, d in zip(alphabet, direction, strict=True) if d == kind) for kind in (1, -1))
+        words += ", of whatever length and depth,"
+        tree += f" that follows the brackets (calls {{{calls}}}, returns {{{returns}}})"
     return (
-        f"For every word over {{{symbols}}} of at least one symbol{condition}, the network answers as the "
-        f"automaton does, when it is computed as a tree with chunks of {chunk_size}{counted} in real arithmetic and "
+        f"For {words} of at least one symbol{condition}, the network answers as the "
+        f"automaton does, when it is computed as {tree} with chunks of {chunk_size}{counted} in real arithmetic and "
         f"the state of every node above the symbols is replaced by the nearest of {n_prototypes} prototypes."
     )
 
 
-def unquantised_claim(slack: float) -> str:
-    """What balls that are mapped into themselves prove of the network as it is.
+def unquantised_claim(slack: float, nested: bool = False) -> str:
+    """What balls that are mapped into themselves prove of the network as it is; `nested` if its tree follows brackets.
 
     >>> unquantised_claim(0.03)[:44]
     'The same holds of the network as it is, with'
     """
+    exact = (
+        "of symbols the exact states, of other nodes"
+        if nested
+        else ("at the first level of the exact states of the symbols, above it of")
+    )
     return (
         "The same holds of the network as it is, without replacing any state, in real arithmetic. It holds too in any "
         f"arithmetic that moves the state of each node above the symbols by at most {slack!r}, and changes no choice "
-        "of the readout. A move is measured from the exact value of the network's function: at the first level of the "
-        "exact states of the symbols, above it of the states as they were computed."
+        f"of the readout. A move is measured from the exact value of the network's function: {exact} the states "
+        "as they were computed."
     )
+
+
+def listed(symbols: Iterable[str]) -> str:
+    """Symbols, between commas."""
+    return ", ".join(map(quoted, symbols))
 
 
 def quoted(symbol: str) -> str:

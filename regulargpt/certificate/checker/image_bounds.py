@@ -15,7 +15,10 @@ Kind = TypeVar("Kind", bound=Network)
 
 
 class ImageBounds(Generic[Kind]):
-    """The map over windows of states that move in balls of `radii` (K,) around `prototypes` (K, d)."""
+    """The map over windows of states that move in balls of `radii` (K,) around `prototypes` (K, d).
+
+    Rows of windows are 0, what is absent, the prototypes, and of trees that follow brackets the symbols.
+    """
 
     def __init__(self, network: Kind, prototypes: Any, radii: Balls):
         self.network, self.prototypes, self.radii = network, prototypes, radii
@@ -38,9 +41,11 @@ class ImageBounds(Generic[Kind]):
         return norm(state.centre - self.prototypes[image - 1]) + state.deviation
 
     def row(self, row: int) -> AffineForm:
-        """A prototype in its ball, or row 0, which does not move. Each time it is another vector in the same ball."""
+        """A prototype in its ball, each time another vector there; or row 0 or a symbol, which do not move."""
         if row == 0:
             return AffineForm(self.network.absent[0], {})
+        if row > len(self.prototypes):
+            return AffineForm(self.network.symbols[row - len(self.prototypes)], {})
         return AffineForm(self.prototypes[row - 1], {Source(self.radii[row - 1]): self.eye})
 
     def norm(self, name: str, x: AffineForm) -> AffineForm:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,8 +17,7 @@ class Ldru(Network):
     Windows are (k_0, k_1), the left node first, or (k_0, 0): row 0 is never read.
     """
 
-    SIZES, CHOICES = ("d_model",), {"operator": ("mlp", "gated-sum", "sum", "linear")}
-    FIXED: ClassVar = {"tree": "flat"}
+    SIZES, CHOICES = ("d_model",), {"operator": ("mlp", "gated-sum", "sum", "linear"), "tree": ("flat", "nested")}
     UNREAD = ("dropout", "state_noise", "noise_loss", "noise_growth")
     aligned, C = "left", 2
 

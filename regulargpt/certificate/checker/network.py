@@ -13,7 +13,7 @@ from flint import arb
 from regulargpt.certificate.checker.balls import Balls, erf, exact, exp, positive, product, sqrt
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
-from regulargpt.certificate.checker.machine import Side
+from regulargpt.certificate.checker.forests import Side
 
 Ints = npt.NDArray[np.int64]
 Kinds = dict[str, type | tuple[type, ...]]
@@ -21,6 +21,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 NETWORK: Kinds = {"model": dict, "n_symbols": int, "n_outputs": int, "alphabet": list, "output_names": list}
 NETWORK |= {"supervision": str}
+DIRECTION: Kinds = {"direction": list}  # of a tree that follows brackets: 1 of a call, -1 of a return, else 0
 MAX_CHUNK = 64
 MAX_NUMBERS = 1 << 20  # of an array of balls: several of them take a gigabyte
 COST = 512  # so many multiplications in a matrix product take as long as a step on one number
@@ -28,7 +29,8 @@ COST = 512  # so many multiplications in a matrix product take as long as a step
 
 class Network:
     """The function that weights and config.json define: a map of windows of C rows to states, used at every level of
-    the tree of any word, whose windows are counted from the side `aligned`.
+    the tree of any word, whose windows are counted from the side `aligned`. `direction` (n_symbols,) says which symbols
+    are the brackets that the tree follows, None where it follows none.
 
     `absent` (1, d) stands in row 0, for a place without a node; `symbols` (1 + n_symbols, d), row 0 first, are the
     states of the leaves. Raises Malformed or Rejected if the network is not of the proof's kind.
@@ -52,13 +54,17 @@ class Network:
     symbols: Balls
 
     def __init__(self, weights: Mapping[str, Floats], record: Any):
-        record = fields(record, "config.json", NETWORK)
-        self.model = self.options(record["model"])
+        record = whole(record)
+        self.model, self.direction = self.options(record["model"]), record.get("direction")
         if record["supervision"] != "last":
             raise Rejected(f"the network was trained to answer {record['supervision']!r}, not the word at its end")
         self.alphabet, self.output_names = record["alphabet"], record["output_names"]
         if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):
             raise Malformed("config.json counts other symbols or answers than it lists")
+        if (self.direction is not None) != (self.model["tree"] == "nested"):
+            raise Malformed("config.json has a 'direction' if its tree is 'nested', and only then")
+        if self.direction is not None and not are_directions(self.direction, len(self.alphabet)):
+            raise Malformed("'direction' in config.json is not 1, -1 or 0 for each symbol")
         self.d = self.model["d_model"]
         self.measure()
         if {name: w.shape for name, w in weights.items()} != self.shapes():
@@ -132,6 +138,17 @@ class Network:
     def readout(self, x: Balls) -> Balls:
         """The logits."""
         return self.linear("readout", x)
+
+
+def whole(record: Any) -> dict[str, Any]:
+    """What config.json says, each of its kind."""
+    nested = isinstance(record, dict) and "direction" in record
+    return fields(record, "config.json", NETWORK | (DIRECTION if nested else {}))
+
+
+def are_directions(found: list[Any], count: int) -> bool:
+    """Whether these are 1 of a call, -1 of a return or 0, of so many symbols."""
+    return len(found) == count and all(type(i) is int and i in (1, -1, 0) for i in found)
 
 
 def gelu(x: Balls) -> Balls:

@@ -10,11 +10,11 @@ from typing import Any
 
 from regulargpt.certificate.checker.balls import Balls
 from regulargpt.certificate.checker.block_bounds import BlockBounds
-from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.ldru import Ldru
 from regulargpt.certificate.checker.ldru_bounds import LdruBounds
-from regulargpt.certificate.checker.network import NETWORK, Network
+from regulargpt.certificate.checker.network import Network, whole
 from regulargpt.certificate.checker.regulargpt import RegularGPT
 
 # Each with what bounds its images.
@@ -26,7 +26,7 @@ NETWORKS: dict[str, tuple[type[Network], type[ImageBounds[Any]]]] = {
 
 def network_of(weights: Mapping[str, Floats], record: Any) -> Network:
     """The network that config.json names. Raises Malformed or Rejected if it is not of the proof's kind."""
-    name = fields(record, "config.json", NETWORK)["model"].get("name")
+    name = whole(record)["model"].get("name")
     if not isinstance(name, str):
         raise Malformed("config.json names no model")
     if name not in NETWORKS:

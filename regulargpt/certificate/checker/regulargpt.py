@@ -25,12 +25,11 @@ class RegularGPT(Network):
     """
 
     SIZES = ("d_model", "n_heads", "d_ff", "chunk_size")
-    CHOICES: ClassVar = {"norm": ("pre", "post"), "activation": ("gelu", "relu")}
+    CHOICES: ClassVar = {"norm": ("pre", "post"), "activation": ("gelu", "relu"), "tree": ("flat", "nested")}
     SWITCHES, NUMBERS = ("gates", "attention_bias", "state_norm"), ("embedding_scale",)
     # With other values the network is not one weight-shared block on the tree that the proof is about.
     FIXED: ClassVar = {"thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned", "attention": "dilated"} | {
-        "tied": False,
-        "tree": "flat",
+        "tied": False
     }
     # How the weights were drawn and trained says nothing about what they compute.
     UNREAD = ("embedding_std", "state_noise", "noise_loss", "noise_growth")

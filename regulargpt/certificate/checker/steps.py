@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from flint import arb, ctx
 
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, less, norm
 from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee
+from regulargpt.certificate.checker.equality import distinguishing_word
 from regulargpt.certificate.checker.files import (
     MAX_CERTIFICATE,
     MAX_OTHER,
@@ -29,12 +31,14 @@ from regulargpt.certificate.checker.files import (
     read,
     tensors,
 )
+from regulargpt.certificate.checker.forests import Function
 from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.images import Images, Progress
 from regulargpt.certificate.checker.induction import induction
-from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
+from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Automaton, Machine
 from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
+from regulargpt.certificate.checker.pushdown import PushdownMachine
 from regulargpt.certificate.checker.tables import FoundTable, Table
 
 FORMAT = "regulargpt certificate 3"
@@ -43,6 +47,8 @@ FILES = tuple(MAX_SIZES)
 NAME, SHA256 = re.compile(r"\w[\w.-]*", re.ASCII), re.compile("[0-9a-f]{64}")
 CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), **dict.fromkeys(FILES, dict)}
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
+TREE, NESTED = {"tree": str}, "nested"  # of a tree that follows brackets
+Flags = npt.NDArray[np.bool_]
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
 MAX_ENTRIES = 1 << 23  # of a part that is not listed
@@ -100,7 +106,10 @@ def check(
 
 def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
     """The fields of a certificate, each of its kind."""
-    record = fields(parsed(text, name), name, CERTIFICATE)
+    record = parsed(text, name)
+    record = fields(record, name, CERTIFICATE | (TREE if isinstance(record, dict) and "tree" in record else {}))
+    if record.get("tree", NESTED) != NESTED:
+        raise Malformed(f"{name}: 'tree' is {record['tree']!r:.40}; it is {NESTED!r}, or left out")
     if record["format"] != FORMAT:
         raise Malformed(f"{name} has the format {record['format']!r:.60}, not {FORMAT!r}; make it anew")
     for file in FILES:
@@ -153,8 +162,9 @@ def check_parsed(
             raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MAX_SIZES[file]:,} are read")
     weights = tensors(files["weights"])
     network = parsed(files["network"], places["network"])
-    machine = Machine(parsed(files["automaton"], places["automaton"]), places["automaton"])
-    other = language and (language[0], Machine(parsed(language[1].encode(), language[0]), language[0]))
+    kind = PushdownMachine if "tree" in record else Machine
+    machine = kind(parsed(files["automaton"], places["automaton"]), places["automaton"])
+    other = language and (language[0], of_language(*language, kind))
     for bits in PRECISIONS:
         # A comparison that the balls leave open says nothing yet: everything is done again with more bits.
         try:
@@ -165,15 +175,28 @@ def check_parsed(
     raise Rejected(f"{PRECISIONS[-1]} bits do not decide which of two numbers is the smaller: a tie, or nearly one")
 
 
+def of_language(name: str, text: str, kind: type[Machine | PushdownMachine]) -> Automaton:
+    """A language's automaton. Raises Rejected if it is of another kind."""
+    record = parsed(text.encode(), name)
+    if isinstance(record, dict) and ("moves" in record) != (kind is PushdownMachine):
+        raise Rejected(f"the automaton is not that of {name}: one of the two is a pushdown automaton")
+    return kind(record, name)
+
+
 class Checker:
     """One check at one precision."""
 
-    def __init__(self, record: Mapping[str, Any], network: Network, machine: Machine, progress: Progress):
+    def __init__(self, record: Mapping[str, Any], network: Network, machine: Automaton, progress: Progress):
         self.record, self.network, self.machine, self.progress = record, network, machine, progress
         if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
             raise Rejected("the network and the automaton have other symbols or answers")
         if record["chunk_size"] != network.C:
             raise Rejected(f"the certificate is for C = {record['chunk_size']}, the weights for C = {network.C}")
+        tree = record.get("tree", "flat")
+        if network.model["tree"] != tree:
+            raise Rejected(f"tree = {network.model['tree']!r}: the certificate is about networks with tree = {tree!r}")
+        if network.direction not in (None, machine.direction):
+            raise Rejected("the calls and returns of the network ('direction') are not the automaton's")
         prototypes = numbers(record["prototypes"], "'prototypes'", (-1, network.d))
         if prototypes.size > MAX_NUMBERS:
             raise Rejected(f"the prototypes are {prototypes.size:,} numbers; at most {MAX_NUMBERS:,} are checked")
@@ -181,9 +204,9 @@ class Checker:
             raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
         if len(prototypes) * len(machine.output_names) > MAX_NUMBERS:
             raise Rejected(f"more than {MAX_NUMBERS:,} logits at the prototypes: too many")
-        self.prototypes, self.quick = exact(prototypes), network.in_doubles()
+        self.prototypes, self.quick, self.nested = exact(prototypes), network.in_doubles(), tree == NESTED
 
-    def run(self, language: tuple[str, Machine] | None) -> Accepted:
+    def run(self, language: tuple[str, Automaton] | None) -> Accepted:
         """All steps."""
         machine, C, K = self.machine, self.network.C, len(self.prototypes)
         states = {q: machine.outputs[q] for q in machine.after_words}
@@ -192,12 +215,15 @@ class Checker:
             raise Rejected("the automaton never gives two different answers: the claim would say nothing")
         if not machine.answers_without_end:
             raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
-        expected = claim(machine.alphabet, C, K, len(answered) == len(states), self.network.aligned)
+        total, direction = len(answered) == len(states), self.network.direction
+        expected = claim(machine.alphabet, C, K, total, self.network.aligned, direction)
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
         proven = self.same_language(language)
         answers = self.answers()
-        rows = np.concatenate([self.network.absent, self.prototypes])
+        # Beside a pair, and in it, may stand symbols.
+        beside = [self.network.symbols[1:]] if self.nested else []
+        rows = np.concatenate([self.network.absent, self.prototypes, *beside])
         parts = {"leaves": self.network.symbols, "nodes": rows}
         known = self.network, self.quick
         images = {part: Images(part, *known, of, self.prototypes, self.progress) for part, of in parts.items()}
@@ -223,13 +249,15 @@ class Checker:
             functions=found.functions,
         )
 
-    def same_language(self, language: tuple[str, Machine] | None) -> str | None:
+    def same_language(self, language: tuple[str, Automaton] | None) -> str | None:
         """The claim that the automaton is the language's, if one is named."""
         if language is None:
             return None
         name, other = language
         if other.alphabet != self.machine.alphabet:
             raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
+        if other.direction != self.machine.direction:
+            raise Rejected(f"the automaton is not that of {name}: its calls and returns are others")
         if (word := distinguishing_word(self.machine, other)) is not None:
             shown = " ".join(map(quoted, word))
             raise Rejected(f"the automaton is not that of {name}: they differ on the word {shown}")
@@ -238,7 +266,8 @@ class Checker:
     def table(self, images: Images) -> Table:
         """The table of one part, listed and each entry proven, or to be found: then each is proven when it occurs."""
         part, K = images.part, len(self.prototypes)
-        stated, base = self.record[part], 1 + (len(self.machine.alphabet) if images.part == "leaves" else K)
+        symbols = len(self.machine.alphabet)
+        stated, base = self.record[part], 1 + (symbols if part == "leaves" else K + symbols * self.nested)
         if "sha256" not in stated and "entries" not in stated:
             windows, proposed = self.listed(part, base)
             self.few_enough(images, len(windows))
@@ -266,11 +295,27 @@ class Checker:
         if len(windows) != len(images) or not (images > 0).all():
             raise Malformed(f"{part!r} has {len(windows)} windows and {len(images)} images, which count from 1")
         # A place is absent (0) only behind the last node; the first is always there.
-        if not windows[:, :1].all() or ((windows[:, 1:] > 0) & (windows[:, :-1] == 0)).any():
+        gaps = (windows[:, 0] == 0) | ((windows[:, 1:] > 0) & (windows[:, :-1] == 0)).any(1)  # (n,)
+        if (gaps & ~self.empty_pairs(part, windows)).any():
             raise Malformed(f"{part!r} has a window with an absent place before a node")
+        if part == "nodes" and ((windows == 0) | (windows > len(self.prototypes))).all(1).any():
+            raise Malformed("'nodes' has a window of symbols alone: it belongs to 'leaves'")
         if len(set(map(tuple, windows.tolist()))) < len(windows):
             raise Malformed(f"{part!r} has a window twice")
         return windows, images
+
+    def empty_pairs(self, part: str, windows: Ints) -> Flags:
+        """Which windows (n, C) are pairs with nothing inside: there alone something is absent before a node.
+
+        With C = 2 such a window has the call alone.
+        """
+        kinds = np.array([INTERNAL, *self.machine.direction])[windows if part == "leaves" else windows * 0]  # (n, C)
+        right = self.network.aligned == "right"
+        if self.network.C == 2:
+            return right & (windows[:, 0] == 0) & (kinds[:, 1] == CALL)
+        near, far = (RETURN, CALL) if right else (CALL, RETURN)
+        others = (windows[:, 1] == 0) & (windows[:, 3:] == 0).all(1)
+        return (kinds[:, 0] == near) & (kinds[:, 2] == far) & others
 
     def answers(self) -> list[int | None]:
         """The stated answers, each proven to have the largest logit at its prototype; None where none is stated."""
@@ -295,7 +340,7 @@ class Checker:
         radii: Floats = numbers(stated["radii"], "'radii'", (len(self.prototypes),))
         if not slack > 0 or (radii < 0).any():
             raise Malformed("'unquantised': the slack is above 0, and no radius is below")
-        expected = unquantised_claim(slack)
+        expected = unquantised_claim(slack, self.nested)
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
         of_radii = exact(radii)

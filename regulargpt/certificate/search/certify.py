@@ -13,6 +13,8 @@ from torch import Tensor
 
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
+from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.certificate.search.codebook import (
@@ -21,18 +23,21 @@ from regulargpt.certificate.search.codebook import (
     codebooks,
     group_means,
     missed_share,
-    prototype_windows,
     right_table,
 )
 from regulargpt.certificate.search.separation import separated
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.levels import TooManyWindows
+from regulargpt.finite.nested_proof import prove_nested
+from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.proof import Proof, prove
 from regulargpt.finite.specification import Specification
 from regulargpt.finite.table import QuantisedTable
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.shape import Side
+
+AnySpecification = Specification | NestedSpecification
 
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 CERTAIN_MARGIN = 1e-2
@@ -46,7 +51,7 @@ CENTRINGS = 3
 class QuantisedNetwork:
     """A network brought to the prototypes of a codebook, and what was decided about it."""
 
-    specification: Specification
+    specification: AnySpecification
     book: Codebook
     table: QuantisedTable
     answers: npt.NDArray[np.int64]
@@ -55,12 +60,20 @@ class QuantisedNetwork:
 
     @classmethod
     def of(
-        cls, network: Float64Network, book: Codebook, specification: Specification, table: QuantisedTable | None = None
+        cls,
+        network: Float64Network,
+        book: Codebook,
+        specification: AnySpecification,
+        table: QuantisedTable | None = None,
     ) -> QuantisedNetwork:
         """Compute the table as far as it occurs and is not known already, and decide."""
         table = QuantisedTable(network, book.prototypes) if table is None else table
         answers, margins = table.answers()
-        proof = prove(specification, network.chunk_size, table.image, answers, network.aligned)
+        if isinstance(specification, NestedSpecification):
+            sizes = network.chunk_size, len(book)
+            proof = prove_nested(specification, *sizes, table.image_of_rows, answers, network.aligned)
+        else:
+            proof = prove(specification, network.chunk_size, table.image, answers, network.aligned)
         return cls(specification, book, table, answers, margins, proof)
 
     @property
@@ -122,27 +135,32 @@ class Certifier:
     (False, True)
     """
 
-    specification: Specification
+    specification: AnySpecification
     target: Target
 
     @classmethod
-    def of(cls, task: Task, chunk_size: int, aligned: Side = "right") -> Certifier:
+    def of(cls, task: Task | NestedTask, chunk_size: int, aligned: Side = "right") -> Certifier:
         """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
         alike = f"all words of {task.name} are alike: there is nothing to prove, choose another language"
         if len(task.output_names) < 2:
             raise UserError(alike)
-        return cls.specified(Specification.of(task), chunk_size, aligned, alike)
+        specification = NestedSpecification.of(task) if isinstance(task, NestedTask) else Specification.of(task)
+        return cls.specified(specification, chunk_size, aligned, alike)
 
     @classmethod
-    def of_machine(cls, machine: MooreMachine, chunk_size: int, aligned: Side = "right") -> Certifier:
+    def of_machine(
+        cls, machine: MooreMachine | PushdownTransducer, chunk_size: int, aligned: Side = "right"
+    ) -> Certifier:
         """The same for a machine that was learned. Raises AutomatonError or UserError where it is too large."""
         alike = "the automaton that was learned gives all words the same answer: there is nothing to prove"
+        if isinstance(machine, PushdownTransducer):
+            return cls.specified(NestedSpecification.of_machine(machine), chunk_size, aligned, alike)
         return cls.specified(Specification.of_machine(machine), chunk_size, aligned, alike)
 
     @classmethod
-    def specified(cls, specification: Specification, chunk_size: int, aligned: Side, alike: str) -> Certifier:
+    def specified(cls, specification: AnySpecification, chunk_size: int, aligned: Side, alike: str) -> Certifier:
         """Raises UserError with the line `alike` where all words of one symbol or more do the same."""
-        if specification.monoid.size < 2:
+        if specification.size < 2:
             raise UserError(alike)
         target = Target.of(specification, chunk_size, aligned)
         if len(target.elements) < 2:
@@ -234,14 +252,11 @@ class Certifier:
 
     def true_table(self, book: Codebook) -> TrainingTable:
         """The table as the true elements have it, over these prototypes of them."""
-        specification, target = self.specification, self.target
-        answers = np.full(int(specification.task_elements.max()) + 1, UNDEFINED)
-        # Words of one element of the task's monoid may lie inside and outside the domain: the answer is that inside.
-        np.maximum.at(answers, specification.task_elements, specification.answers)
-        # Here each element has one prototype, in ascending order.
-        windows, products = prototype_windows(target.windows, target.products, book.elements)
+        target = self.target
+        # Here each element has one prototype, in ascending order; the symbols stand behind all elements.
+        windows, products = target.of_prototypes(book.elements)
         numbers = (
-            answers[book.elements],
+            target.answers[book.elements],
             target.symbol_windows,
             np.searchsorted(book.elements, target.symbol_products),
             windows,

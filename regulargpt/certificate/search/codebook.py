@@ -8,8 +8,8 @@ gets more prototypes. Whether the network then computes the language is not deci
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regulargpt.certificate.search.nested_labels import Labels
 from regulargpt.finite.float64_network import ROWS, Float64Network
 from regulargpt.finite.levels import MAX_WINDOWS, from_left, levels
+from regulargpt.finite.nested_proof import prove_nested
+from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.specification import Specification
-from regulargpt.finite.table import Entries, QuantisedTable
+from regulargpt.finite.table import Entries, QuantisedTable, image_of_rows
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
@@ -56,9 +59,12 @@ class Target:
     symbol_products: Ints  # (m,)
     windows: Ints  # (n, C), of elements, from 1, 0 the pad
     products: Ints  # (n,)
+    answers: Ints  # (size,) of words of each element, -1 where none has one
+    size: int  # elements, behind which windows may have the symbols
+    n_symbols: int = 0
 
     @classmethod
-    def of(cls, specification: Specification, chunk_size: int, aligned: Side = "right") -> Target:
+    def of(cls, specification: Specification | NestedSpecification, chunk_size: int, aligned: Side = "right") -> Target:
         """The windows of all trees of all words with an answer.
 
         >>> import languages
@@ -66,6 +72,8 @@ class Target:
         >>> target.symbol_windows.tolist(), target.symbol_products.tolist()
         ([[1, 0], [1, 1], [1, 2], [2, 0], [2, 1], [2, 2]], [0, 0, 1, 1, 1, 0])
         """
+        if isinstance(specification, NestedSpecification):
+            return cls.of_nested(specification, chunk_size, aligned)
         times, size = specification.monoid.table, specification.monoid.size
 
         def entries(value: Ints) -> Entries:
@@ -92,7 +100,30 @@ class Target:
         # As numbers, which sort as the windows do and much faster.
         first = np.unique(windows @ (2 + elements.max()) ** np.arange(chunk_size - 1, -1, -1), return_index=True)[1]
         symbol_products, products = elements[symbols.images - 1], elements[nodes.images[first] - 1]
-        return cls(symbols.windows(chunk_size), symbol_products, windows[first], products)
+        answers = specification.target_answers
+        return cls(symbols.windows(chunk_size), symbol_products, windows[first], products, answers, len(answers))
+
+    @classmethod
+    def of_nested(cls, specification: NestedSpecification, chunk_size: int, aligned: Side) -> Target:
+        """Those of all trees that follow the brackets of words with an answer; elements are labels."""
+        labels, n_symbols = Labels(specification, chunk_size, aligned), len(specification.letters)
+
+        def without_margins(windows: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+            return labels.image(windows), np.zeros(len(windows))
+
+        def of_symbols(windows: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+            return without_margins(np.where(windows > 0, windows + labels.count, 0))
+
+        symbols, nodes = Entries(1 + n_symbols, of_symbols), Entries(1 + labels.count + n_symbols, without_margins)
+        image = partial(image_of_rows, symbols, nodes, labels.count)
+        prove_nested(specification, chunk_size, labels.count, image, labels.answers, aligned)
+        parts = (symbols.windows(chunk_size), symbols.images - 1, nodes.windows(chunk_size), nodes.images - 1)
+        return cls(*parts, labels.answers, labels.count, n_symbols)
+
+    def of_prototypes(self, elements: Ints, rows: slice = slice(None)) -> tuple[Ints, Ints]:
+        """The windows over prototypes of these elements (K,), and the element that each should give."""
+        symbols = self.size + np.arange(self.n_symbols)
+        return prototype_windows(self.windows[rows], self.products[rows], np.concatenate([elements, symbols]))
 
     @cached_property
     def elements(self) -> Ints:
@@ -112,13 +143,14 @@ class Target:
         rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # (n,): 0, 1, ... in each product
         steps = -(-sizes // max(4, SAMPLED_WINDOWS // np.count_nonzero(sizes)))
         chosen = np.union1d(order[rank % np.repeat(steps, sizes) == 0], self.first)
-        return Target(self.symbol_windows, self.symbol_products, self.windows[chosen], self.products[chosen])
+        return replace(self, windows=self.windows[chosen], products=self.products[chosen])
 
     @cached_property
     def first(self) -> Ints:
         """The windows, one an element, from which all elements follow from the leaves up: means need all of them."""
-        known = np.zeros(2 + int(max(self.elements.max(), self.windows.max(initial=0))), dtype=bool)
+        known = np.zeros(1 + self.size + self.n_symbols, dtype=bool)
         known[[0, *(1 + self.symbol_products)]] = True  # the pad, and what symbols give
+        known[1 + self.size :] = True  # the symbols
         found = [np.zeros(0, dtype=np.int64)]
         while len(new := np.flatnonzero(known[self.windows].all(1) & ~known[1 + self.products])):
             found.append(new[np.unique(self.products[new], return_index=True)[1]])
@@ -147,12 +179,12 @@ def element_means(network: Float64Network, target: Target) -> Codebook:
 
     No further: iterated means drift as deep states do, away from where training has put the states.
     """
-    n = int(max(target.symbol_products.max(), target.products.max(initial=0))) + 1
+    n, symbols = target.size, np.ones(target.n_symbols, dtype=bool)
     leaves, leaf_products = network.over_symbols(target.symbol_windows), torch.from_numpy(target.symbol_products)
     means, count = group_means(leaves, leaf_products, n)
     while True:
         # From the leaves up: a window counts as soon as all its entries have a mean, or are the pad (0).
-        known = np.append(True, count.numpy() > 0)[target.windows].all(1)
+        known = np.concatenate([[True], count.numpy() > 0, symbols])[target.windows].all(1)
         states, products = network.over(means, target.windows[known]), torch.from_numpy(target.products[known])
         means, count = group_means(torch.cat([leaves, states]), torch.cat([leaf_products, products]), n)
         if known.all():
@@ -206,7 +238,7 @@ def right_table(network: Float64Network, target: Target, book: Codebook) -> Quan
     # Each part is as large as all before: what is found is put between what is there, which takes as long as that is.
     while at < len(target.windows):
         part = slice(at, at + n)
-        if not right(1, *prototype_windows(target.windows[part], target.products[part], book.elements)):
+        if not right(1, *target.of_prototypes(book.elements, part)):
             return None
         at, n = at + n, at + n
     return table
@@ -218,15 +250,14 @@ def outcomes(
     """The states over all windows of symbols and of prototypes, and the elements that they should stand for."""
     yield network.over_symbols(target.symbol_windows), target.symbol_products
     for at in range(0, len(target.windows), ROWS):
-        windows, products = prototype_windows(
-            target.windows[at : at + ROWS], target.products[at : at + ROWS], book.elements
-        )
+        windows, products = target.of_prototypes(book.elements, slice(at, at + ROWS))
         yield network.over(book.prototypes, windows), products
 
 
 def count_windows(target: Target, book: Codebook) -> int:
     """How many windows of prototypes there are."""
-    prototypes = np.append(1, np.bincount(book.elements, minlength=int(target.windows.max(initial=0))))
+    prototypes = np.append(1, np.bincount(book.elements, minlength=target.size))
+    prototypes = np.append(prototypes, np.ones(target.n_symbols, dtype=np.int64))
     return int(prototypes[target.windows].prod(1).sum())
 
 

@@ -79,7 +79,7 @@ class ImageBounds(ABC):
 
     def bound(self, radii: Floats) -> Floats:
         """At most this far (n,), for balls of these radii (K,); infinite where the radii are beyond all measure."""
-        radii = np.concatenate([[0.0], radii])  # (1 + K,): row 0 does not move
+        radii = np.concatenate([[0.0], radii, np.zeros(len(self.network.beside))])  # row 0 and symbols do not move
         far = np.zeros(len(self.windows))
         with np.errstate(over="ignore", invalid="ignore"):
             for at, batch in self.batches:
@@ -90,5 +90,6 @@ class ImageBounds(ABC):
         """By how much (n,) equal small radii are stretched: the norms of the Jacobians over all children."""
         found = np.zeros(len(self.windows))
         for at, batch in self.batches:
-            found[at] = batch.deviation.first_order((batch.windows > 0).astype(float))
+            moves = (batch.windows > 0) & (batch.windows < len(self.rows) - len(self.network.beside))
+            found[at] = batch.deviation.first_order(moves.astype(float))
         return found

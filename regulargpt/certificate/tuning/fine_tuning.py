@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -44,7 +44,8 @@ ROUNDS, NODES = 16, 4096
 class TrainingTable:
     """A table: prototypes, what windows of symbols and of prototypes give, the answers, -1 where no word needs one.
 
-    Windows count from 1 by offset, 0 is an absent place; images count from 0.
+    Windows count from 1 by offset, 0 is an absent place; images count from 0. In trees that follow brackets symbols
+    stand beside prototypes: they count from K + 1 on.
     """
 
     prototypes: Float[Tensor, "K d_model"]
@@ -91,7 +92,7 @@ class TrainingTable:
         # A second step from where the first one ended: an error shall shrink on its way up the tree, not grow.
         second = self.draw(n_windows, generator)
         worst = self.farthest_of(self.images[first], states, errors[: len(states)]).detach()
-        below = torch.cat([model.absent, worst])[self.windows[second]]
+        below = rows(model, worst)[self.windows[second]]
         again = apply_map(model, below, self.windows[second])
         logits, answers = model.readout(found), self.answers[images]
         # Means apart, so that leaves count as much as nodes, however many there are of each.
@@ -100,7 +101,9 @@ class TrainingTable:
         loss = loss + F.cross_entropy(logits, answers, ignore_index=UNDEFINED)
         if contraction:
             clean = self.children(model, first).detach()
-            loss = loss + contraction * squared_jacobian(model, clean, self.windows[first], generator)
+            loss = loss + contraction * squared_jacobian(
+                model, clean, self.windows[first], len(self.prototypes), generator
+            )
         return loss, (errors.detach().sqrt() < 0.5 * self.separation).double().mean().item()
 
     @torch.no_grad()
@@ -118,7 +121,7 @@ class TrainingTable:
             n = len(self.windows)
             drawn = (torch.arange(n) if n <= NODES else torch.randint(n, (NODES,), generator=generator)).to(device)
             images = self.images[drawn]
-            states = model.merge(torch.cat([model.absent, worst]), self.windows[drawn])
+            states = model.merge(rows(model, worst), self.windows[drawn])
             errors = self.squared_errors(states, images)
             farthest = torch.maximum(farthest, errors.max().sqrt())
             worst = self.farthest_of(images, states, errors)
@@ -168,7 +171,7 @@ class TrainingTable:
 
     def children(self, model: Tree, windows: Int[Tensor, "n"]) -> Float[Tensor, "n C d_model"]:
         """The prototypes, and what stands for absent places, under these windows."""
-        return torch.cat([model.absent, self.prototypes])[self.windows[windows]]
+        return rows(model, self.prototypes)[self.windows[windows]]
 
     def squared_errors(self, states: Float[Tensor, "n d_model"], images: Int[Tensor, "n"]) -> Float[Tensor, "n"]:
         """Squared distances to the prototypes where the states should be."""
@@ -177,12 +180,11 @@ class TrainingTable:
     def noise(
         self, windows: Int[Tensor, "n C"], generator: torch.Generator, level: float
     ) -> Float[Tensor, "n C d_model"]:
-        """Gaussian noise, of another strength for each window; none on the pad, which never moves."""
+        """Gaussian noise, of another strength for each window; none on the pad and on symbols, which never move."""
         device, (n, C), d_model = windows.device, windows.shape, self.prototypes.shape[1]
         strength = level * torch.rand(n, 1, 1, generator=generator, device=device)
         noise = torch.empty(n, C, d_model, device=device).normal_(generator=generator)
-        present = (windows > 0).unsqueeze(-1)  # (n, C, 1)
-        return noise * strength * self.prototypes.square().mean().sqrt() * present
+        return noise * strength * self.prototypes.square().mean().sqrt() * moving(windows, len(self.prototypes))
 
     @cached_property
     def by_image(self) -> tuple[Int[Tensor, "n"], Int[Tensor, "m"]]:
@@ -214,6 +216,17 @@ class CertificationAttempt:
     missed: float = 1.0
 
 
+def rows(model: Tree, states: Float[Tensor, "K d_model"]) -> Float[Tensor, "rows d_model"]:
+    """What windows count: what is absent, these states, and in trees that follow brackets the symbols."""
+    above = torch.cat([model.absent, states])
+    return above if model.direction is None else torch.cat([above, model.leaves()[1:]])
+
+
+def moving(windows: Int[Tensor, "n C"], K: int) -> Bool[Tensor, "n C 1"]:
+    """Where a node of windows over K prototypes can move: not the pad, nor symbols."""
+    return ((windows > 0) & (windows <= K)).unsqueeze(-1)  # (n, C, 1)
+
+
 def apply_map(
     model: Tree, children: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"]
 ) -> Float[Tensor, "n d_model"]:
@@ -224,15 +237,15 @@ def apply_map(
 
 
 def squared_jacobian(
-    model: Tree, clean: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"], generator: torch.Generator
+    model: Tree, clean: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"], K: int, generator: torch.Generator
 ) -> Float[Tensor, ""]:
     """An unbiased estimate of the squared Frobenius norm of the Jacobian, a mean over the windows: E ||J^T v||^2.
 
-    Only children that can move count, not the pad. Source: Hutchinson's estimator, 1989.
+    Only children that can move count, not the pad and symbols. Source: Hutchinson's estimator, 1989.
     """
     clean = clean.requires_grad_()
     states = apply_map(model, clean, windows)
     v = torch.empty_like(states).normal_(generator=generator)
     # One product with J^T instead of the whole Jacobian; `create_graph`, for the loss is derived once more.
     (back,) = torch.autograd.grad(states, clean, v, create_graph=True)
-    return (back * (windows > 0).unsqueeze(-1)).square().sum() / len(windows)  # the mask: (n, C, 1)
+    return (back * moving(windows, K)).square().sum() / len(windows)

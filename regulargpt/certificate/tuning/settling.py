@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.certificate.tuning.fine_tuning import TrainingTable
+from regulargpt.certificate.tuning.fine_tuning import TrainingTable, moving
 from regulargpt.certificate.tuning.mending import FreePrototypes, Towards
 from regulargpt.models.tree.base import Tree
 
@@ -52,14 +52,16 @@ class OwnErrors:
     def disturb(
         self, windows: Int[Tensor, "n C"], generator: torch.Generator, half: float
     ) -> Float[Tensor, "n C d_model"]:
-        """Errors for the children of windows, none for the pad: half of them as they were, the others as long as the
-        reach, in units of `half`; none is longer."""
+        """Errors for the children of windows, none for the pad and symbols.
+
+        Half of them are as they were, the others as long as the reach, in units of `half`; none is longer.
+        """
         which = torch.randint(KEPT, windows.shape, generator=generator, device=windows.device)
-        errors = self.kept[(windows - 1).clamp(min=0), which]  # (n, C, d_model)
+        errors = self.kept[(windows - 1).clamp(0, len(self.kept) - 1), which]  # (n, C, d_model)
         lengths = errors.norm(dim=-1, keepdim=True).clamp(min=1e-9)  # (n, C, 1)
         longer = torch.rand(lengths.shape, generator=generator, device=windows.device) < LONGER
         wanted = torch.where(longer, self.reach * half, lengths.clamp(max=self.reach * half))
-        return errors * (wanted / lengths) * (windows > 0).unsqueeze(-1)
+        return errors * (wanted / lengths) * moving(windows, len(self.kept))
 
     def remember(self, images: Int[Tensor, "n"], errors: Float[Tensor, "n d_model"]) -> None:
         """One new error for each prototype that was to be reached, in place of its oldest."""

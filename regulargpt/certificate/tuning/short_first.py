@@ -97,15 +97,15 @@ class ShortFirst:
         self.hardest = hardest if nearly_all else hardest[:0]
 
 
-def symbols_under(table: TrainingTable) -> Int[Tensor, "1+K"]:
+def symbols_under(table: TrainingTable) -> Int[Tensor, "rows"]:
     """The least number of symbols under a node that is an absent place (0 of them) or comes to a prototype, from 1.
 
-    What no node comes to counts as longer than all others.
+    Symbols that stand behind the prototypes are one. What no node comes to counts as longer than all others.
     """
     K, device = len(table.prototypes), table.windows.device
     never = 1 << 40  # as good as infinite, and a sum of them is still a number
-    least = torch.full((1 + K,), never, device=device)
-    least[0] = 0
+    least = torch.full((1 + max(K, int(table.windows.max()) if len(table.windows) else 0),), never, device=device)
+    least[0], least[1 + K :] = 0, 1
     least = least.scatter_reduce(0, 1 + table.leaf_images, (table.leaf_windows > 0).sum(1), "amin")
     while True:
         of_windows = least[table.windows].sum(1).clamp(max=never)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from languages.automata import MooreMachine
-from languages.convert.json_text import read_json, to_json
+from languages.automata import Dfa
+from languages.convert.machines import read_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.outcome import NOT_LEARNED
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine, Machine
 from regulargpt.models.tree.base import as_tree
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
@@ -38,7 +38,7 @@ class TargetAutomaton:
         self.certifier: Certifier | None = None
         if self.learner is None:
             C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
-            self.certifier = Certifier.of(words.finite, C, aligned)
+            self.certifier = Certifier.of(words.task, C, aligned)
 
     def find(self, trainer: Trainer) -> bool:
         """Ask the network for its answers, if there is no certifier yet; whether there is one now."""
@@ -103,10 +103,10 @@ class TargetAutomaton:
             self.certifier = Certifier.of_machine(machine, tree.chunk_size, tree.aligned)
 
 
-def saved_machine(state: Mapping[str, Any]) -> MooreMachine | None:
+def saved_machine(state: Mapping[str, Any]) -> Machine | None:
     """The machine that was learned, as a checkpoint has it."""
     if state["machine"] is None:
         return None
     machine = read_json(state["machine"])
-    assert isinstance(machine, MooreMachine), "as it was saved"
+    assert not isinstance(machine, Dfa), "as it was saved"
     return machine

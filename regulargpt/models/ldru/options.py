@@ -49,5 +49,5 @@ class LdruOptions(TreeOptions):
     def parameters(self) -> int:
         return 39 * self.d_model**2
 
-    def why_not_one_map(self) -> str | None:
+    def why_no_certificate(self) -> str | None:
         return None

@@ -94,10 +94,10 @@ class RegularGPTOptions(TreeOptions):
         gates = self.gates * (6 * self.chunk_size + 8) * self.d_model
         return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff + gates)
 
-    def why_not_one_map(self) -> str | None:
+    def why_no_certificate(self) -> str | None:
         """It is one layer, a node of which is one map of C children or pads, in a tree as deep as its word is long.
 
-        >>> RegularGPTOptions("regulargpt", attention="full").why_not_one_map()
+        >>> RegularGPTOptions("regulargpt", attention="full").why_no_certificate()
         "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'"
         """
         if self.thickness > 1 or self.distinct_levels > 1:
@@ -131,7 +131,7 @@ class RegularGPTOptions(TreeOptions):
         >>> RegularGPTOptions("regulargpt", gates=True, pad="masked").contradiction()
         "model.pad = 'masked': gates need 'learned'; set it, or model.gates = false"
         """
-        if self.follows_brackets and (reason := self.why_not_one_map()) is not None:
+        if self.follows_brackets and (reason := self.why_no_certificate()) is not None:
             return f"model.tree = 'nested' needs one map for every node: {reason}"
         for name, usual in (("pad", "learned"), ("attention", "dilated")):
             if self.gates and getattr(self, name) != usual:

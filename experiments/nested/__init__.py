@@ -1,0 +1,1 @@
+"""Nested words: languages above the regular ones, whose brackets are visible."""

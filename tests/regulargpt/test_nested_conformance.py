@@ -1,0 +1,131 @@
+"""Words that tell a machine with brackets from all others of so many classes."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from languages.automata.algebra import NestedAlgebra
+from languages.automata.pushdown import Move, PushdownTransducer
+from languages.automata.visibly import VisiblyPushdown
+from languages.budget import VARIABLE
+from languages.errors import AutomatonError
+from regulargpt.finite import nested_conformance
+from regulargpt.finite.nested_conformance import nested_suite
+from tests.languages.test_context_free import nested
+
+NAMES = ("no", "yes")
+
+
+def random_machine(rng: np.random.Generator, alphabet: str) -> PushdownTransducer:
+    """A machine of 1..3 states and 1 or 2 stack symbols, with or without holes."""
+    states, stack, hole = "pqr"[: rng.integers(1, 4)], "gh"[: rng.integers(1, 3)], rng.choice([0, 0.2])
+
+    def moves() -> Iterator[Move]:
+        cases = [(q, a, top) for q in states for a in alphabet for top in ([*stack, None] if a in ")]" else [None])]
+        for q, a, top in cases:
+            if rng.random() >= hole:
+                push = rng.choice([*stack]) if a in "([" else None
+                tops = (top,) if a in ")]" else ()
+                yield Move(q, a, str(rng.choice([*states])), tops, push and str(push), pop=top is not None)
+
+    outputs = {q: (None, *NAMES)[rng.integers(0 if hole else 1, 3)] for q in states}
+    return PushdownTransducer.from_outputs(tuple(alphabet), "p", tuple(moves()), outputs, NAMES)
+
+
+def changed(machine: PushdownTransducer) -> Iterator[PushdownTransducer]:
+    """The machines with another target of one move, or another answer of one state."""
+    for i, move in enumerate(machine.moves):
+        for q in machine.states:
+            yield replace(machine, moves=(*machine.moves[:i], replace(move, target=q), *machine.moves[i + 1 :]))
+    for i, answer in enumerate(machine.outputs):
+        for other in {-1, 0, 1} - {answer}:
+            yield replace(machine, outputs=(*machine.outputs[:i], other, *machine.outputs[i + 1 :]))
+
+
+@cache
+def small_machines(alphabet: str) -> list[PushdownTransducer]:
+    """Machines of at most 12 classes."""
+    rng, found, direction = (
+        np.random.default_rng(5),
+        list[PushdownTransducer](),
+        [{"(": 1, ")": -1}.get(a, 0) for a in alphabet],
+    )
+    while len(found) < 100:
+        with suppress(AutomatonError):  # a stack symbol that nothing pushes
+            visibly = VisiblyPushdown.of(machine := random_machine(rng, alphabet))
+            if visibly.direction.tolist() == direction and NestedAlgebra.of(visibly).minimal().size <= 12:
+                found.append(machine)
+    return found
+
+
+def missed(alphabet: str) -> list[int]:
+    """Of machines that are others, and answer all words as the one does from which they were changed: the classes above
+    those that the words are said to be enough for."""
+    found = list[int]()
+    for machine in small_machines(alphabet):
+        words, right = nested_suite(machine, 60), VisiblyPushdown.of(machine)
+        answers = [machine.answers(batch) for batch in words.words]
+        for other in changed(machine):
+            if all((other.answers(batch) == of).all() for batch, of in zip(words.words, answers, strict=True)):
+                left = VisiblyPushdown.of(other)
+                if right.counterexample(left) is not None:
+                    found.append(NestedAlgebra.of(left).minimal().size - words.classes)
+    return found
+
+
+@pytest.mark.parametrize("usual", [0, nested_conformance.USUAL])
+def test_no_other_language_of_so_many_classes_answers_them_alike(usual: int, monkeypatch: pytest.MonkeyPatch):
+    """For n classes, and for n + 1."""
+    monkeypatch.setattr(nested_conformance, "USUAL", usual)
+    assert all(more > 0 for more in missed("()x"))
+
+
+LESS = {
+    "first_words": lambda of: (
+        lambda algebra: {word: e for word, e in of(algebra).items() if word in algebra.least or len(word) == 1}
+    ),
+    "distinguishing_contexts": lambda of: lambda algebra: {kind: found[:1] for kind, found in of(algebra).items()},
+    "after_steps": lambda of: lambda *arguments: set(),
+}
+
+
+@pytest.mark.parametrize("part", LESS)
+def test_without_a_part_of_the_words_one_does(part: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(nested_conformance, part, LESS[part](getattr(nested_conformance, part)))
+    if part != "after_steps":  # which are words of the other parts, too
+        monkeypatch.setattr(nested_conformance, "USUAL", 0)
+    assert min(missed("()x")) <= 0
+
+
+CLASSES = {"brackets-2": 6, "xml-4": 8, "formula": 28, "json": 31, "arithmetic-brackets": 121}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_the_words_of_a_language_rule_out(name: str):
+    found = nested_suite(nested(name).machine, 40)
+    assert found.classes == CLASSES[name]
+    assert found.words[0].shape == (1, 0)
+    assert all(len(np.unique(batch, axis=0)) == len(batch) for batch in found.words[1:])
+
+
+@pytest.mark.parametrize("longest", [1, 4, 8, 9])
+def test_no_word_is_too_long_and_where_one_would_be_there_are_none(longest: int):
+    for name in ("brackets-2", "formula", "reversal-2"):
+        found = nested_suite(nested(name).machine, longest)
+        assert all(batch.shape[1] <= longest for batch in found.words)
+        assert bool(found.words) == bool(found.classes)
+
+
+def test_too_many_words_are_not_made(monkeypatch: pytest.MonkeyPatch):
+    machine = nested("brackets-2").machine
+    monkeypatch.setattr(nested_conformance, "USUAL", 100)
+    assert nested_suite(machine, 40).classes == 5
+    monkeypatch.setattr(nested_conformance, "MOST_WORDS", 20)
+    assert (nested_suite(machine, 40).words, nested_suite(machine, 40).classes) == ([], 0)
+    monkeypatch.undo()
+    monkeypatch.setenv(VARIABLE, "0.001")
+    assert nested_suite(machine, 40).classes == 0
