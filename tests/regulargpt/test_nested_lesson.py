@@ -12,15 +12,12 @@ import torch
 import languages
 from languages.context_free.nested import NestedTask
 from regulargpt import load
-from regulargpt.classroom.lesson import page
-from regulargpt.classroom.lesson.material import material
 from regulargpt.classroom.nested import Elements
 from regulargpt.models.tree.trace import trace_nested
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.conftest import PARITY, Runs, shown
+from tests.regulargpt.conftest import BRACKETS, Runs, shown
 from tests.regulargpt.test_lesson_page import is_done, press, write
 
-BRACKETS = PARITY.with_name("brackets-2")
 LONGEST = 5
 
 
@@ -31,16 +28,9 @@ def task() -> NestedTask:
     return found
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("nested-lesson") / "lesson.html"
-    page.write(material(shown(BRACKETS)), path)
-    return path
-
-
 @pytest.fixture
-def lesson(browser: Browser, written: Path) -> Iterator[Browser]:
-    browser.open(written, width=390, still=True)
+def lesson(browser: Browser, on_brackets: Path) -> Iterator[Browser]:
+    browser.open(on_brackets, width=390, still=True)
     yield browser
     browser.assert_fits()
 
