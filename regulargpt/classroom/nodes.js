@@ -42,9 +42,11 @@ function facts(node) {
   };
 }
 
-// How many nodes of each level are right.
+const MOST_LEVELS = 100; // in the table: brackets that are nested deeply have levels by the thousand
+
+// How many nodes of each level are right, from the root down.
 function levelTable(levels) {
-  const rows = [...levels].reverse().map((level) => {
+  const rows = [...levels].reverse().slice(0, MOST_LEVELS).map((level) => {
     const count = (verdict) => level.filter((node) => node.verdict === verdict).length;
     const counts = ["right", "wrong", "unknown"].map((verdict) => [verdict, count(verdict)]);
     const cells = counts.map(([verdict, n]) => html("td", { class: n ? verdict : "" }, String(n)));
@@ -52,6 +54,8 @@ function levelTable(levels) {
     return html("tr", { "data-level": level[0].level, ...data }, html("th", { scope: "row" }, `${level[0].level}`), html("td", {}, `${level.length}`), ...cells);
   });
   const heads = ["level", "nodes", "✓ right", "✗ wrong", "? unknown"].map((name) => html("th", { scope: "col" }, name));
+  const more = levels.length - rows.length;
+  if (more > 0) rows.push(html("tr", {}, html("td", { colspan: heads.length }, `${more.toLocaleString("en")} levels more`)));
   return html("table", { class: "levels" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
 }
 

@@ -1,6 +1,7 @@
 // The tree as a drawing through which the arrow keys walk. Where it is too wide, a path is drawn and the rest is folded.
 
 const BOX = { width: 136, height: 66, row: 104, leaf: 30, gap: 8, edge: 44 };
+const MOST_DRAWN = 40; // rows of a picture
 const LEAST_SCALE = 0.73; // of a picture that shrinks to fit: text of 15 pixels becomes 11
 
 // The nodes among the children of a node; the others are positions of symbols, or null for an empty inside.
@@ -58,10 +59,10 @@ function spansOf(rows, count) {
 function layout({ rows, depth }, path, room) {
   const wide = (spans) => spans.get(rows[0][0]) + BOX.gap;
   let [top, spans] = [1, spansOf(rows, 1)];
-  for (let next; top < rows.length && wide((next = spansOf(rows, top + 1))) <= room; top += 1) spans = next;
+  for (let next; top < Math.min(rows.length, MOST_DRAWN) && wide((next = spansOf(rows, top + 1))) <= room; top += 1) spans = next;
   const below = path.slice(top - 1, -1).map((node, i) => childRow(shownOf(node), path[top + i], room));
   const width = Math.max(wide(spans), ...below.map((row) => row.width));
-  const drawn = { where: new Map(), symbols: [], depth, width, whole: top === rows.length };
+  const drawn = { where: new Map(), symbols: [], depth, width };
   sideBySide(rows.slice(0, top), spans, (width - wide(spans)) / 2 + BOX.gap, drawn);
   drawn.hidden = below.flatMap((row, i) => under(path[top - 1 + i], row, drawn));
   return drawn;
@@ -165,7 +166,11 @@ class TreeView {
     const room = (this.wide || 600) / LEAST_SCALE;
     this.edges = [];
     this.shape = shapeOf(this.root);
-    this.drawn = layout(this.shape, pathThrough(this.through, this.shape.above), room);
+    const path = pathThrough(this.through, this.shape.above);
+    // Of a deep tree the rows about the node that the path goes through.
+    this.from = Math.max(0, Math.min(this.shape.depth.get(this.through) - MOST_DRAWN / 2, path.length - MOST_DRAWN));
+    const shape = this.from ? shapeOf(path[this.from]) : this.shape;
+    this.drawn = layout(shape, path.slice(this.from, this.from + MOST_DRAWN), room);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
     this.build(this.built);
@@ -175,10 +180,11 @@ class TreeView {
 
   help() {
     const walk = "Tab to the tree, then arrow keys: up, down, left, right.";
-    if (this.drawn.whole) return walk;
     const count = this.levels.reduce((sum, level) => sum + level.length, 0);
     const { size } = this.drawn.where;
-    return `${count.toLocaleString("en")} nodes: ${size} are drawn, the lower ones along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it. ${walk}`;
+    if (size === count) return walk;
+    const begins = this.from ? ` The picture begins ${this.from.toLocaleString("en")} levels below the root.` : "";
+    return `${count.toLocaleString("en")} nodes: ${size} are drawn, the lower ones along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it.${begins} ${walk}`;
   }
 
   picture() {
@@ -262,7 +268,7 @@ class TreeView {
     });
   }
 
-  // A symbol of the word; a bracket is bold.
+  // A symbol of the word; a bracket has a colour.
   leaf(position, x, y) {
     const symbol = this.word[position];
     return svg("text", { class: this.run.nesting?.direction[symbol] ? "leaf bracket" : "leaf", "data-position": position, x, y }, this.run.alphabet[symbol]);

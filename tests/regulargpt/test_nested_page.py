@@ -197,6 +197,12 @@ def test_a_deep_and_a_long_word_are_computed_and_folded(browser: Browser, runs: 
         browser.type(word)
         assert browser.one(".answer").startswith("Automaton: ")
         assert "folded" in browser.one("[data-part=detail]")
+        assert browser.count(".levels tbody tr") <= 101
+        assert browser.one(".tree svg.nodes", "e.viewBox.baseVal.height") < 45 * 104
+        browser.key("Home", ".tree .node")
+        assert browser.one(".tree .node.chosen", "Number(e.dataset.to) - Number(e.dataset.from)") == len(word)
+        browser.key("ArrowDown")
+        assert browser.count(".tree .node.chosen") == 1
         browser.assert_fits()
     browser.click("#random")
     browser.type("()")
