@@ -16,6 +16,7 @@ import torch
 
 import languages
 from experiments.gallery import GALLERY, INDEX, commands, make, rows
+from languages.automata.pushdown import PushdownTransducer
 from regulargpt.classroom.nested import Elements
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig
@@ -133,7 +134,9 @@ def test_the_cases_of_a_language_with_brackets_are_those_of_its_words(made: Made
     leaves, nodes = len(data["leaves"]), len(data["nodes"])
     for part in (f"have {leaves} such", f"a pad: {nodes} cases", f"In each of these {leaves + nodes} cases"):
         assert part in text
-    elements, K = Elements.of(languages.find(NESTED).machine), len(data["network"]["elements"])
+    machine, K = languages.find(NESTED).machine, len(data["network"]["elements"])
+    assert isinstance(machine, PushdownTransducer)
+    elements = Elements.of(machine)
     assert elements is not None
     place = {element: k for k, some in enumerate(data["network"]["elements"], 1) for element in some}
     met: dict[str, set[tuple[int, ...]]] = {"leaves": set(), "nodes": set()}

@@ -39,7 +39,8 @@ RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
 class Certificate:
     """A certificate that the checker has accepted: as it lies there, and what was accepted.
 
-    Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words.
+    Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words. There are
+    none of an algebra with more elements than a page names.
     """
 
     record: dict[str, Any]
@@ -128,7 +129,7 @@ def live_network(
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
     known = None
-    if certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+    if certificate is not None and certificate.elements and certificate.accepted.prototypes <= MOST_PROTOTYPES:
         known = Prototypes(np.array(certificate.record["prototypes"]), certificate.elements)
     return gathering.gather(folder, config, machine, known, is_proven=is_proven)
 
@@ -159,8 +160,10 @@ def certificate_of(record: dict[str, Any], machine: Machine, accepted: Accepted)
         monoid = TransitionMonoid.of(machine)
         number = {tuple(function): {i} for i, function in enumerate(monoid.elements.tolist())}
         words = monoid.words
+    elif (named := numbers_of_functions(machine)) is not None:
+        number, words = named
     else:
-        number, words = numbers_of_functions(machine)
+        return Certificate(record, accepted, (), ())
     functions = [accepted.functions.get(1 + k, ()) for k in range(accepted.prototypes)]
     found = [set[int]().union(*(number[function] for function in some)) for some in functions]
     elements = tuple(tuple(sorted(some, key=lambda i: (len(words[i]), words[i], i))) for some in found)

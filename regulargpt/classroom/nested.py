@@ -91,14 +91,17 @@ class Elements:
         }
 
 
-def numbers_of_functions(machine: PushdownTransducer) -> tuple[dict[tuple[int, ...], set[int]], tuple[str, ...]]:
-    """Which elements a function is of as the checker writes it, and the least words of all elements.
+def numbers_of_functions(
+    machine: PushdownTransducer,
+) -> tuple[dict[tuple[int, ...], set[int]], tuple[str, ...]] | None:
+    """Which elements a function is of as the checker writes it, and the least words of all; None of too many elements.
 
     States of the top level are q, and q + n once a call is pending, n with the sink; 2 n is where a return would close
     it. A node that is open leads from each state to one and pushes a symbol: 2 n + 1 + state + n symbol.
     """
     visibly, elements = VisiblyPushdown.of(machine), Elements.of(machine)
-    assert elements is not None, "a certificate is of a machine that is gone through"
+    if elements is None:
+        return None
     closure, minimal, n = Closure(visibly), elements.algebra, visibly.n_states
     found: dict[tuple[int, ...], set[int]] = {}
     for function, flags, word in zip(closure.functions, closure.flags, closure.least, strict=True):

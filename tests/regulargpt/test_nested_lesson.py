@@ -13,6 +13,8 @@ import languages
 from languages.context_free.nested import NestedTask
 from regulargpt import load
 from regulargpt.classroom.nested import Elements
+from regulargpt.classroom.page import write as write_page
+from regulargpt.models.tree.base import as_tree
 from regulargpt.models.tree.trace import trace_nested
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.conftest import BRACKETS, Runs, shown
@@ -56,7 +58,7 @@ def test_the_page_of_a_proven_run_has_the_quantised_networks_tree(browser: Brows
     prototypes = torch.tensor(run.certificate.record["prototypes"], dtype=torch.float64)
     model, elements = load(BRACKETS, quantised=True).model.double(), elements_of(task)
     for word, levels in list(zip(words, found, strict=True))[::17]:
-        trace = trace_nested(model, torch.tensor([word]))
+        trace = trace_nested(as_tree(model), torch.tensor([word]))
         for states, nodes, level in zip(trace.states[1:], trace.nodes.nodes, levels, strict=True):
             nearest = torch.cdist(states, prototypes).argmin(1) + 1
             assert [state for state, _, _ in level] == nearest.tolist()
@@ -64,6 +66,18 @@ def test_the_page_of_a_proven_run_has_the_quantised_networks_tree(browser: Brows
     browser.type("([]())")
     assert "Quantised network: ✓ accept" in browser.one(".answer")
     assert "Proven for every length and every depth" in browser.one(".badge")
+
+
+def test_a_proof_with_more_elements_than_a_page_names_is_shown_without_their_names(
+    browser: Browser, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr("regulargpt.classroom.nested.MOST_ELEMENTS", 4)
+    write_page([shown(BRACKETS)], tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    assert "more elements than a page names" in browser.one(".tree")
+    assert browser.one(".badge").strip().startswith("✓ Proven for every length and every depth")
+    browser.type("([])")
+    assert "Automaton: accept. Network: ✓ accept" in browser.one(".answer")
 
 
 def test_automaton_the_stack_is_written_and_done_is_who_came_two_deep_and_back(lesson: Browser):
