@@ -93,6 +93,8 @@ def test_automaton_the_stack_is_written_and_done_is_who_came_two_deep_and_back(l
 
 def test_monoid_words_of_one_element_do_the_same(lesson: Browser, task: NestedTask):
     elements = elements_of(task)
+    assert lesson.one("#monoid .said").startswith("✗")
+    assert lesson.count(".way .done") == 0
     for u, v in [("()", "[]"), ("()", "(]"), ("((", "["), (")(", ")")]:
         write(lesson, "monoid", u, 0)
         write(lesson, "monoid", v, 1)

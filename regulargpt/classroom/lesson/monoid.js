@@ -8,11 +8,16 @@ class MonoidStep {
     this.verdict = html("p", { class: "said", "aria-live": "polite" });
     this.elements = html("p", { class: "elements" });
     place.append(...this.fields.map((field) => field.place), this.table, this.verdict, this.elements);
-    const [one, other] = lesson.nesting ? samplesOf(lesson, 4) : [[0], [lesson.alphabet.length - 1]];
+    const [one, other] = lesson.nesting ? this.different(samplesOf(lesson, 4)) : [[0], [lesson.alphabet.length - 1]];
     this.fields[0].set(one);
-    this.fields[1].set(other ?? []);
+    this.fields[1].set(other);
     this.begun = true;
     this.show();
+  }
+
+  // The first of some words, and one that does something else.
+  different([one, ...others]) {
+    return [one, others.find((other) => element(other, this.lesson) !== element(one, this.lesson)) ?? []];
   }
 
   // Where a word leads from a state.
