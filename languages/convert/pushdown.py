@@ -126,20 +126,40 @@ def _checked(value: object, keys: Mapping[str, type], needed: tuple[str, ...], w
     return fields
 
 
-def to_dot(machine: PushdownTransducer) -> str:
-    """The machine as DOT text: at an arrow `( push g`, `) pop g` or the symbol alone, `) at the bottom`."""
-    arrows: dict[tuple[str, str], list[str]] = {}
+def arrows(machine: PushdownTransducer) -> dict[tuple[str, str, str], list[str]]:
+    """What the moves from a state at a symbol to a state do: ` / push g`, ` / pop g`, ` at the bottom`, or nothing.
+
+    >>> from languages.context_free.brackets import brackets
+    >>> arrows(brackets(1).machine)["open", ")", "balanced"]
+    [' / pop 0 balanced']
+    """
+    tops: dict[tuple[str, str, str, str | None, bool], list[str | None]] = {}
     for move in machine.moves:
-        done = f" push {move.push}" if move.push is not None else " pop" if move.pop else ""
-        tops = ", ".join("the bottom" if top is None else top for top in move.tops)
-        label = f"{move.read}{done}{f' {tops}' if move.pop and tops else f' at {tops}' if tops else ''}"
-        arrows.setdefault((move.source, move.target), []).append(label)
+        key = move.source, move.read, move.target, move.push, move.pop
+        tops.setdefault(key, []).extend(move.tops or [*([] if move.pop else [None]), *machine.stack])
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for (source, read, target, push, pop), at in tops.items():
+        of_all = len(at) == len(machine.stack) + (not pop)
+        names = ", ".join("the bottom" if top is None else top for top in at)
+        if pop:
+            done = f" / pop {'any' if of_all and len(at) > 1 else names}"
+        else:
+            done = ("" if of_all else f" at {names}") + ("" if push is None else f" / push {push}")
+        found.setdefault((source, read, target), []).append(done)
+    return found
+
+
+def to_dot(machine: PushdownTransducer) -> str:
+    """The machine as DOT text: at an arrow `( / push g`, `) / pop g` or the symbol alone, `) at the bottom`."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for (source, read, target), done in arrows(machine).items():
+        labels.setdefault((source, target), []).extend(read + what for what in done)
     lines = ["rankdir=LR", "node [shape=circle]", '"" [shape=point]']
     for state, output in zip(machine.states, machine.outputs, strict=True):
         label = state if output < 0 else f"{state} / {machine.output_names[output]}"
         lines.append(f"{quoted(state)} [label={quoted(label)}]")
     lines.append(f'"" -> {quoted(machine.initial)}')
-    for (source, target), labels in arrows.items():
-        label = "\\n".join(quoted(text)[1:-1] for text in labels)
+    for (source, target), texts in labels.items():
+        label = "\\n".join(quoted(text)[1:-1] for text in texts)
         lines.append(f'{quoted(source)} -> {quoted(target)} [label="{label}"]')
     return "digraph {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"

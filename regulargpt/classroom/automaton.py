@@ -5,64 +5,74 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from languages.automata import MooreMachine
+from languages.automata.pushdown import PushdownTransducer
+from languages.convert.pushdown import arrows
+from regulargpt.classroom.diagram import Diagram, short
 from regulargpt.classroom.geometry import Curve, angle, cross, head, moved, path, sampled, towards, turn
 from regulargpt.classroom.layout import NEAR, distance_to_line, flat, positions
 from regulargpt.findings.markup import Point, number, tag, text
 
 RADIUS = 30.0
-APART = 135.0  # between neighbouring states
+APART, APART_WITH_STACK = 135.0, 260.0  # between neighbouring states
 MOST_LABELLED = 14
-MOST_SYMBOLS = 4  # in the label of a transition
+LINE = 18.0  # from line to line of a label
 LABEL = 9.0  # from the middle of a short label to its edge
 ANGLES = [2 * math.pi * i / 24 for i in range(24)]
 
 
-def drawing(machine: MooreMachine) -> str:
+def drawing(machine: MooreMachine | PushdownTransducer) -> str:
     """The machine as SVG: an arrow at the initial state, a second circle where it accepts, else the answer below."""
-    places = positions(machine)
+    diagram = Diagram.of(machine)
+    places = positions(diagram)
     if machine.n_states > MOST_LABELLED:
-        return Drawing(machine, places, radius=9.0, apart=26.0, labels=False).svg
-    best = Drawing(machine, places, RADIUS, APART, labels=True)
+        return Drawing(diagram, places, radius=9.0, apart=26.0, labels=False).svg
+    apart = APART if isinstance(machine, MooreMachine) else APART_WITH_STACK
+    best = Drawing(diagram, places, RADIUS, apart, labels=True)
     if best.tangles:
-        others = (Drawing(machine, places, RADIUS, APART, labels=True) for places in flat(machine))
+        others = (Drawing(diagram, places, RADIUS, apart, labels=True) for places in flat(diagram))
         best = min([best, *others], key=lambda drawing: drawing.tangles)
     return best.svg
 
 
-def is_acceptor(machine: MooreMachine) -> bool:
-    """Whether the machine accepts or rejects every word: then a second circle says which.
-
-    >>> import languages
-    >>> is_acceptor(languages.get("dyck-2").machine), is_acceptor(languages.get("parity").machine)
-    (True, False)
-    """
-    return set(machine.named_outputs.values()) <= {"accept", "reject"}
-
-
-def table(machine: MooreMachine) -> str:
+def table(machine: MooreMachine | PushdownTransducer) -> str:
     """The machine as a table: a row for each state, a column for each symbol, and the answer."""
     head = ["state", *machine.alphabet, "answer"]
-    rows = []
-    for p, (state, row) in enumerate(machine.transitions.items()):
+    rows, moves = [], moves_of(machine)
+    for p, (state, output) in enumerate(zip(machine.states, Diagram.of(machine).answers, strict=True)):
         mark = "→ " if p == machine.initial_index else ""
-        cells = [tag("td", text(q), data_symbol=a) for a, q in enumerate(row.values())]
-        answer = tag("td", text(machine.named_outputs[state] or "none"))
+        cells = [tag("td", *cell(moves[state, symbol]), data_symbol=a) for a, symbol in enumerate(machine.alphabet)]
+        answer = tag("td", text(output or "none"))
         rows.append(tag("tr", tag("th", mark, text(state), scope="row"), *cells, answer, data_state=p))
     header = tag("thead", tag("tr", *(tag("th", text(name), scope="col") for name in head)))
     return tag("table", header, tag("tbody", *rows), class_="machine")
 
 
+def cell(moves: Sequence[str]) -> list[str]:
+    """A move as text, several one below the other."""
+    return [text(move) for move in moves] if len(moves) == 1 else [tag("div", text(move)) for move in moves]
+
+
+def moves_of(machine: MooreMachine | PushdownTransducer) -> Mapping[tuple[str, str], list[str]]:
+    """Where each symbol leads to in each state, and what it does to the stack; "–" where there is no move."""
+    if isinstance(machine, MooreMachine):
+        return {(p, a): [q] for p, row in machine.transitions.items() for a, q in row.items()}
+    found = {(state, symbol): list[str]() for state in machine.states for symbol in machine.alphabet}
+    for (source, read, target), done in arrows(machine).items():
+        found[source, read] += [target + what for what in done]
+    return {place: words or ["–"] for place, words in found.items()}
+
+
 class Drawing:
     """One drawing; `box` grows with what is drawn."""
 
-    def __init__(self, machine: MooreMachine, places: Sequence[Point], radius: float, apart: float, labels: bool):
-        self.machine, self.radius, self.labels = machine, radius, labels
+    def __init__(self, diagram: Diagram, places: Sequence[Point], radius: float, apart: float, labels: bool):
+        self.diagram, self.radius, self.labels = diagram, radius, labels
         self.places = [(apart * x, apart * y) for x, y in places]
         self.near = NEAR * apart
         xs, ys = zip(*self.places, strict=True)
@@ -70,10 +80,6 @@ class Drawing:
         self.box: list[Point] = []
         self.arrows: list[tuple[Curve, Point | None]] = []  # and where the label of each stands
         self.taken: defaultdict[int, list[float]] = defaultdict(list)  # angles at which something leaves a state
-        self.symbols: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
-        for p, row in enumerate(machine.table.tolist()):
-            for a, q in enumerate(row):
-                self.symbols[p, q].append(machine.alphabet[a])
         self.svg = self.drawn()
 
     @cached_property
@@ -86,10 +92,10 @@ class Drawing:
 
     def drawn(self) -> str:
         """The whole picture."""
-        edges = [self.edge(p, q) for p, q in self.symbols if p != q]
+        edges = [self.edge(p, q) for p, q in self.diagram.arrows if p != q]
         start = self.start()
-        loops = [self.loop(p) for p, q in self.symbols if p == q]
-        states = [self.state(q) for q in range(self.machine.n_states)]
+        loops = [self.loop(p) for p, q in self.diagram.arrows if p == q]
+        states = [self.state(q) for q in range(self.diagram.n_states)]
         xs, ys = zip(*self.box, strict=True)
         left, top, width, height = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
         return tag(
@@ -102,19 +108,19 @@ class Drawing:
             viewBox=" ".join(map(number, (left, top, width, height))),
             style=f"width: {1.15 * width:.0f}px",
             role="img",
-            aria_label=f"Automaton with {self.machine.n_states} states; the table below lists its transitions",
+            aria_label=f"Automaton with {self.diagram.n_states} states; the table below lists its transitions",
         )
 
     def state(self, q: int) -> str:
         """A circle with its name."""
         x, y = self.places[q]
-        name, output = self.machine.states[q], list(self.machine.named_outputs.values())[q]
+        name, output = self.diagram.states[q], self.diagram.answers[q]
         self.grow((x, y), self.radius + 6)
         parts = [tag("title", text(f"{name}: {output or 'no answer'}")), tag("circle", cx=x, cy=y, r=self.radius)]
         if output == "accept":
             parts.append(tag("circle", cx=x, cy=y, r=self.radius - 4, class_="inner"))
         if self.labels:
-            below = None if is_acceptor(self.machine) else output or "–"
+            below = None if self.diagram.is_acceptor else output or "–"
             parts.append(tag("text", text(short(name, 6)), x=x, y=y + (5 if below is None else -2)))
             if below is not None:
                 parts.append(tag("text", text(short(below, 7)), x=x, y=y + 16, class_="answer"))
@@ -126,7 +132,7 @@ class Drawing:
         d = math.dist(a, b)
         along = ((b[0] - a[0]) / d, (b[1] - a[1]) / d)
         across = (along[1], -along[0])
-        bend = 0.22 if (q, p) in self.symbols else 0.0
+        bend = 0.22 if (q, p) in self.diagram.arrows else 0.0
         others = (r for r in range(len(self.places)) if r not in (p, q))
         if self.labels and any(distance_to_line(self.places[r], a, b) < self.near for r in others):
             bend = 0.45
@@ -138,6 +144,7 @@ class Drawing:
         tip = moved(b, back, self.radius + (4 if self.labels else 1))
         neck = moved(tip, back, 6)
         label = moved(((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), across, bend * d / 2 + 13)
+        label = self.beside(p, q, label, across)
         return self.arrow(p, q, [tail, middle, neck], tip, back, label)
 
     def loop(self, p: int) -> str:
@@ -148,12 +155,13 @@ class Drawing:
         out, back = ((math.cos(theta + turn), math.sin(theta + turn)) for turn in (-0.45, 0.45))
         tail, far, near = moved(place, out, self.radius), moved(place, out, reach), moved(place, back, reach)
         tip = moved(place, back, self.radius + (4 if self.labels else 1))
-        label = moved(place, (math.cos(theta), math.sin(theta)), reach * 0.86 + 9)
+        outwards = (math.cos(theta), math.sin(theta))
+        label = self.beside(p, p, moved(place, outwards, reach * 0.86 + 9), outwards)
         return self.arrow(p, p, [tail, far, near, moved(tip, back, 5)], tip, back, label)
 
     def start(self) -> str:
         """The arrow into the initial state."""
-        q = self.machine.initial_index
+        q = self.diagram.initial
         theta = self.free(q, math.pi)
         back = (math.cos(theta), math.sin(theta))
         tip = moved(self.places[q], back, self.radius + 4)
@@ -167,15 +175,25 @@ class Drawing:
     def arrow(self, p: int, q: int, controls: Sequence[Point], tip: Point, back: Point, label: Point) -> str:
         """A transition with the symbols that it is for."""
         self.arrows.append((sampled(controls), label if self.labels else None))
-        symbols = self.symbols[p, q]
-        shown = ",".join(symbols[:MOST_SYMBOLS]) + ("…" if len(symbols) > MOST_SYMBOLS else "")
         parts = [tag("path", d=path(controls)), head(tip, back, 1.0 if self.labels else 0.5)]
         if self.labels:
-            self.grow(label, 8 + 4.5 * len(shown))
-            parts.append(tag("text", text(shown), x=label[0], y=label[1] + 5))
-        states = self.machine.states
+            parts += self.lines(self.diagram.label(p, q), label)
+        states, symbols = self.diagram.states, self.diagram.arrows[p, q]
         title = tag("title", text(f"{states[p]} to {states[q]}: {', '.join(symbols)}"))
         return tag("g", title, *parts, class_="edge", data_from=p, data_to=q)
+
+    def beside(self, p: int, q: int, label: Point, away: Point) -> Point:
+        """Where a label that says what the stack does, being wide, stands clear of its arrow."""
+        if not (self.labels and self.diagram.has_stack):
+            return label
+        lines = self.diagram.label(p, q)
+        return label[0] + away[0] * 4 * max(map(len, lines)), label[1] + away[1] * LINE * (len(lines) - 1) / 2
+
+    def lines(self, words: Sequence[str], middle: Point) -> list[str]:
+        """A label, of one line or more, round a point."""
+        x, top = middle[0], middle[1] - LINE * (len(words) - 1) / 2
+        self.grow(middle, max(8 + 4.5 * max(map(len, words)), LINE * len(words) / 2))
+        return [tag("text", text(line), x=x, y=top + LINE * i + 5) for i, line in enumerate(words)]
 
     def free(self, q: int, preferred: float) -> float:
         """The direction at a state farthest from what leaves it already, if possible the preferred one."""
@@ -189,12 +207,3 @@ class Drawing:
     def grow(self, place: Point, by: float) -> None:
         """Make room around a point."""
         self.box += [(place[0] - by, place[1] - by), (place[0] + by, place[1] + by)]
-
-
-def short(name: str, most: int) -> str:
-    """A name that fits.
-
-    >>> short("accept", 6), short("acceptance", 6)
-    ('accept', 'accep…')
-    """
-    return name if len(name) <= most else name[: most - 1] + "…"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from languages.automata import MooreMachine
+from regulargpt.classroom.diagram import Diagram
 from regulargpt.findings.markup import Point
 from regulargpt.measurements.plane import plane
 
@@ -25,40 +25,42 @@ NEAR = 0.3
 SPREAD = 0.75
 
 
-def positions(machine: MooreMachine) -> list[Point]:
+def positions(diagram: Diagram) -> list[Point]:
     """A point for each state, neighbours at least 1 apart, the initial state on the left.
 
     >>> import languages
-    >>> positions(languages.get("parity").machine)
+    >>> positions(Diagram.of(languages.get("parity").machine))
     [(-0.5, 0.0), (0.5, 0.0)]
     """
     import networkx as nx
 
-    graph, first = graph_of(machine), machine.initial_index
+    graph, first = graph_of(diagram), diagram.initial
     orders = [first, *(q for _, q in nx.bfs_edges(graph, first))], list(nx.dfs_preorder_nodes(graph, first))
     return min((arranged(graph, order) for order in orders), key=lambda places: length(graph, places))
 
 
-def graph_of(machine: MooreMachine) -> nx.Graph:
+def graph_of(diagram: Diagram) -> nx.Graph:
     """Which states have an arrow between them."""
     import networkx as nx
 
-    return nx.Graph((p, q) for p, row in enumerate(machine.table.tolist()) for q in row)
+    graph = nx.Graph(list(diagram.arrows))
+    graph.add_nodes_from(range(diagram.n_states))
+    return graph
 
 
-def flat(machine: MooreMachine) -> Iterator[list[Point]]:
+def flat(diagram: Diagram) -> Iterator[list[Point]]:
     """Places with few crossings, for each face that may lie outside; none if the graph is not planar.
 
     Each inner state stands in the middle of its neighbours, which leaves no crossing where a planar graph stays
     connected without any two of its states (Tutte 1963). Then the inner ones are moved apart a little.
 
     >>> import languages
-    >>> len(list(flat(languages.get("symmetric-3").machine))), list(flat(languages.get("parity").machine))
-    (3, [])
+    >>> len(list(flat(Diagram.of(languages.get("symmetric-3").machine))))
+    3
     """
     import networkx as nx
 
-    graph, first = graph_of(machine), machine.initial_index
+    graph, first = graph_of(diagram), diagram.initial
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     is_planar, embedding = nx.check_planarity(graph)
     if is_planar and len(graph) <= MAX_ARRANGED and nx.node_connectivity(graph) >= 3:

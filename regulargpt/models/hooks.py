@@ -17,6 +17,10 @@ RegularGPT passes the points of a block once a level. Nodes are those of all wor
 ones; `below` are the rows of the level below, after the pad in row 0. `dense` is as `every`, with keys for all the
 places that a position may read: the pads before the word, then the word.
 
+A tree that follows brackets passes them in `plain-tree` once a level of its nodes, which `trace_nested` lists, in the
+order in which it lists them. In `tree` equal forests are computed once: points pass for each level of the forests of
+one height, then for the pairs round them.
+
 Those of recurrent models are in docs/models.md. There a change at one symbol changes all that follows.
 
 A hook point is the identity. What is expensive (the attention pattern) is made, and what goes in pieces is computed

@@ -14,7 +14,7 @@ def test_show_and_sample(cli: Cli):
     assert "calls ( [" in lines
     facts = json.loads(cli("show", "brackets-1", "--json").out)
     assert (facts["level"], facts["states"], facts["stack_symbols"]) == ("context-free", 3, 3)
-    assert 'label="( push' in cli("show", "brackets-1", "--dot").out
+    assert 'label="( / push' in cli("show", "brackets-1", "--dot").out
     drawn = lines_of(cli("sample", "brackets-2", "--length", 12, "--count", 4, "--near-misses", 1, "--text"))
     assert sorted(line.split()[1] for line in drawn) == ["accept", "accept", "reject", "reject"]
 
@@ -40,7 +40,7 @@ def test_runs(cli: Cli, tmp_path: Path):
         assert list(measured["measures"]["accuracy"]["values"]) == ["50"]
         assert cli("report", name).code == 0
         page = (tmp_path / name / "report.html").read_text()
-        assert "Of a language with brackets of any depth there is no certificate yet" in page
+        assert "Nothing is proven: accuracy was observed on samples. No certificate" in page
     assert cli("resume", "tree").code == 0
 
 

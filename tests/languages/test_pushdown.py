@@ -247,7 +247,7 @@ def test_a_file_of_the_users(tmp_path):
     words = task.sample(languages.rng(0, "test"), 20, 30, near_misses=0.5)
     assert task.labels(words).sum() == 15
     assert (task.labels(words) == brackets.labels(words)).all()
-    assert 'label="( push first"' in written.to_dot(task.machine)
+    assert 'label="( / push first"' in written.to_dot(task.machine)
 
 
 @pytest.mark.parametrize(

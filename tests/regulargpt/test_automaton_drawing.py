@@ -10,7 +10,8 @@ import pytest
 import languages
 from experiments.gallery import commands
 from languages.automata import MooreMachine
-from regulargpt.classroom.automaton import MOST_LABELLED, drawing, is_acceptor
+from regulargpt.classroom.automaton import MOST_LABELLED, drawing
+from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.lesson.material import named
 from regulargpt.finite.specification import specified_machine
 
@@ -81,5 +82,33 @@ def test_a_state_without_an_answer_is_not_drawn_as_one_that_rejects():
     outputs = {"p": "accept", "q": "reject", "r": None}
     table = ((1, 2), (2, 0), (0, 1))
     machine = MooreMachine.from_outputs(("p", "q", "r"), "ab", table, "p", outputs, ("reject", "accept"))
-    assert not is_acceptor(machine)
+    assert not Diagram.of(machine).is_acceptor
     assert re.findall(r'class="answer">([^<]+)<', drawing(machine)) == ["accept", "reject", "–"]
+
+
+def test_a_pushdown_machine_is_drawn_with_what_each_bracket_does_to_the_stack():
+    picture = drawing(languages.find("brackets-2").machine)
+    arrows = re.findall(r"<title>([^<]+)</title><path.*?</g>", picture)
+    # Each move stands at exactly one arrow: (state, symbol, top of the stack).
+    machine = languages.find("brackets-2").machine
+    expected = {
+        (p, a, "bottom" if top == 0 else machine.stack[top - 1], machine.states[machine.table[i, j, top]])
+        for i, p in enumerate(machine.states)
+        for j, a in enumerate(machine.alphabet)
+        if a in ")]"
+        for top in range(1 + len(machine.stack))
+    }
+    drawn = set()
+    for title in arrows:
+        ends, _, moves = title.partition(": ")
+        source, target = ends.split(" to ")
+        for move in re.split(r", (?=[\[\]()])", moves):
+            symbol, what = move[0], move[2:]
+            if symbol in "([":
+                assert what == f"/ push {int(symbol == '[')} {source}"
+                continue
+            tops = ["bottom"] if what == "at the bottom" else what.removeprefix("/ pop ").split(", ")
+            tops = machine.stack if tops == ["any"] else tops
+            drawn |= {(source, symbol, top, target) for top in tops}
+    assert drawn == expected
+    assert picture.count(">( / push 0 open<") == 1  # a line of its own at its arrow

@@ -15,6 +15,7 @@ from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.layers import check_words
 from regulargpt.models.regulargpt.model import RegularGPT
 from regulargpt.models.tree.levels import Layer, Level, levels_above, windows_from_right
+from regulargpt.models.tree.trace import index
 
 Nodes = tuple[Tensor, ...]
 
@@ -88,9 +89,9 @@ class Trace:
         >>> trace.patch(level=1, node=0, state=trace.states[1][0, 2]).changed
         ((1, 0), (2, 0), (3, 0))
         """
-        level = _index("level", level, len(self.states))
-        node = _index("node", node, self.states[level].shape[1])
-        word = _index("word", word, len(self.words))
+        level = index("level", level, len(self.states))
+        node = index("node", node, self.states[level].shape[1])
+        word = index("word", word, len(self.words))
         if state.shape != self.states[level].shape[2:]:
             raise UserError(f"a state of shape {tuple(state.shape)}; it is {tuple(self.states[level].shape[2:])}")
         states = self.states[level].clone()
@@ -124,7 +125,8 @@ class Patch:
 def trace_tree(model: RegularGPT, words: Int[Tensor, "word length"]) -> Trace:
     """Run RegularGPT as the plain tree, a state for each node of each word, and keep everything.
 
-    Raises `UserError` for another model, for full attention, which has no tree, and while state noise is on.
+    Raises `UserError` for another model, for a tree that follows brackets, for full attention, which has no tree, and
+    while state noise is on.
 
     >>> words = torch.tensor([[0, 1, 1, 0, 1], [1, 1, 0, 0, 1]])
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2)
@@ -143,6 +145,8 @@ def trace_tree(model: RegularGPT, words: Int[Tensor, "word length"]) -> Trace:
     if not isinstance(model, RegularGPT):
         raise UserError(f"trace_tree reads the tree of a RegularGPT, not of {type(model).__name__}; use run_with_cache")
     check_words(words, "last")
+    if model.direction is not None:
+        raise UserError("this tree follows brackets; use trace_nested of regulargpt.models.tree.trace")
     if model.full:
         raise UserError("full attention has no tree; use run_with_cache with computation='dense'")
     if model.training and model.state_noise.level:
@@ -178,10 +182,3 @@ def _differing(before: Nodes, after: Nodes, word: int, atol: float) -> list[tupl
         for level, (x, y) in enumerate(zip(before, after, strict=True))
         for node in ((x[word] - y[word]).abs() > atol).any(-1).nonzero()[:, 0].tolist()
     ]
-
-
-def _index(name: str, value: int, size: int) -> int:
-    """The number counted from 0, for one that may be counted from the end; `UserError` if there is no such one."""
-    if not -size <= value < size:
-        raise UserError(f"{name} = {value}; there are {size}, counted from 0")
-    return value % size

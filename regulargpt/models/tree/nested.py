@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.forests import ABSENT, LEAF, Forests, Ints, forests_of
 from regulargpt.models.tree.levels import level_over, tree_levels
+from regulargpt.models.tree.nodes import NestedLevels
 from regulargpt.models.tree.sharing import identify
 
 Rows = Float[Tensor, "rows d_model"]
@@ -112,8 +113,11 @@ class RandomBracketing:
 
 def root_of(model: Tree, words: Int[Tensor, "batch length"], share: bool = True) -> Float[Tensor, "batch d_model"]:
     """The state of each word's root, in the model's own tree."""
-    if model.direction is not None:
+    if model.direction is not None and share:
         return nested_root(model, words, model.direction)
+    if model.direction is not None:
+        nodes = NestedLevels.of(model, words)
+        return nodes.roots(nodes.states())
     *_, root = tree_levels(model, words, share)
     return root.states[root.node[:, -1]]
 
