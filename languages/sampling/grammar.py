@@ -274,9 +274,10 @@ class Grammar:
         words = np.zeros((count, length), dtype=smallest_unsigned(len(self.alphabet)))
         for _ in range(TRIES):
             drawn = self._led(random, length, np.tile(aim[todo], CANDIDATES))
-            over = nesting(self.direction[drawn]).max(axis=1).reshape(CANDIDATES, len(todo)) - depth
+            deep = nesting(self.direction[drawn]).max(axis=1)
+            over = deep.reshape(CANDIDATES, len(todo)) - depth  # (candidates, words)
             best = np.abs(over).argmin(axis=0)
-            words[todo] = drawn.reshape(CANDIDATES, len(todo), length)[best, np.arange(len(todo))]
+            words[todo] = drawn[best * len(todo) + np.arange(len(todo))]
             # What is left over may be nested below the deepest place: the path is led less deep by so much then.
             missed = over[best, np.arange(len(todo))]
             aim[todo] = np.clip(aim[todo] - missed, 0, depth)
