@@ -1,4 +1,4 @@
-"""The two certified runs in the repository: what README and docs say of them is accepted, today, by the checker."""
+"""The certified runs in the repository: what README and docs say of them is accepted, today, by the checker."""
 
 import json
 from pathlib import Path
@@ -11,12 +11,17 @@ ROOT = Path(__file__).parent.parent
 CERTIFIED = ROOT / "docs" / "certified"
 
 
-@pytest.mark.parametrize("language", ["parity", "even-pairs"])
+BEGINS = 'For every word over {"0", "1"} of at least one symbol, the network'
+NESTED = 'For every word over {"(", ")", "[", "]"}, of whatever length and depth, of at least one symbol, the network'
+CLAIMS = {"parity": BEGINS, "even-pairs": BEGINS, "brackets-2": NESTED}
+
+
+@pytest.mark.parametrize("language", CLAIMS)
 def test_a_certified_run_is_accepted_as_it_is_and_for_its_language(cli: Cli, language: str):  # noqa: F811
     checked = cli("check", str(CERTIFIED / language), "--language", language, "--json")
     assert checked.code == 0
     accepted = json.loads(checked.out)
-    assert accepted["claim"].startswith('For every word over {"0", "1"} of at least one symbol, the network')
+    assert accepted["claim"].startswith(CLAIMS[language])
     assert accepted["unquantised_claim"].startswith("The same holds of the network as it is")
     assert accepted["language_claim"].endswith(f"as the language {language} does.")
     assert accepted["answered_states"] == accepted["states"]

@@ -14,9 +14,13 @@ import numpy as np
 import pytest
 import torch
 
+import languages
 from experiments.gallery import GALLERY, INDEX, commands, make, rows
+from languages.automata.pushdown import PushdownTransducer
+from regulargpt.classroom.nested import Elements
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig
+from regulargpt.models.tree.nodes import Node, levels_of_nodes
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
@@ -25,6 +29,8 @@ from tests.regulargpt.markup import assert_one_file, data_of
 
 ROOT = GALLERY.parents[1]
 PAGES = [*commands()]
+NESTED = "brackets-2"
+TRAINED = ("parity", "even-pairs", NESTED)
 RIVAL = GALLERY / "runs" / "parity-transformer"
 GUIDE = ROOT / "docs" / "lesson.md"
 
@@ -45,9 +51,9 @@ def made(tmp_path_factory) -> Callable[[str], Path]:
 Made = Callable[[str], Path]
 
 
-def test_the_index_leads_to_each_of_the_eight_pages(made: Made):
+def test_the_index_leads_to_each_of_the_nine_pages(made: Made):
     names = [f"{name}.html" for name in commands()]
-    assert len(names) == 8
+    assert len(names) == 9
     assert re.findall(r'<a href="([^#"]+)"', made(INDEX).read_text("utf-8")) == names
 
 
@@ -75,12 +81,13 @@ def test_a_page_opens_and_its_proof_comes_to_its_end(browser: Browser, made: Mad
     browser.assert_fits()
     # How sure is said only of networks that were trained.
     text, data = made(name).read_text("utf-8"), data_of(made(name))
-    is_constructed = not name.startswith(("parity", "even-pairs"))
+    is_constructed = not name.startswith(TRAINED)
     assert data["live"]["is_constructed"] == is_constructed == ("nobody trained it" in text)
     assert is_constructed != ("a computer adjusted them" in text)
     assert browser.all("#network thead th") == ["network", "answer"] + ["how sure"] * (not is_constructed)
     label = browser.all("#network tbody th")[1]
-    assert label == ("RegularGPT, made by hand" if is_constructed else "RegularGPT")
+    made_of = "gated RegularGPT" if name == NESTED else "RegularGPT"
+    assert label == (f"{made_of}, made by hand" if is_constructed else made_of)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -121,7 +128,39 @@ def test_the_index_opens_and_a_lesson_opens_from_it(browser: Browser, made: Made
     assert browser.one("#lessons a", "e.href") == made("parity").as_uri()
 
 
-@pytest.mark.parametrize("name", PAGES)
+def test_the_cases_of_a_language_with_brackets_are_those_of_its_words(made: Made):
+    """Step 7 counts them, and each window of a tree over a short word is one of them."""
+    text, data = made(NESTED).read_text("utf-8"), data_of(made(NESTED))
+    leaves, nodes = len(data["leaves"]), len(data["nodes"])
+    for part in (f"have {leaves} such", f"a pad: {nodes} cases", f"In each of these {leaves + nodes} cases"):
+        assert part in text
+    machine, K = languages.find(NESTED).machine, len(data["network"]["elements"])
+    assert isinstance(machine, PushdownTransducer)
+    elements = Elements.of(machine)
+    assert elements is not None
+    place = {element: k for k, some in enumerate(data["network"]["elements"], 1) for element in some}
+    met: dict[str, set[tuple[int, ...]]] = {"leaves": set(), "nodes": set()}
+    direction = torch.tensor(data["nesting"]["direction"])
+    words = np.indices((4,) * 5).reshape(5, -1).T  # (words, length)
+    for level in levels_of_nodes(torch.from_numpy(words), direction, 2, "right"):
+        for node in level:
+            word = words[node.word]
+            rows = [
+                0 if child is None else place[elements.of_node(word, child)] if isinstance(child, Node) else child
+                for child in node.children
+            ]
+            of_symbols = not any(isinstance(child, Node) for child in node.children)
+            beside = 1 if of_symbols else K + 1
+            window = [
+                row if child is None or isinstance(child, Node) else beside + int(word[row])
+                for child, row in zip(node.children, rows, strict=True)
+            ]
+            met["leaves" if of_symbols else "nodes"].add((*window, *[0] * (2 - len(window))))
+    assert met["leaves"] == {tuple(window) for window, _ in data["leaves"]}
+    assert met["nodes"] <= {tuple(window) for window, _ in data["nodes"]}
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != NESTED])
 def test_the_cases_can_be_counted(made: Made, name: str):
     """The sums of step 7 are right, and its cases are those of all words of up to a dozen symbols."""
     text, data = made(name).read_text("utf-8"), data_of(made(name))

@@ -16,8 +16,8 @@ class Builder {
   }
 
   // A new tree, which is there as a whole at first.
-  show(levels, n) {
-    Object.assign(this, { levels, n });
+  show(levels, n, isNested) {
+    Object.assign(this, { levels, n, isNested });
     this.place.hidden = !levels.length;
     this.range.max = levels.length;
     this.range.value = levels.length;
@@ -28,7 +28,9 @@ class Builder {
     const at = Number(this.range.value);
     const [nodes, below] = [this.levels[at - 1]?.length, at > 1 ? this.levels[at - 2]?.length : this.n];
     const what = at > 1 ? "states" : "symbols";
-    const done = at ? `${nodes.toLocaleString("en")} of ${below.toLocaleString("en")} ${what}` : "the symbols alone";
+    // Along brackets the children of a node may be of any level below it.
+    const of = this.isNested ? (nodes === 1 ? "node" : "nodes") : `of ${below?.toLocaleString("en")} ${what}`;
+    const done = at ? `${nodes.toLocaleString("en")} ${of}` : "the symbols alone";
     this.output.textContent = `Level ${at} of ${this.levels.length}: ${done}`;
     this.onBuild(at);
   }

@@ -14,7 +14,7 @@ const elementsAt = (run, node) => run.run.live.prototypes.elements[node.state - 
 // Both nodes at each place of two trees, from the symbols up; null where the trees are not of one shape.
 function pairs(a, b) {
   if (!a.original?.length || !b.original?.length || !sameMonoid(a, b)) return null;
-  const [first, second] = [a, b].map(({ live }) => [live.model.chunk_size, live.model.aligned].join());
+  const [first, second] = [a, b].map(({ live }) => [live.model.chunk_size, live.model.aligned, live.model.direction].join());
   if (first !== second) return null;
   return a.original.flatMap((level, l) => level.map((node, i) => {
     const other = b.original[l][i];

@@ -11,7 +11,8 @@ import numpy as np
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from languages.convert.json_text import read_json
+from languages.context_free.nested import NestedTask
+from languages.convert.machines import read_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.sentences import sentences
@@ -19,6 +20,7 @@ from regulargpt.certificate.verdict import has_changed, of_another
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
+from regulargpt.classroom.nested import Machine, numbers_of_functions
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.findings import Finding
@@ -37,11 +39,13 @@ RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
 class Certificate:
     """A certificate that the checker has accepted: as it lies there, and what was accepted.
 
-    `words[k]` are the least words of what prototype k stands for.
+    Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words. There are
+    none of an algebra with more elements than a page names.
     """
 
     record: dict[str, Any]
     accepted: Accepted
+    elements: tuple[tuple[int, ...], ...]
     words: tuple[tuple[str, ...], ...]
 
 
@@ -57,7 +61,7 @@ class PageRun:
     config: RunConfig
     summary: dict[str, Any]
     points: tuple[tuple[int, float], ...]  # what was measured at each length
-    machine: MooreMachine | None
+    machine: Machine | None
     certificate: Certificate | None
     reasons: tuple[str, ...]
     field: Finding | None
@@ -77,6 +81,15 @@ class PageRun:
     def is_on_language(self) -> bool:
         """Whether it is a run on a language; the other ones are on a retrieval task."""
         return is_language(self.config.data.name)
+
+    @property
+    def nested_task(self) -> NestedTask | None:
+        """The language with brackets that its words are of; None where it has none, or is found no more."""
+        try:
+            task = languages.find(self.config.data.name) if self.is_on_language else None
+        except UserError:
+            return None
+        return task if isinstance(task, NestedTask) else None
 
 
 def gather(path: Path, progress: Progress = lambda part, done, count: None) -> PageRun | TextRun:
@@ -98,8 +111,9 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
         machine, reasons = of_language(folder, config.data.name), uncertified(folder)
     else:
         reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
-        machine = as_shown(machine, config.data.name)
-        certificate = replace(certificate, words=stands_for(machine, certificate.accepted))
+        if isinstance(machine, MooreMachine):
+            machine = as_shown(machine, config.data.name)
+            certificate = certificate_of(certificate.record, machine, certificate.accepted)
     as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
     network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
     return PageRun(path, config, summary, points, machine, certificate, reasons, receptive_field(run), network)
@@ -108,21 +122,19 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
 def live_network(
     folder: RunFolder,
     config: RunConfig,
-    machine: MooreMachine | None,
+    machine: Machine | None,
     certificate: Certificate | None,
     *,
     is_proven: bool,
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
     known = None
-    if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
-        number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
-        elements = [[number[word] for word in words] for words in certificate.words]
-        known = Prototypes(np.array(certificate.record["prototypes"]), elements)
+    if certificate is not None and certificate.elements and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+        known = Prototypes(np.array(certificate.record["prototypes"]), certificate.elements)
     return gathering.gather(folder, config, machine, known, is_proven=is_proven)
 
 
-def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:
+def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, Machine | None]:
     """The certificate, if the run has one, and its automaton.
 
     The checker goes through it now, on the very bytes that are shown; UserError if it does not accept.
@@ -138,16 +150,24 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
     machine = read_json(automaton.decode(), AUTOMATON)
-    assert isinstance(machine, MooreMachine), "the checker accepts no other automaton"
-    return Certificate(atomic.parse_json(text, path), accepted, stands_for(machine, accepted)), machine
+    assert isinstance(machine, Machine), "the checker accepts no other automaton"
+    return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
 
 
-def stands_for(machine: MooreMachine, accepted: Accepted) -> tuple[tuple[str, ...], ...]:
-    """For each prototype the least words of the elements that it stands for; none if no node comes to it."""
-    monoid = TransitionMonoid.of(machine)
-    word = dict(zip(map(tuple, monoid.elements.tolist()), monoid.words, strict=True))
-    found = [[word[f] for f in accepted.functions.get(1 + k, ())] for k in range(accepted.prototypes)]
-    return tuple(tuple(sorted(words, key=lambda word: (len(word), word))) for words in found)
+def certificate_of(record: dict[str, Any], machine: Machine, accepted: Accepted) -> Certificate:
+    """With the elements that each prototype stands for; none if no node comes to it."""
+    if isinstance(machine, MooreMachine):
+        monoid = TransitionMonoid.of(machine)
+        number = {tuple(function): {i} for i, function in enumerate(monoid.elements.tolist())}
+        words = monoid.words
+    elif (named := numbers_of_functions(machine)) is not None:
+        number, words = named
+    else:
+        return Certificate(record, accepted, (), ())
+    functions = [accepted.functions.get(1 + k, ()) for k in range(accepted.prototypes)]
+    found = [set[int]().union(*(number[function] for function in some)) for some in functions]
+    elements = tuple(tuple(sorted(some, key=lambda i: (len(words[i]), words[i], i))) for some in found)
+    return Certificate(record, accepted, elements, tuple(tuple(words[i] for i in some) for some in elements))
 
 
 def uncertified(folder: RunFolder) -> tuple[str, ...]:
@@ -159,13 +179,15 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
         raise folder.no_attempt(error) from error
 
 
-def of_language(folder: RunFolder, name: str) -> MooreMachine | None:
+def of_language(folder: RunFolder, name: str) -> Machine | None:
     """The automaton that the run was trained on, None if its file is gone, or has another by now."""
     try:
-        task = languages.get(name)
+        task = languages.find(name)
     except UserError:
         return None
-    return None if has_changed(folder, task) else as_shown(specified_machine(task), name)
+    if has_changed(folder, task):
+        return None
+    return task.machine if isinstance(task, NestedTask) else as_shown(specified_machine(task), name)
 
 
 def as_shown(machine: MooreMachine, language: str) -> MooreMachine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from languages.automata.pushdown import PushdownTransducer
 from languages.registry import level_of
 from regulargpt.certificate.checker import Accepted
 from regulargpt.classroom.data import PageRun
@@ -18,6 +19,7 @@ from regulargpt.tables import number
 
 PROVEN, PARTLY, OBSERVED = "proven", "partly", "observed"
 PROOF = "Proven for every length, in real arithmetic"
+NESTED_PROOF = "Proven for every length and every depth, in real arithmetic"
 MARKS = {PROVEN: "✓", PARTLY: "◐", OBSERVED: "○"}
 
 
@@ -39,12 +41,13 @@ def status(run: PageRun) -> tuple[str, str]:
     if run.certificate is None:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
         return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
+    proof = NESTED_PROOF if isinstance(run.machine, PushdownTransducer) else PROOF
     if run.is_another:
-        return PARTLY, f"{PROOF}, but of automaton.json only: {run.reasons[0]}."
+        return PARTLY, f"{proof}, but of automaton.json only: {run.reasons[0]}."
     if run.certificate.accepted.unquantised_claim:
-        return PROVEN, f"{PROOF}, for the network as it is."
+        return PROVEN, f"{proof}, for the network as it is."
     return PARTLY, (
-        f"{PROOF}, for the quantised network: the state of each node above the symbols is "
+        f"{proof}, for the quantised network: the state of each node above the symbols is "
         "replaced by the nearest of "
         f"{run.certificate.accepted.prototypes} prototypes. Of the network as it is, this is observed."
     )
@@ -56,9 +59,10 @@ def without(run: PageRun) -> str:
         return run.reasons[0][0].upper() + run.reasons[0][1:]
     if not run.is_on_language:
         return "A retrieval task has no automaton"
+    can_have_one = run.config.model.name == "regulargpt"
     if run.is_on_language and level_of(run.config.data.name) != "regular":
-        return "Of a language with brackets of any depth there is no certificate yet"
-    return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
+        can_have_one = run.config.model.follows_brackets
+    return "No certificate" + (f"; run `regulargpt verify {run.path}`" if can_have_one else "")
 
 
 def badge(run: PageRun) -> str:

@@ -10,7 +10,7 @@ from regulargpt.findings.markup import section, tag, text
 
 WHAT = {
     "nodes": (
-        "Each point is the state of a node of the typed word. Its colour is the true monoid element of its sub-word. "
+        "Each point is the state of a node of the typed word. Its colour is the true {element} of its sub-word. "
         "A ring is what the states are compared with. ✗ marks a point that is nearest to another element's ring. "
         "Both axes have one unit."
     ),
@@ -23,15 +23,16 @@ WHAT = {
 NONE = "There is no map: this network has no state of a prefix that the page could show."
 
 
-def map_section(live: Live) -> str:
-    """The map of states, or why there is none."""
+def map_section(live: Live, element: str) -> str:
+    """The map of states, or why there is none; `element` is what elements are called."""
     heading = "The map of states"
     if live.map is None:
         return section("map", heading, tag("p", text(NONE)))
     picture = tag("div", class_="picture", data_part="map")
     where = tag("p", class_="detail", data_part="where")
     numbers = [vector_part()] if live.map.kind == "prefixes" else []
-    return section("map", heading, tag("p", text(WHAT[live.map.kind])), *training(live), picture, where, *numbers)
+    what = tag("p", text(WHAT[live.map.kind].format(element=element)))
+    return section("map", heading, what, *training(live), picture, where, *numbers)
 
 
 def training(live: Live) -> list[str]:

@@ -9,8 +9,12 @@ import numpy as np
 
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
+from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
 from languages.errors import AutomatonError
+from regulargpt.classroom import nested
 from regulargpt.classroom.data import Certificate
+from regulargpt.classroom.nested import Machine
 from regulargpt.findings.markup import by_element
 from regulargpt.models.tree.shape import Side
 
@@ -19,9 +23,12 @@ MOST_ELEMENTS = 2000
 
 
 def script_data(
-    machine: MooreMachine | None, certificate: Certificate | None, aligned: Side = "right"
+    machine: Machine | None,
+    certificate: Certificate | None,
+    aligned: Side = "right",
+    task: NestedTask | None = None,
 ) -> dict[str, Any]:
-    """The run as JSON values.
+    """The run as JSON values; `task` is the language that words are drawn of, where it has brackets.
 
     >>> import languages
     >>> data = script_data(languages.get("parity").machine, None)
@@ -30,16 +37,18 @@ def script_data(
     """
     if machine is None:
         return {"alphabet": [], "network": None}
+    listed = certificate if certificate and is_listed(certificate.record) else None
+    if isinstance(machine, PushdownTransducer):
+        elements = nested.Elements.of(machine)
+        shown = elements and listed and table(machine, listed, aligned, beside=machine.n_symbols)
+        return nested.machine_data(machine, task, elements) | {"network": shown or None}
     try:
         monoid = TransitionMonoid.of(machine, *([] if certificate else [MOST_ELEMENTS]))
     except AutomatonError:
         monoid = None
     return machine_data(machine, monoid) | {
         # A table that the certificate does not list is too large for a page, too.
-        "network": (
-            monoid and certificate and is_listed(certificate.record) and table(machine, monoid, certificate, aligned)
-        )
-        or None,
+        "network": (monoid and listed and table(machine, listed, aligned)) or None,
     }
 
 
@@ -64,10 +73,12 @@ def is_listed(record: Mapping[str, Any]) -> bool:
     return all("windows" in record[part] for part in ("leaves", "nodes"))
 
 
-def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certificate, aligned: Side) -> dict[str, Any]:
-    """The quantised network: which elements each prototype stands for, its answer, and the prototype of each window."""
-    number = {word: i for i, word in enumerate(monoid.words)}
-    elements = [[number[word] for word in words] for words in certificate.words]
+def table(machine: Machine, certificate: Certificate, aligned: Side, beside: int = 0) -> dict[str, Any]:
+    """The quantised network: which elements each prototype stands for, its answer, and the prototype of each window.
+
+    With brackets, so many symbols may stand `beside` prototypes in a window; they are numbered behind them.
+    """
+    elements = list(map(list, certificate.elements))
     record, K = certificate.record, certificate.accepted.prototypes
     C = record["chunk_size"]
     return {
@@ -77,7 +88,7 @@ def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certific
         "answers": [None if answer is None else machine.output_names[answer] for answer in record["answers"]],
         "colours": by_element(elements),
         "leaves": entries(record["leaves"], C, 1 + machine.n_symbols),
-        "nodes": entries(record["nodes"], C, 1 + K),
+        "nodes": entries(record["nodes"], C, 1 + K + beside),
     }
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt.classroom import automaton, curves, facts, text_page
+from languages.automata.pushdown import PushdownTransducer
+from regulargpt.classroom import automaton, curves, facts, nested, text_page
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document, file
 from regulargpt.classroom.live.gathering import Live
@@ -21,6 +22,7 @@ from regulargpt.classroom.scatter import scatter
 from regulargpt.classroom.text import TextRun
 from regulargpt.findings.html import html
 from regulargpt.findings.markup import scrolling, section, tag, text
+from regulargpt.models.tree.options import TreeOptions
 from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (
@@ -39,6 +41,8 @@ SCRIPTS = (
     ),
     *("run.js", "page.js", "compare.js"),
 )
+FLAT = "This tree does not follow the brackets: its nodes cut them apart, and stand for no element of the algebra."
+TOO_MANY = "The nodes are not drawn: the algebra has more elements than a page names."
 MOST_WORDS = 2  # of a prototype, in its label
 MOST_BUTTONS = 6  # wrong words that are offered at once
 
@@ -84,7 +88,8 @@ def data_of(run: PageRun | TextRun) -> dict[str, Any]:
     """What the script reads of a run."""
     if isinstance(run, TextRun):
         return script_data(None, None)
-    return script_data(run.machine, run.certificate, run.config.model.aligned) | {"live": run.live.data()}
+    aligned = run.config.model.aligned
+    return script_data(run.machine, run.certificate, aligned, run.nested_task) | {"live": run.live.data()}
 
 
 def has_tree(run: PageRun, data: Mapping[str, Any]) -> bool:
@@ -103,21 +108,35 @@ def article(i: int, run: PageRun, data: Mapping[str, Any]) -> str:
     if run.machine is not None:
         parts.append(machine_section(run))
     if data["network"]:
-        parts += [tree_section(run.live), prototypes_section(run, data), cayley_section(data)]
+        parts += [tree_section(run.live, *nested_note(run)), prototypes_section(run, data), cayley_section(data)]
     elif has_tree(run, data):
         why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
-        note = f"{why} Each node is named by the monoid element whose states lie nearest to its own."
-        parts.append(tree_section(run.live, tag("p", note)))
+        note = f"{why} Each node is named by the {element_of(run)} whose states lie nearest to its own."
+        parts.append(tree_section(run.live, tag("p", note), *nested_note(run)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
     if run.live.network is not None:
-        parts.append(map_section(run.live))
+        parts.append(map_section(run.live, element_of(run)))
     if run.points:
         parts.append(html(curves.by_length(run.points, run.summary)))
     if run.field is not None:
         parts.append(html(run.field, "Receptive field", kind="field"))
     parts.append(section("proof", "What is proven, and what is observed", facts.proof(run)))
     return tag("article", *parts, class_="run", data_run=i, aria_labelledby=f"run-{i}")
+
+
+def element_of(run: PageRun) -> str:
+    """What the elements are called: of a language with brackets they are no monoid's."""
+    return nested.NOUN if isinstance(run.machine, PushdownTransducer) else "monoid element"
+
+
+def nested_note(run: PageRun) -> list[str]:
+    """How the brackets stand in the tree, where it follows them."""
+    if not isinstance(run.machine, PushdownTransducer):
+        return []
+    words = "The tree follows the brackets: what stands in a pair is computed as a word of its own, then the pair."
+    opened = " A node that is open holds the call and the inside; the return stands beside it."
+    return [tag("p", words + (opened if getattr(run.config.model, "chunk_size", 0) == 2 else ""))]
 
 
 def machine_section(run: PageRun) -> str:
@@ -223,6 +242,8 @@ def cayley_section(data: Mapping[str, Any]) -> str:
 
 def no_table(run: PageRun) -> str:
     """Why there is no tree."""
+    if isinstance(run.machine, PushdownTransducer) and isinstance(run.config.model, TreeOptions):
+        return TOO_MANY if run.config.model.follows_brackets else FLAT
     if run.config.model.name != "regulargpt":
         return text(f"{run.config.model.name} has no tree.")
     unknown = "Without a certificate the page does not know this network's states."

@@ -16,20 +16,20 @@ class Nearest {
   // The levels above the symbols as `tree` has them: a state is the number of the nearest prototype.
   tree(word, run, model, changes) {
     const levels = [];
-    const spans = word.map((_, i) => [i, i + 1]);
-    let below = spans;
     const [, ...above] = model.levelsOf(word, changes);
-    for (const { node, states, shares } of above) {
-      const nearest = states.map((state, row) => (row ? this.of(state) : 0));
+    for (const { node, states, shares, nodes } of above) {
+      const nearest = new Map();
+      const below = levels[levels.length - 1] ?? word.map((_, i) => i);
       const level = node.map((row, index) => {
-        const children = places(index, node.length, below.length, model);
-        const [from, to] = [below[children[0]][0], below[children[children.length - 1]][1]];
-        const [e, state] = [element(word, run, from, to), nearest[row]];
+        if (!nearest.has(row)) nearest.set(row, this.of(states[row]));
+        const children = nodes ? nodes[index].children.map((child) => (child?.level ? levels[child.level - 1][child.index] : child)) : places(index, node.length, below.length, model).map((at) => below[at]);
+        const place = nodes?.[index] ?? { from: spanOf(children[0]).from, to: spanOf(children[children.length - 1]).to, isOpen: false };
+        const [e, state] = [elementOf(place, word, run), nearest.get(row)];
         const verdict = this.elements[state - 1].includes(e) ? "right" : "wrong";
-        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children, vector: states[row], spans: children.map((at) => ({ from: below[at][0], to: below[at][1] })), attention: () => shares && paid(shares(index), children.length, model.aligned) };
+        const { from, to, isOpen } = place;
+        return { level: levels.length + 1, index, from, to, isOpen, element: e, state, verdict, window: [], children, vector: states[row], attention: () => shares && paid(shares(index), children.length, model.aligned) };
       });
       levels.push(level);
-      below = level.map(({ from, to }) => [from, to]);
     }
     return levels;
   }

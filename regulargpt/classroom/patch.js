@@ -50,7 +50,9 @@ class Patcher {
     const edges = this.part("edges");
     const at = [...edges.children].indexOf(document.activeElement);
     const attention = this.node?.attention();
-    edges.replaceChildren(...(attention ? this.node.children.map((_, i) => this.edge(i)) : []));
+    // Of what is absent, an empty inside, there is nothing to cut.
+    const shown = attention ? this.node.children.flatMap((child, i) => (child === null ? [] : [i])) : [];
+    edges.replaceChildren(...shown.map((i) => this.edge(i)));
     if (at >= 0) edges.children[at]?.focus();
   }
 
@@ -58,7 +60,7 @@ class Patcher {
     const { node, word, run, aligned, changes } = this;
     const offset = aligned === "right" ? node.children.length - 1 - i : i;
     const isCut = changes.cuts.get(keyOf(node))?.includes(offset) ?? false;
-    const { from, to } = node.spans[i];
+    const { from, to } = spanOf(node.children[i]);
     const button = html("button", { type: "button", "aria-pressed": isCut, "data-offset": offset }, `Cut the edge to ${short(write(word.slice(from, to), run.alphabet), 10)}`);
     button.addEventListener("click", () => this.after(() => changes.cut(keyOf(node), offset)));
     return button;

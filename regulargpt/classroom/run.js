@@ -140,7 +140,7 @@ class Run {
     if (!this.tree) return;
     // With a certificate the nodes that are drawn are those of its table.
     this.tree.show(word, this.run, this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
-    this.builder?.show(this.levels, word.length);
+    this.builder?.show(this.levels, word.length, Boolean(this.live?.model.direction));
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
     if (this.run.network) this.count();
@@ -294,7 +294,8 @@ class Run {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);
     });
     const [q, p, ...rest] = node.window;
-    if (this.cayley && node.level > 1 && q && p && !rest.some(Boolean)) this.cayley.choose(p, q);
+    const most = this.run.network?.elements.length;
+    if (this.cayley && node.level > 1 && q && p && Math.max(p, q) <= most && !rest.some(Boolean)) this.cayley.choose(p, q);
   }
 
   // Light the state after the first `step` symbols, and the transition to it.

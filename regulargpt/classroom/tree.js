@@ -1,80 +1,120 @@
 // The tree as a drawing through which the arrow keys walk. Where it is too wide, a path is drawn and the rest is folded.
 
 const BOX = { width: 136, height: 66, row: 104, leaf: 30, gap: 8, edge: 44 };
+const MOST_DRAWN = 40; // rows of a picture
 const LEAST_SCALE = 0.73; // of a picture that shrinks to fit: text of 15 pixels becomes 11
 
-const nodeWidth = (node) => (node.level > 1 ? BOX.width : Math.max(BOX.width, (node.to - node.from) * BOX.leaf));
-const rowWidth = (row) => row.reduce((sum, node) => sum + nodeWidth(node) + BOX.gap, BOX.gap);
+// The nodes among the children of a node; the others are positions of symbols, or null for an empty inside.
+const childrenOf = (node) => node.children.filter((child) => child?.level);
+const shownOf = (node) => node.children.filter((child) => child !== null);
+const hasSymbolsOnly = (node) => !childrenOf(node).length;
 
-// The node above.
-const parentOf = (node, levels) => levels[node.level]?.find(({ children }) => children[children.length - 1] >= node.index);
+const widthOf = (child) => (child.level ? nodeWidth(child) : BOX.leaf);
+const nodeWidth = (node) => (hasSymbolsOnly(node) ? Math.max(BOX.width, shownOf(node).length * BOX.leaf) : BOX.width);
 
-// The nodes below.
-const childrenOf = (node, levels) => (node.level > 1 ? node.children.map((i) => levels[node.level - 2][i]) : []);
+// The nodes of a tree from the root down: row by row, in which row each stands, and the node above each.
+function shapeOf(root) {
+  const [rows, depth, above] = [[], new Map(), new Map()];
+  for (let row = [root]; row.length; row = row.flatMap(childrenOf)) {
+    for (const node of row) {
+      depth.set(node, rows.length);
+      for (const kid of childrenOf(node)) above.set(kid, node);
+    }
+    rows.push(row);
+  }
+  return { rows, depth, above };
+}
 
 // How many nodes lie under one.
-function countUnder(node, levels) {
-  let [first, last, count] = [node, node, 0];
-  while (first.level > 1) {
-    const below = levels[first.level - 2];
-    [first, last] = [below[first.children[0]], below[last.children[last.children.length - 1]]];
-    count += last.index - first.index + 1;
-  }
+function countUnder(node) {
+  let count = -1;
+  for (const todo = [node]; todo.length; count += 1) todo.push(...childrenOf(todo.pop()));
   return count;
 }
 
 // From the root through a node, and from there down to its last symbols.
-function pathThrough(node, levels) {
+function pathThrough(node, above) {
   const path = [node];
-  for (let above = parentOf(node, levels); above; above = parentOf(above, levels)) path.unshift(above);
-  for (let below = childrenOf(node, levels); below.length; below = childrenOf(below[below.length - 1], levels)) path.push(below[below.length - 1]);
+  for (let upper = above.get(node); upper; upper = above.get(upper)) path.unshift(upper);
+  for (let below = childrenOf(node); below.length; below = childrenOf(below[below.length - 1])) path.push(below[below.length - 1]);
   return path;
 }
 
-// Where nodes stand: from the root down all of each row that fits, and below that the children of the nodes on a path.
-// `hidden` are the children that do not fit beside the path, by how many there are on either side.
-function layout(levels, path, room) {
-  const rows = [...levels].reverse();
-  const top = Math.max(1, rows.filter((row) => rowWidth(row) <= room).length);
-  const below = path.slice(top - 1, -1).map((node, i) => childRow(childrenOf(node, levels), path[top + i], room));
-  const width = Math.max(rowWidth(rows[top - 1]), ...below.map((row) => row.width));
-  const where = sideBySide(rows[top - 1], width);
-  for (const node of rows.slice(0, top - 1).reverse().flat()) {
-    const kids = childrenOf(node, levels);
-    where.set(node, (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2);
+// How much room the nodes of the first rows take, those of the last of them with nothing under them.
+function spansOf(rows, count) {
+  const spans = new Map();
+  for (let r = count - 1; r >= 0; r -= 1) {
+    for (const node of rows[r]) {
+      const under = r === count - 1 || hasSymbolsOnly(node) ? [] : shownOf(node);
+      const wide = under.reduce((sum, child) => sum + (spans.get(child) ?? BOX.leaf), 0);
+      spans.set(node, Math.max(nodeWidth(node) + BOX.gap, wide));
+    }
   }
-  const hidden = below.flatMap((row, i) => under(path[top - 1 + i], row, width, where));
-  return { where, width, hidden, whole: top === rows.length };
+  return spans;
 }
 
-// A row from left to right, in the middle of the picture.
-function sideBySide(row, width) {
-  const where = new Map();
-  let left = (width - rowWidth(row)) / 2 + BOX.gap;
-  for (const node of row) {
-    where.set(node, left + nodeWidth(node) / 2);
-    left += nodeWidth(node) + BOX.gap;
+// Where nodes stand: from the root down all of each row that fits, and below that the children of the nodes on a path.
+// `hidden` are the children that do not fit beside the path, by how many there are on either side. `symbols` are those that
+// stand beside nodes.
+function layout({ rows, depth }, path, room) {
+  const wide = (spans) => spans.get(rows[0][0]) + BOX.gap;
+  let [top, spans] = [1, spansOf(rows, 1)];
+  for (let next; top < Math.min(rows.length, MOST_DRAWN) && wide((next = spansOf(rows, top + 1))) <= room; top += 1) spans = next;
+  const below = path.slice(top - 1, -1).map((node, i) => childRow(shownOf(node), path[top + i], room));
+  const width = Math.max(wide(spans), ...below.map((row) => row.width));
+  const drawn = { where: new Map(), symbols: [], depth, width };
+  sideBySide(rows.slice(0, top), spans, (width - wide(spans)) / 2 + BOX.gap, drawn);
+  drawn.hidden = below.flatMap((row, i) => under(path[top - 1 + i], row, drawn));
+  return drawn;
+}
+
+// The first rows from left to right: a node stands over the middle of its children.
+function sideBySide(rows, spans, from, { where, symbols }) {
+  const left = new Map([[rows[0][0], from]]);
+  const spread = (node, kids) => {
+    let at = left.get(node) + (spans.get(node) - kids.reduce((sum, kid) => sum + (spans.get(kid) ?? BOX.leaf), 0)) / 2;
+    for (const kid of kids) {
+      if (kid.level) left.set(kid, at);
+      else symbols.push({ node, at: kid, x: at + BOX.leaf / 2 });
+      at += spans.get(kid) ?? BOX.leaf;
+    }
+  };
+  const spreads = (node, r) => r < rows.length - 1 && !hasSymbolsOnly(node);
+  rows.forEach((row, r) => row.filter((node) => spreads(node, r)).forEach((node) => spread(node, shownOf(node))));
+  for (let r = rows.length - 1; r >= 0; r -= 1) {
+    for (const node of rows[r]) {
+      const kids = spreads(node, r) ? childrenOf(node) : [];
+      const middle = kids.length ? (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2 : left.get(node) + (spans.get(node) - BOX.gap) / 2;
+      where.set(node, middle);
+    }
   }
-  return where;
 }
 
 // As many children as fit, among them the one on the path.
 function childRow(kids, onPath, room) {
-  const wide = Math.max(...kids.map(nodeWidth)) + BOX.gap;
-  const most = kids.length * wide <= room ? kids.length : Math.max(1, Math.floor((room - 2 * BOX.edge) / wide));
+  const sizes = kids.map((kid) => widthOf(kid) + BOX.gap);
+  const whole = sizes.reduce((sum, size) => sum + size, 0);
+  const most = whole <= room ? kids.length : Math.max(1, Math.floor((room - 2 * BOX.edge) / Math.max(...sizes)));
   const first = Math.max(0, Math.min(kids.indexOf(onPath) - Math.floor(most / 2), kids.length - most));
   const shown = kids.slice(first, first + most);
   const edges = shown.length < kids.length ? 2 * BOX.edge : 0;
-  return { shown, wide, width: shown.length * wide + edges + BOX.gap, before: first, after: kids.length - first - shown.length };
+  const wide = sizes.slice(first, first + most).reduce((sum, size) => sum + size, 0);
+  return { shown, wide, width: wide + edges + BOX.gap, before: first, after: kids.length - first - shown.length };
 }
 
 // Place a row of children under their parent; what is hidden of it.
-function under(node, { shown, wide, width: own, before, after }, width, where) {
+function under(node, { shown, wide, width: own, before, after }, { where, symbols, depth, width }) {
   const middle = Math.min(width - own / 2, Math.max(own / 2, where.get(node)));
-  shown.forEach((kid, i) => where.set(kid, middle + (i - (shown.length - 1) / 2) * wide));
-  const edge = (shown.length * wide + BOX.edge) / 2;
+  let left = middle - wide / 2;
+  for (const kid of shown) {
+    const size = widthOf(kid) + BOX.gap;
+    if (kid.level) where.set(kid, left + size / 2);
+    else symbols.push({ node, at: kid, x: left + size / 2 });
+    left += size;
+  }
+  const edge = (wide + BOX.edge) / 2;
   const sides = [[before, middle - edge], [after, middle + edge]];
-  return sides.filter(([count]) => count).map(([count, x]) => ({ level: node.level - 1, count, x }));
+  return sides.filter(([count]) => count).map(([count, x]) => ({ row: depth.get(node) + 1, count, x }));
 }
 
 class TreeView {
@@ -125,7 +165,12 @@ class TreeView {
     if (!this.levels.length) return;
     const room = (this.wide || 600) / LEAST_SCALE;
     this.edges = [];
-    this.drawn = layout(this.levels, pathThrough(this.through, this.levels), room);
+    this.shape = shapeOf(this.root);
+    const path = pathThrough(this.through, this.shape.above);
+    // Of a deep tree the rows about the node that the path goes through.
+    this.from = Math.max(0, Math.min(this.shape.depth.get(this.through) - MOST_DRAWN / 2, path.length - MOST_DRAWN));
+    const shape = this.from ? shapeOf(path[this.from]) : this.shape;
+    this.drawn = layout(shape, path.slice(this.from, this.from + MOST_DRAWN), room);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
     this.build(this.built);
@@ -135,48 +180,55 @@ class TreeView {
 
   help() {
     const walk = "Tab to the tree, then arrow keys: up, down, left, right.";
-    if (this.drawn.whole) return walk;
     const count = this.levels.reduce((sum, level) => sum + level.length, 0);
     const { size } = this.drawn.where;
-    return `${count.toLocaleString("en")} nodes: ${size} are drawn, the lower ones along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it. ${walk}`;
+    if (size === count) return walk;
+    const begins = this.from ? ` The picture begins ${this.from.toLocaleString("en")} levels below the root.` : "";
+    return `${count.toLocaleString("en")} nodes: ${size} are drawn, the lower ones along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it.${begins} ${walk}`;
   }
 
   picture() {
-    const { where, width, hidden } = this.drawn;
-    const height = this.levels.length * BOX.row + BOX.leaf + 12;
+    const { where, width, hidden, depth } = this.drawn;
+    const last = Math.max(...[...where.keys()].map((node) => depth.get(node)), ...hidden.map(({ row }) => row));
+    const height = (1 + last) * BOX.row + BOX.leaf + 12;
     const picture = svg("svg", { class: "nodes", viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px`, role: "group", "aria-label": "The network's tree; arrow keys walk through it" });
-    const nodes = [...where].sort(([a], [b]) => b.level - a.level || a.index - b.index); // as they are read
+    const nodes = [...where].sort(([a], [b]) => depth.get(a) - depth.get(b) || a.from - b.from); // as they are read
     for (const [node] of nodes) this.twigs(picture, node);
     for (const [node, x] of nodes) {
       picture.append(this.node(node, x));
-      if (node.level === 1) this.symbols(picture, node, x);
-      else if (!childrenOf(node, this.levels).some((kid) => where.has(kid))) picture.append(this.folded(node, x));
+      if (hasSymbolsOnly(node)) this.symbols(picture, node, x);
+      else if (!childrenOf(node).some((kid) => where.has(kid))) picture.append(this.folded(node, x));
     }
-    for (const { level, count, x } of hidden) picture.append(svg("text", { class: "folded", x, y: this.topOf(level) + BOX.height / 2 }, `+${count}`));
+    for (const { node, at, x } of this.drawn.symbols) picture.append(this.leaf(at, x, this.topOf(node) + BOX.row + 18));
+    for (const { row, count, x } of hidden) picture.append(svg("text", { class: "folded", x, y: row * BOX.row + 3 + BOX.height / 2 }, `+${count}`));
     return picture;
   }
 
-  topOf(level) {
-    return (this.levels.length - level) * BOX.row + 3;
+  topOf(node) {
+    return this.drawn.depth.get(node) * BOX.row + 3;
   }
 
+  // The edges to what is drawn of a node's children; those to symbols that stand alone are drawn with them.
   twigs(picture, node) {
-    const { where } = this.drawn;
+    const { where, symbols } = this.drawn;
     const shares = this.attention(node)?.children;
-    childrenOf(node, this.levels).forEach((kid, i) => {
-      if (where.has(kid)) picture.append(this.edge(node, [where.get(node), this.topOf(node.level) + BOX.height], [where.get(kid), this.topOf(kid.level)], shares?.[i]));
+    const beside = new Map(symbols.filter((symbol) => symbol.node === node).map(({ at, x }) => [at, x]));
+    const from = [where.get(node), this.topOf(node) + BOX.height];
+    node.children.forEach((kid, i) => {
+      if (where.has(kid)) picture.append(this.edge(node, from, [where.get(kid), this.topOf(kid)], shares?.[i]));
+      else if (beside.has(kid)) picture.append(this.edge(node, from, [beside.get(kid), this.topOf(node) + BOX.row], shares?.[i], true));
     });
   }
 
   // An edge, as wide as what is paid along it.
-  edge(node, [x1, y1], [x2, y2], share) {
+  edge(node, [x1, y1], [x2, y2], share, toSymbol = false) {
     const line = svg("line", { class: "twig", x1, y1, x2, y2, "data-above": node.level });
     if (share === undefined) return line;
     line.setAttribute("class", share ? "twig paid" : "twig paid cut");
     line.setAttribute("data-share", share.toFixed(4));
     line.setAttribute("style", `stroke-width: ${(1 + 8 * share).toFixed(2)}px`);
     // Under the symbols there is room for a number, and between them there is none.
-    const at = node.level > 1 ? { x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5, text: percent(share) } : { x: x2, y: y2 + 35, text: (100 * share).toFixed(0) };
+    const at = !toSymbol ? { x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5, text: percent(share) } : { x: x2, y: y2 + 35, text: (100 * share).toFixed(0) };
     this.edges.push({ node, line, ...at });
     return line;
   }
@@ -194,30 +246,36 @@ class TreeView {
   payment(node) {
     const attention = this.attention(node);
     if (!attention) return "";
-    const spans = node.level > 1 ? childrenOf(node, this.levels) : node.children.map((at) => ({ from: at, to: at + 1 }));
-    const children = spans.map(({ from, to }, i) => `${short(write(this.word.slice(from, to), this.run.alphabet), 12)} ${percent(attention.children[i])}`);
-    const pads = spans.length < this.run.chunk_size ? [`pads ${percent(attention.pads)}`] : [];
+    const part = ({ from, to }) => short(write(this.word.slice(from, to), this.run.alphabet), 12);
+    const children = node.children.map((child, i) => `${child === null ? "nothing" : part(spanOf(child))} ${percent(attention.children[i])}`);
+    const pads = children.length < this.run.chunk_size ? [`pads ${percent(attention.pads)}`] : [];
     return ` Attention: ${[...children, ...pads].join(", ")}.`;
   }
 
   folded(node, x) {
-    const count = countUnder(node, this.levels);
-    return svg("text", { class: "folded", x, y: this.topOf(node.level) + BOX.height + 18 }, `⋯ ${count.toLocaleString("en")} folded`);
+    const count = countUnder(node);
+    return svg("text", { class: "folded", x, y: this.topOf(node) + BOX.height + 18 }, `⋯ ${count.toLocaleString("en")} folded`);
   }
 
   symbols(picture, node, x) {
-    const y = this.topOf(1) + BOX.height;
-    const gap = Math.max(BOX.leaf, (BOX.width - 20) / (node.to - node.from + 1));
+    const y = this.topOf(node) + BOX.height;
+    const shown = shownOf(node);
+    const gap = Math.max(BOX.leaf, (BOX.width - 20) / (shown.length + 1));
     const shares = this.attention(node)?.children;
-    for (let p = node.from; p < node.to; p += 1) {
-      const at = x + (p - (node.from + node.to - 1) / 2) * gap;
-      picture.append(this.edge(node, [x, y], [at, y + 22], shares?.[p - node.from]));
-      picture.append(svg("text", { class: "leaf", "data-position": p, x: at, y: y + 40 }, this.run.alphabet[this.word[p]]));
-    }
+    shown.forEach((position, i) => {
+      const at = x + (i - (shown.length - 1) / 2) * gap;
+      picture.append(this.edge(node, [x, y], [at, y + 22], shares?.[node.children.indexOf(position)], true), this.leaf(position, at, y + 40));
+    });
+  }
+
+  // A symbol of the word; a bracket has a colour.
+  leaf(position, x, y) {
+    const symbol = this.word[position];
+    return svg("text", { class: this.run.nesting?.direction[symbol] ? "leaf bracket" : "leaf", "data-position": position, x, y }, this.run.alphabet[symbol]);
   }
 
   node(node, x) {
-    const y = this.topOf(node.level);
+    const y = this.topOf(node);
     const sub = write(this.word.slice(node.from, node.to), this.run.alphabet);
     const lines = [
       ["sub", short(sub, 10)],
@@ -266,7 +324,7 @@ class TreeView {
   // Draw the path through a node, if what is under it is not drawn, and go there.
   unfold(node) {
     const { where } = this.drawn;
-    if (!where.has(node) || !childrenOf(node, this.levels).every((kid) => where.has(kid))) {
+    if (!where.has(node) || !childrenOf(node).every((kid) => where.has(kid))) {
       this.through = node;
       this.draw();
     }
@@ -294,12 +352,14 @@ class TreeView {
 
   key(event) {
     if (!this.chosen) return;
-    const { level, index } = this.chosen;
+    const { rows, depth, above } = this.shape;
+    const row = rows[depth.get(this.chosen)];
+    const index = row.indexOf(this.chosen);
     const moves = {
-      ArrowLeft: () => this.focus(this.levels[level - 1][index - 1]),
-      ArrowRight: () => this.focus(this.levels[level - 1][index + 1]),
-      ArrowUp: () => this.focus(parentOf(this.chosen, this.levels)),
-      ArrowDown: () => this.focus(childrenOf(this.chosen, this.levels)[0]),
+      ArrowLeft: () => this.focus(row[index - 1]),
+      ArrowRight: () => this.focus(row[index + 1]),
+      ArrowUp: () => this.focus(above.get(this.chosen)),
+      ArrowDown: () => this.focus(childrenOf(this.chosen)[0]),
       Home: () => this.focus(this.root),
       Enter: () => this.unfold(this.chosen),
       " ": () => this.unfold(this.chosen),

@@ -28,18 +28,55 @@ function write(word, alphabet) {
   return word.map((a) => alphabet[a]).join(single ? "" : " ");
 }
 
-// The states before and after each symbol.
+// What stands on the stack after a word, from the bottom up, as numbers of stack symbols.
+function stackAfter(word, run) {
+  const [states, tops] = [passed(word, run), []];
+  word.forEach((a, i) => {
+    if (run.nesting.direction[a] > 0) tops.push(run.nesting.pushed[states[i]][run.nesting.place[a]]);
+    else if (run.nesting.direction[a] < 0) tops.pop();
+  });
+  return tops;
+}
+
+// The states before and after each symbol. Where there are brackets, a call pushes and a return pops.
 function passed(word, run) {
-  const states = [run.initial];
-  for (const a of word) states.push(run.delta[states[states.length - 1]][a]);
+  const [states, tops] = [[run.initial], []];
+  for (const a of word) {
+    const q = states[states.length - 1];
+    if (run.nesting?.direction[a] < 0) states.push(run.nesting.close[q][tops.pop() ?? 0][run.nesting.place[a]]);
+    else states.push(run.delta[q][a]);
+    if (run.nesting?.direction[a] > 0) tops.push(1 + run.nesting.pushed[q][run.nesting.place[a]]);
+  }
   return states;
 }
 
-// The element of the transition monoid that is symbols from..to of the word.
+// The element of the transition monoid that is symbols from..to of the word; along its brackets, where there are any.
 function element(word, run, from = 0, to = word.length) {
+  if (run.nesting) return nestedElement(word, run, from, to);
   let e = 0;
   for (let i = from; i < to; i += 1) e = run.elements.right[e][word[i]];
   return e;
+}
+
+// The element of a part of the word in which each bracket stands with its partner, or has none in the whole word.
+function nestedElement(word, { elements, nesting }, from, to) {
+  const { partners } = modules["regulargpt/models/tree/nested.js"];
+  const part = word.slice(from, to);
+  const [partner, outer] = [partners(part, nesting.direction), []];
+  const times = (e, item) => elements.right[e][elements.column[item]];
+  return part.reduce((e, a, i) => {
+    if (partner[i] < 0) return times(e, elements.letter[a]);
+    if (nesting.direction[a] < 0) return times(outer.pop(), elements.wrap[e][nesting.place[part[partner[i]]]][nesting.place[a]]);
+    outer.push(e);
+    return 0;
+  }, 0);
+}
+
+// The element of a node. One that holds a call and what is behind it, the return being its sibling, has its own: those of
+// the first call come behind the elements of words, then those of the next.
+function elementOf({ from, to, isOpen }, word, run) {
+  if (!isOpen) return element(word, run, from, to);
+  return (1 + run.nesting.place[word[from]]) * run.elements.right.length + element(word, run, from + 1, to);
 }
 
 // A part of the table as a map from windows, as numbers, to prototypes.
@@ -66,6 +103,7 @@ function image(table, window) {
 // The tree's levels above the symbols: windows of C from the right end, the pad only on the left, until one is left.
 // A node covers the symbols from..to; state is its prototype, from 1; verdict whether that stands for its element.
 function tree(word, run) {
+  if (run.nesting) return nestedTree(word, run);
   const { chunk_size: C, aligned, leaves, nodes, elements } = run.network;
   const levels = [];
   let states = word.map((a) => 1 + a);
@@ -83,10 +121,33 @@ function tree(word, run) {
       const state = image(levels.length ? nodes : leaves, window);
       const e = element(word, run, from, to);
       const right = state === null ? "unknown" : elements[state - 1].includes(e) ? "right" : "wrong";
-      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window, children });
+      const kids = below ? children.map((place) => below[place]) : children;
+      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window, children: kids });
     }
     levels.push(level);
     states = level.map((node) => node.state);
+  }
+  return levels;
+}
+
+// The same along brackets. In a window symbols may stand beside nodes: they are numbered behind the prototypes, and from 1
+// where there are symbols alone.
+function nestedTree(word, run) {
+  const { nestedNodes } = modules["regulargpt/models/tree/nested.js"];
+  const { chunk_size: C, aligned, leaves, nodes, elements } = run.network;
+  const K = elements.length;
+  const levels = [];
+  for (const level of nestedNodes(word, run.nesting.direction, C, aligned)) {
+    levels.push(level.map((node) => {
+      const children = node.children.map((child) => (child?.level ? levels[child.level - 1][child.index] : child));
+      const rows = children.map((child) => (child === null ? 0 : child.level ? child.state : K + 1 + word[child]));
+      const window = [...(aligned === "right" ? rows.reverse() : rows), ...Array(C - rows.length).fill(0)];
+      const ofSymbols = children.every((child) => !child?.level);
+      const state = ofSymbols ? image(leaves, window.map((row) => Math.max(0, row - K))) : image(nodes, window);
+      const e = elementOf(node, word, run);
+      const verdict = state === null ? "unknown" : elements[state - 1].includes(e) ? "right" : "wrong";
+      return { ...node, children, element: e, state, verdict, window };
+    }));
   }
   return levels;
 }
@@ -97,8 +158,28 @@ function places(i, n, below, { chunk_size: C, aligned }) {
   return Array.from({ length: C }, (_, j) => first + j).filter((place) => place >= 0 && place < below);
 }
 
-// A random word of n symbols, or the next length there is, after which the automaton has an answer.
+const anyOf = (words) => words[Math.floor(Math.random() * words.length)] ?? [];
+
+// The words that came with the page after which the automaton has an answer: those of the first length from n on that has
+// any, else of the last one.
+function samplesOf(run, n) {
+  const { samples } = run.nesting;
+  const fitting = ({ words }) => words.map((text) => read(text, run.alphabet).word).filter((word) => {
+    const states = passed(word, run);
+    return run.outputs[states[states.length - 1]] !== null;
+  });
+  const longer = samples.filter(({ length }) => length >= n);
+  for (const entry of [...longer, ...samples.filter(({ length }) => length < n).reverse()]) {
+    const found = fitting(entry);
+    if (found.length) return found;
+  }
+  return [];
+}
+
+// A random word of n symbols, or the next length there is, after which the automaton has an answer. Where there are
+// brackets, it is one of those that came with the page.
 function randomWord(run, n) {
+  if (run.nesting) return anyOf(samplesOf(run, n));
   const hopeful = [run.outputs.map((output) => output !== null)];
   const some = (row) => run.delta.map((targets) => targets.some((q) => row[q]));
   while (hopeful.length <= n || (!hopeful[hopeful.length - 1][run.initial] && hopeful.length <= n + run.states.length)) {

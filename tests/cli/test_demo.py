@@ -66,6 +66,29 @@ def test_by_training_until_it_is_proven(cli: Cli, tmp_path: Path, monkeypatch):
     assert cli("demo", "--run", place, "--json").code == 0
 
 
+def test_of_a_language_with_brackets_a_small_network_is_trained_at_once(cli: Cli, tmp_path: Path, monkeypatch):
+    asked = []
+
+    def trained(config, out):
+        asked.append(config)
+        Path(out).symlink_to(CERTIFIED / "brackets-2")
+        return {"proven": "brackets-1" in config.data.name}
+
+    monkeypatch.setattr(running, "run", trained)
+    answer = cli("demo", "brackets-1", "--json")
+    assert answer.code == 0
+    assert json.loads(answer.out)["network"] == "trained"
+    assert answer.err == "training a small network until it is proven: this takes about a minute\n"
+    assert [phase.every for phase in asked[0].phases] == [100]
+    assert (asked[0].model.d_model, asked[0].model.tree, asked[0].evaluation.samples) == (32, "nested", 1)
+    answer = cli("demo", "formula", "--out", "other.html")
+    assert (answer.code, answer.err.splitlines()[1]) == (
+        2,
+        "error: a small network on formula was not proven in time; try `regulargpt demo formula --train`",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["lesson.html"]
+
+
 def test_a_run_and_another_beside_it(cli: Cli, tmp_path: Path):
     folder(tmp_path / "gru", "parity", model="gru")
     assert cli("demo", "--beside", "gru", "--out", "two.html").code == 0
@@ -82,6 +105,7 @@ REFUSED = [
     ("demo dyck-12", "dyck-12 has more than 60 monoid elements, too many for a lesson; choose a smaller language"),
     ("demo symmetric-5 --train", "symmetric-5 has more than 60 monoid elements, too many for a lesson"),
     ("demo tomita-3", "to construct and prove a network in a moment; train one with `regulargpt demo tomita-3"),
+    ("demo list-ops", "list-ops has more than 150 elements, too many for a lesson; choose a smaller language"),
     ("demo regex:a*", "all words of regex:a* of one symbol or more are alike: there is nothing to learn"),
     ("demo dfa:missing.json", "missing.json"),
     ("demo --run missing", "run folder missing does not exist"),

@@ -170,6 +170,7 @@ def alignments(tmp_path_factory) -> Path:
 
 
 PARITY = ROOT / "docs" / "certified" / "parity"
+BRACKETS = PARITY.with_name("brackets-2")  # a tree that follows them
 TRANSFORMER = ROOT / "docs" / "gallery" / "runs" / "parity-transformer"
 
 
@@ -183,6 +184,14 @@ def lesson() -> Material:
 def written(lesson: Material, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("lesson") / "lesson.html"
     page.write(lesson, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def on_brackets(tmp_path_factory) -> Path:
+    """The lesson on a language with brackets."""
+    path = tmp_path_factory.mktemp("brackets") / "lesson.html"
+    page.write(material(shown(BRACKETS)), path)
     return path
 
 
@@ -202,5 +211,7 @@ def page_of(runs: Runs, request) -> Callable[[str], tuple[Path, str]]:
         "alignment": (lambda: fixture("alignments") / "retrieval" / "align" / "align.html", "#temperature=0.2"),
         "strange": (lambda: fixture("alignments") / "strange" / "align" / "align.html", ""),
         "lesson": (lambda: fixture("written"), ""),
+        "brackets": (lambda: runs.page(shown(BRACKETS)), "#word=([]())[&step=4&node=3.0"),
+        "brackets' lesson": (lambda: fixture("on_brackets"), ""),
     }
     return lambda kind: (kinds[kind][0](), kinds[kind][1])

@@ -33,28 +33,31 @@ EITHER = (
     ("never", ""),
     ("", "beside-trained", "beside-constructed", "beside-trained beside-wrong", "beside-constructed beside-wrong"),
 )
-LESSONS = [set(" ".join(traits).split()) for traits in product(*EITHER)]
+LESSONS = [(set(" ".join(traits).split()), False) for traits in product(*EITHER)]
+# With brackets, elements that no node has and cases that no word has are not spoken of.
+LESSONS += [(traits, True) for traits, _ in LESSONS if not traits & {"absent", "never"}]
 
 
-def said(traits: set[str]) -> list[Sentence]:
-    """Everything that a lesson with these traits says, in order."""
-    found = wording()
+def said(traits: set[str], nested: bool) -> list[Sentence]:
+    """Everything that a lesson with these traits says, in order; `nested` of a language with brackets."""
+    found = wording(nested)
     steps = [[*of_lesson(step.sentences, traits), step.do, step.take] for step in found.steps]
     return [*found.opening, *(sentence for step in steps for sentence in step)]
 
 
 def test_a_sentence_assumes_only_what_an_earlier_one_gave():
-    for traits in LESSONS:
-        known = set(wording().known)
-        for sentence in said(traits):
+    for traits, nested in LESSONS:
+        known = set(wording(nested).known)
+        for sentence in said(traits, nested):
             assert set(sentence.assumes) <= known, plain(sentence)
             known |= set(sentence.gives)
 
 
 def test_every_trait_is_one_that_a_lesson_may_have():
-    every = set.union(*LESSONS)
-    found = {sentence.when for step in wording().steps for sentence in step.sentences} - {""}
-    assert found == every
+    for kind in (False, True):
+        every = set.union(*(traits for traits, nested in LESSONS if nested == kind))
+        found = {sentence.when for step in wording(kind).steps for sentence in step.sentences} - {""}
+        assert found == every
 
 
 @cache
@@ -68,9 +71,9 @@ def terms_of(sentence: Sentence) -> tuple[list[str], set[str]]:
 
 
 def test_a_word_of_the_glossary_is_marked_where_it_first_stands():
-    for traits in LESSONS:
+    for traits, nested in LESSONS:
         met: set[str] = set()
-        for sentence in said(traits):
+        for sentence in said(traits, nested):
             marked, words = terms_of(sentence)
             assert len(marked) == len(set(marked))
             assert not met & set(marked), f"marked twice: {plain(sentence)}"
@@ -79,17 +82,18 @@ def test_a_word_of_the_glossary_is_marked_where_it_first_stands():
 
 
 def test_what_is_given_under_the_name_of_a_word_is_marked_there():
-    for sentence in said(set.union(*LESSONS)):
+    every = set.union(*(traits for traits, _ in LESSONS))
+    for sentence in [*said(every, False), *said(every, True)]:
         assert {given for given in sentence.gives if given in glossary()} <= {
             match[1] for match in TERM.finditer(sentence.says)
         }
 
 
 def test_sentences_and_steps_are_short():
-    for traits in LESSONS:
-        assert all(len(plain(sentence).split()) <= 25 for sentence in said(traits))
-    assert len(wording().steps) == 7
-    assert all(len(of_lesson(step.sentences, traits)) <= 8 for step in wording().steps for traits in LESSONS)
+    for traits, nested in LESSONS:
+        assert all(len(plain(sentence).split()) <= 25 for sentence in said(traits, nested))
+        assert len(wording(nested).steps) == 7
+        assert all(len(of_lesson(step.sentences, traits)) <= 8 for step in wording(nested).steps)
 
 
 def test_a_table_lists_every_sentence():

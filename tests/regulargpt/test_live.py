@@ -20,21 +20,33 @@ from regulargpt.options import hints
 from tests.regulargpt.browser import Browser
 
 SYMBOLS, OUTPUTS, WORDS, LONGEST = 3, 4, 80, 40
+DIRECTION = (1, -1, 0)  # a call, a return, an internal symbol
 SIZES = {"d_model": 8, "n_heads": 2, "d_ff": 12}
 POST = {"norm": "post", "activation": "relu", "state_norm": False, "attention_bias": False}
 TREES: list[dict[str, Any]] = [
-    *({"name": "regulargpt", "gates": gates, **SIZES, **more} for gates in (False, True) for more in (
-        {"chunk_size": 2},
-        {"chunk_size": 3, **POST},
-        {"chunk_size": 2, "thickness": 2},
-        {"chunk_size": 5, "distinct_levels": 2, "embedding_scale": 2.0},
-        {"chunk_size": 2, "levels": 3, "norm": "post"},
-        {"chunk_size": 3, "levels": 6, "activation": "relu"},
-    )),
+    *(
+        {"name": "regulargpt", "gates": gates, **SIZES, **more}
+        for gates in (False, True)
+        for more in (
+            {"chunk_size": 2},
+            {"chunk_size": 3, **POST},
+            {"chunk_size": 2, "thickness": 2},
+            {"chunk_size": 5, "distinct_levels": 2, "embedding_scale": 2.0},
+            {"chunk_size": 2, "levels": 3, "norm": "post"},
+            {"chunk_size": 3, "levels": 6, "activation": "relu"},
+        )
+    ),
     {"name": "regulargpt", **SIZES, "chunk_size": 3, "pad": "masked"},
     {"name": "regulargpt", **SIZES, "chunk_size": 2, "attention": "full"},
     {"name": "regulargpt", **SIZES, "chunk_size": 3, "attention": "full", "pad": "masked", "thickness": 2},
     *({"name": "ldru", "d_model": 8, "operator": operator} for operator in ("mlp", "gated-sum", "sum", "linear")),
+]
+# Along brackets: with two symbols in a window a pair is two nodes, with more one; pads behind it, or none.
+NESTED: list[dict[str, Any]] = [
+    {"name": "regulargpt", "tree": "nested", **SIZES, "chunk_size": 2, "gates": True},
+    {"name": "regulargpt", "tree": "nested", **SIZES, "chunk_size": 3, **POST},
+    {"name": "regulargpt", "tree": "nested", **SIZES, "chunk_size": 5},
+    {"name": "ldru", "tree": "nested", "d_model": 8},
 ]  # fmt: skip
 RECURRENT: list[dict[str, Any]] = [
     {"name": name, "d_model": 8, "n_layers": layers}
@@ -84,7 +96,7 @@ OTHERS: list[dict[str, Any]] = [
     TRANSFORMER | {"tied": True},
     {"name": "regulargpt", **SIZES, "tied": True},
 ]
-CASES = [*TREES, *RECURRENT, *encoded(), *OTHERS]
+CASES = [*TREES, *NESTED, *RECURRENT, *encoded(), *OTHERS]
 
 
 def named(options: dict[str, Any]) -> str:
@@ -98,13 +110,14 @@ def network(options: dict[str, Any]) -> tuple[Model, Network]:
     """A network with random weights, none of them 0 or 1 as they are drawn; and the same for the page."""
     chosen, generator = MODELS.options(options, "model"), torch.Generator().manual_seed(3)
     outputs = SYMBOLS if options.get("tied") else OUTPUTS
-    model = models.build(chosen, SYMBOLS, outputs, generator).eval()
+    direction = DIRECTION if chosen.follows_brackets else None
+    model = models.build(chosen, SYMBOLS, outputs, generator, direction).eval()
     with torch.no_grad():
         for p in model.parameters():
             p.add_(0.1 * torch.randn(p.shape, generator=generator))
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     assert not_computed(chosen, weights) is None
-    return model, Network(chosen, SYMBOLS, outputs, weights)
+    return model, Network(chosen, SYMBOLS, outputs, weights, direction=direction)
 
 
 @pytest.fixture(scope="module")

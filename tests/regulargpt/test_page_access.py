@@ -6,7 +6,19 @@ from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.first_paint import painted
 
-KINDS = ("table", "spoilt", "several", "pixels", "texts", "alignment", "strange", "embedded", "lesson")
+KINDS = (
+    "table",
+    "spoilt",
+    "several",
+    "pixels",
+    "texts",
+    "alignment",
+    "strange",
+    "embedded",
+    "lesson",
+    "brackets",
+    "brackets' lesson",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

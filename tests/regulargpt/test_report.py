@@ -22,6 +22,7 @@ from languages.randomness import rng
 from regulargpt.classroom import facts
 from regulargpt.classroom.automaton import drawing, table
 from regulargpt.classroom.data import Certificate, PageRun, as_shown, gather
+from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.document import embedded
 from regulargpt.classroom.layout import positions
 from regulargpt.classroom.lesson.material import material
@@ -358,7 +359,7 @@ def test_a_page_is_one_file_without_addresses_and_can_be_made_again(runs: Runs, 
 @pytest.mark.parametrize("name", ["parity", "tomita-3", "dyck-12", "aa-bb-cc-dd-ee", "symmetric-3", "symmetric-5"])
 def test_states_stand_apart_and_all_is_drawn(name: str):
     machine = languages.get(name).machine.minimise()
-    places = positions(machine)
+    places = positions(Diagram.of(machine))
     assert all(math.dist(p, q) > 0.99 for p, q in itertools.combinations(places, 2))
     picture = drawing(machine)
     pairs = {(p, q) for p, row in enumerate(machine.table.tolist()) for q in row}

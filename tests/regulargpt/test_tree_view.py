@@ -9,7 +9,7 @@ from tests.regulargpt.conftest import Runs, network_of
 
 PAID = """runs[0].nodes.map((level) => level.map((node) => {
   const { children, pads } = node.attention();
-  return [node.children, children, pads];
+  return [node.children.map((child) => child.index ?? child), children, pads];
 }))"""
 
 

@@ -13,6 +13,7 @@ class AutomatonStep {
     const again = action("Begin again", () => this.begin());
     place.append(html("div", { class: "tools" }, "Read ", html("span", { class: "keys" }, ...keys), again), this.line, this.count);
     this.visited = new Set();
+    this.deepest = 0;
     this.begin();
   }
 
@@ -23,9 +24,16 @@ class AutomatonStep {
   }
 
   read(a) {
+    const { lesson, word } = this;
     const before = this.state;
-    this.word.push(a);
-    this.state = this.lesson.delta[before][a];
+    const states = passed([...word, a], lesson);
+    const after = states[states.length - 1];
+    if (!this.place.querySelector(`.state[data-state="${after}"]`)) {
+      this.line.textContent = `No arrow from ${stateName(before, lesson)} carries ${lesson.alphabet[a]} here: no word with an answer goes on so.`;
+      return;
+    }
+    word.push(a);
+    this.state = after;
     this.walk(before);
   }
 
@@ -66,7 +74,17 @@ class AutomatonStep {
     this.visited.add(state);
     const shown = word.length ? `Read: ${short(write(word, lesson.alphabet), 24)}.` : "Nothing is read yet.";
     this.line.textContent = `${shown} State: ${lesson.states[state]}. Answer: ${lesson.outputs[state] ?? NO_ANSWER}.`;
+    if (lesson.nesting) return this.sayStack();
     this.count.textContent = `${this.visited.size} of ${lesson.states.length} states visited.`;
     if (this.visited.size === lesson.states.length) this.done();
+    return undefined;
+  }
+
+  // What stands on the stack, the top last. Done is who came two deep and back.
+  sayStack() {
+    const stack = stackAfter(this.word, this.lesson);
+    this.deepest = stack.length ? Math.max(this.deepest, stack.length) : this.deepest;
+    this.count.textContent = stack.length ? `Stack, the top last: ${stack.map((g) => this.lesson.nesting.stack[g]).join(" | ")}.` : "The stack is empty.";
+    if (this.deepest > 1 && !stack.length && this.word.length) this.done();
   }
 }

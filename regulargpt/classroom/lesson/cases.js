@@ -1,6 +1,7 @@
 // The cases of step 7 as tables: a square for each, so that a reader can count them.
 
 const PAD = "pad";
+const MOST_ROWS = 40; // of a table
 const MISSING = "·"; // where no word has these two neighbours
 
 // The squares of a level, by case: a row for the left neighbour and a column for the right one. Of more neighbours than
@@ -8,11 +9,12 @@ const MISSING = "·"; // where no word has these two neighbours
 function levelSquares(lesson, part, caption, name) {
   const { chunk_size: C, aligned } = lesson.network;
   const windows = lesson[part].map(([window]) => window);
-  const size = part === "leaves" ? lesson.alphabet.length : lesson.network.elements.length;
+  const beside = lesson.nesting ? lesson.alphabet.length : 0; // symbols in windows with prototypes
+  const size = part === "leaves" ? lesson.alphabet.length : lesson.network.elements.length + beside;
   const said = `${caption}: ${windows.length.toLocaleString("en")} cases`;
-  if (C !== 2) return rowOfSquares(said, windows.length);
+  if (C !== 2 || size > MOST_ROWS) return rowOfSquares(said, windows.length);
   // The one that may be missing stands where the network has its pad.
-  const [whole, padded] = [1, 0].map((from) => Array.from({ length: size + 1 - from }, (_, i) => i + from));
+  const [whole, padded] = [lesson.nesting ? 0 : 1, 0].map((from) => Array.from({ length: size + 1 - from }, (_, i) => i + from));
   const [rows, columns] = aligned === "right" ? [padded, whole] : [whole, padded];
   const number = new Map(windows.map(([near, far], i) => [String(aligned === "right" ? [far, near] : [near, far]), i]));
   const squares = windows.map(() => html("td"));

@@ -9,11 +9,12 @@ from itertools import chain, cycle, islice
 
 import numpy as np
 
-from languages.automata import MooreMachine
+from languages.automata.visibly import CALL, RETURN
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.lesson.material import Material, Rival
 from regulargpt.classroom.lesson.wording import TERM, glossary, term
+from regulargpt.classroom.nested import Elements, Machine
 from regulargpt.findings.markup import tag, text
 from regulargpt.models.tree.depth import depth
 
@@ -33,13 +34,13 @@ def traits_of(lesson: Material) -> set[str]:
         "regulargpt" if config.model.title == "regulargpt" else "other-tree",
         "one-to-one" if max(map(len, lesson.certificate.words)) == 1 else "shared",
         "as-it-is" if accepted.unquantised_claim else "quantised",
-        *(["absent"] if absent(lesson) else []),
-        *(["never"] if Cases.of(lesson).unmet else []),
+        *(["absent"] if not lesson.is_nested and absent(lesson) else []),
+        *(["never"] if not lesson.is_nested and Cases.of(lesson).unmet else []),
         *(rival_traits(lesson.rival) if lesson.rival else []),
     }
 
 
-def rule_traits(machine: MooreMachine) -> set[str]:
+def rule_traits(machine: Machine) -> set[str]:
     """Whether the rule accepts and rejects, or gives every word another answer, or some words."""
     if Diagram.of(machine).is_acceptor:
         return {"accepts"}
@@ -119,39 +120,65 @@ def values_of(lesson: Material) -> dict[str, str]:
     machine, certificate, network = lesson.machine, lesson.certificate, lesson.run.live.network
     assert network is not None, "`material` refuses a run without one"
     C = certificate.record["chunk_size"]
-    example = np.array(list(islice(cycle(range(machine.n_symbols)), 4)))
+    example = machine.decode(np.array(list(islice(cycle(range(machine.n_symbols)), 4))))
     names = [name for i, name in enumerate(machine.output_names) if i in machine.outputs]
-    cases, steps, on_words = Cases.of(lesson), lesson.run.summary["steps"], word_steps(lesson.run)
+    steps, on_words = lesson.run.summary["steps"], word_steps(lesson.run)
     return {
         "symbols": listed(machine.alphabet, "or"),
-        "example": tag("code", text(machine.decode(example))),
+        "example": tag("code", text(example)),
         "outputs": listed(names, "or"),
         "states": f"{machine.n_states}",
         "output": tag("code", text(names[-1])),
         "in_a_row": f"{in_a_row(len(names))}",
-        "elements": f"{lesson.monoid.size}",
+        "count": f"{lesson.monoid.size}",
         "together": TOGETHER.get(C, f"in groups of {C}"),
         "levels": f"{depth(LONG, C)}",
         "chunk": f"{C}",
         "weights": f"{sum(tensor.size for tensor in network.weights.values()):,}",
         "size": f"{len(certificate.record['prototypes'][0])}",
         "places": f"{certificate.accepted.prototypes}",
-        "absent": text(absent(lesson)),
-        "signs": f"{machine.n_symbols}",
-        "leaf_sum": cases.leaf_sum,
-        "node_sum": cases.node_sum,
-        "unmet": f"{cases.unmet:,}",
         "entries": f"{certificate.accepted.entries:,}",
         "roots": f"{certificate.accepted.answered_roots:,}",
         "steps": f"{steps:,}",
         "word_steps": f"{on_words:,}",
         "table_steps": f"{steps - on_words:,}",
         "train_length": f"{lesson.run.config.data.train_len}",
+        **(nested_values(lesson) if lesson.is_nested else word_values(lesson)),
         **(rival_values(lesson.rival, machine) if lesson.rival else {}),
     }
 
 
-def rival_values(rival: Rival, machine: MooreMachine) -> dict[str, str]:
+def word_values(lesson: Material) -> dict[str, str]:
+    """Those of a language without brackets alone."""
+    cases = Cases.of(lesson)
+    return {
+        "absent": text(absent(lesson)),
+        "signs": f"{lesson.machine.n_symbols}",
+        "leaf_sum": cases.leaf_sum,
+        "node_sum": cases.node_sum,
+        "unmet": f"{cases.unmet:,}",
+    }
+
+
+def nested_values(lesson: Material) -> dict[str, str]:
+    """Those of a language with brackets alone."""
+    assert isinstance(lesson.monoid, Elements)
+    algebra, record = lesson.monoid.algebra, lesson.certificate.record
+    of_kind = {
+        kind: [algebra.alphabet[a] for a in np.flatnonzero(algebra.direction == kind)] for kind in (CALL, RETURN)
+    }
+    task = lesson.run.nested_task
+    return {
+        "calls": listed(of_kind[CALL], "or"),
+        "returns": listed(of_kind[RETURN], "or"),
+        "leaf_entries": f"{len(record['leaves']['windows']):,}",
+        "node_entries": f"{len(record['nodes']['windows']):,}",
+        "roots": f"{sum(answer is not None for answer in record['answers']):,}",
+        **({"example": tag("code", text(task.examples[0][0]))} if task else {}),
+    }
+
+
+def rival_values(rival: Rival, machine: Machine) -> dict[str, str]:
     """What is said of the other network."""
     label = rival.label
     return {

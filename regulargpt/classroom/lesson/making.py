@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import languages
 from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
 from languages.errors import UserError
@@ -13,11 +15,15 @@ from regulargpt.certificate.checker import Progress
 from regulargpt.classroom import data
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.lesson import material
+from regulargpt.classroom.nested import AnyTask
+from regulargpt.config.recipes import resolve, usual_model
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.construct.configuration import configuration
 from regulargpt.finite.specification import specified_machine
 
+SMALL = 32
+"""Width of a network that is trained for a lesson at once."""
 MOST_CONSTRUCTED = 16
 """Elements of a monoid: of more, the check of a constructed network takes minutes."""
 PLACES = (Path(__file__).parent / "runs", Path(__file__).parents[3] / "docs" / "certified")
@@ -55,17 +61,34 @@ in a moment; train one with `regulargpt demo tomita-3 --train`
             f"in a moment; train one with `regulargpt demo {task.name} --train`"
         ) from error
     config = configuration(task.name)
-    short = {
-        "evaluation.test_len": a_length(task, config.data.train_len + 1),
-        "evaluation.samples": 1,
-        "evaluation.extra_lengths": (),
-    }
-    config = config.replaced(short)
+    config = config.replaced(short_test(task, config.data.train_len))
     validate(config)
     return config
 
 
-def a_length(task: Task, least: int) -> int:
+def training(language: str) -> RunConfig:
+    """The config of a small network on a language with brackets, trained until it is proven, with the shortest test.
+
+    By construction there is none, as its weights would be a table of the whole algebra.
+    """
+    task = languages.find(language)
+    material.check(task)
+    config = resolve(None, usual_model(language), language, certify=True)
+    config = config.replaced({"model.d_model": SMALL, **short_test(task, config.data.train_len)})
+    validate(config)
+    return config
+
+
+def short_test(task: AnyTask, train_len: int) -> dict[str, Any]:
+    """What is proven needs no test: one word, of a length that was not trained."""
+    return {
+        "evaluation.test_len": a_length(task, train_len + 1),
+        "evaluation.samples": 1,
+        "evaluation.extra_lengths": (),
+    }
+
+
+def a_length(task: AnyTask, least: int) -> int:
     """The first length from `least` on that a task has words of.
 
     >>> import languages
@@ -86,6 +109,17 @@ def constructed(config: RunConfig, folder: Path, progress: Progress = lambda par
     if not report["proven"]:
         name, reason = config.data.name, report.get("reason", "a word is answered wrongly")
         raise UserError(f"{name} by construction is not proven: {reason}; try `regulargpt demo {name} --train`")
+    return words_of(data.gather(folder, progress))
+
+
+def trained(config: RunConfig, folder: Path, progress: Progress = lambda part, done, count: None) -> PageRun:
+    """A network as `training` says, in a new folder. Raises UserError if it is not proven at the end."""
+    from regulargpt.runs import run
+
+    summary = run.run(config, folder)
+    if not summary["proven"]:
+        name = config.data.name
+        raise UserError(f"a small network on {name} was not proven in time; try `regulargpt demo {name} --train`")
     return words_of(data.gather(folder, progress))
 
 

@@ -10,16 +10,17 @@ import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
+from languages.context_free.nested import NestedTask
 from languages.errors import UserError, shown
-from languages.task import Task
 from regulargpt.classroom.data import Certificate, PageRun
 from regulargpt.classroom.live.gathering import Live
+from regulargpt.classroom.nested import AnyTask, Elements, Machine
 from regulargpt.classroom.network import is_listed
 from regulargpt.finite.specification import specified_machine
 from regulargpt.models.options import ModelOptions
 
-MOST_ELEMENTS = 60
-"""Of a monoid: its elements have a colour each, and its cases are tried one by one."""
+MOST_ELEMENTS, MOST_OF_AN_ALGEBRA = 60, 150
+"""Of a monoid, of an algebra: its elements have a colour each, and its cases are tried one by one."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,19 @@ class Material:
     """A lesson's language, automaton and monoid, and its network with the certificate."""
 
     run: PageRun
-    machine: MooreMachine
-    monoid: TransitionMonoid
+    machine: Machine
+    monoid: TransitionMonoid | Elements  # of a language with brackets, the algebra
     certificate: Certificate
     summary: str
     rival: Rival | None = None
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether the language has brackets."""
+        return isinstance(self.monoid, Elements)
 
-def check(task: Task) -> None:
+
+def check(task: AnyTask) -> None:
     """Raise UserError if a language is no subject of a lesson.
 
     >>> check(languages.get("dyck-12"))
@@ -61,6 +67,8 @@ def check(task: Task) -> None:
     languages.errors.UserError: dyck-12 has more than 60 monoid elements, too many for a lesson; choose a smaller \
 language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show dyck-12`
     """
+    if isinstance(task, NestedTask):
+        return check_nested(task)
     machine = specified_machine(task)
     try:
         monoid = TransitionMonoid.of(machine, MOST_ELEMENTS)
@@ -73,6 +81,16 @@ language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show dyck-
         raise UserError(
             f"all words of {task.name} of one symbol or more are alike: there is nothing to learn; "
             "choose another language, as `regulargpt demo parity`"
+        )
+
+
+def check_nested(task: NestedTask) -> None:
+    """The same of a language with brackets."""
+    elements = Elements.of(task.machine)
+    if elements is None or elements.size > MOST_OF_AN_ALGEBRA:
+        raise UserError(
+            f"{task.name} has more than {MOST_OF_AN_ALGEBRA} elements, too many for a lesson; choose a smaller "
+            f"language, as `regulargpt demo brackets-2`, or look at it with `regulargpt show {task.name}`"
         )
 
 
@@ -92,11 +110,16 @@ def material(run: PageRun, rival: PageRun | None = None) -> Material:
         raise UserError(f"{place} is not proven of {name}: {run.reasons[0]}; choose another run")
     if not is_listed(run.certificate.record) or run.live.network is None:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
-    task = languages.get(name)
+    task = languages.find(name)
     check(task)
     found = None if rival is None else of_rival(rival, name)
-    machine = named(run.machine, task.machine)
-    return Material(run, machine, TransitionMonoid.of(machine), run.certificate, task.summary, found)
+    if isinstance(run.machine, MooreMachine):
+        assert isinstance(task.machine, MooreMachine), "it is proven of the run's language"
+        machine = named(run.machine, task.machine)
+        return Material(run, machine, TransitionMonoid.of(machine), run.certificate, task.summary, found)
+    elements = Elements.of(run.machine)
+    assert elements is not None, "`check` refuses what has too many"
+    return Material(run, run.machine, elements, run.certificate, task.summary, found)
 
 
 def of_rival(rival: PageRun, language: str) -> Rival:

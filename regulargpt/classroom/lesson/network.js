@@ -73,14 +73,17 @@ class NetworkStep {
       return;
     }
     const counts = this.networks.map(({ name, live }) => ({ name, live, right: 0, wrong: null }));
+    // With brackets the words came with the page: each of them is tried once.
+    const words = this.lesson.nesting ? samplesOf(this.lesson, length).slice(0, LONG_WORDS) : null;
+    const most = words ? words.length : LONG_WORDS;
     const mine = Symbol("long");
     this.running = mine;
     const some = (tried) => {
       if (mine !== this.running) return;
-      const next = Math.min(LONG_WORDS, tried + AT_ONCE);
-      for (let i = tried; i < next; i += 1) this.try(anyWord(length, this.lesson), counts);
-      this.report(counts, next, length);
-      if (next < LONG_WORDS) setTimeout(() => some(next));
+      const next = Math.min(most, tried + AT_ONCE);
+      for (let i = tried; i < next; i += 1) this.try(words ? words[i] : anyWord(length, this.lesson), counts);
+      this.report(counts, next, words ? words[0].length : length);
+      if (next < most) setTimeout(() => some(next));
       else this.done();
     };
     some(0);

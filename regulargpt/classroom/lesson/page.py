@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import languages
-from regulargpt.classroom import automaton
+from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
+from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
+from regulargpt.classroom import automaton, nested
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.facts import in_a_row, traits_of, values_of
@@ -62,12 +66,12 @@ def render(lesson: Material) -> str:
 
 def body(lesson: Material) -> str:
     """The opening, the way through the steps, the steps, and the words."""
-    found, traits, values = wording(), traits_of(lesson), values_of(lesson)
+    found, traits, values = wording(lesson.is_nested), traits_of(lesson), values_of(lesson)
     opening = tag("p", " ".join(said(sentence, values) for sentence in found.opening), class_="opening")
     name = lesson.run.config.data.name
     about = tag("p", "The language of this lesson: ", tag("code", text(name)), text(other_signs(name)), class_="about")
     links = [
-        tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.name}")), href=f"#{step.name}"))
+        tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.label}")), href=f"#{step.name}"))
         for i, step in enumerate(found.steps, 1)
     ]
     way = tag("nav", tag("ol", *links), class_="way", aria_label="The seven steps")
@@ -87,8 +91,8 @@ def other_signs(language: str) -> str:
     >>> other_signs("dyck-2"), other_signs("parity")
     ('. In its data the symbols ( and ) are 0 and 1.', '')
     """
-    task = languages.get(language)
-    if not task.glyphs:
+    task = languages.find(language)
+    if isinstance(task, NestedTask) or not task.glyphs:
         return ""
     return f". In its data the symbols {' and '.join(task.glyphs)} are {' and '.join(task.alphabet)}."
 
@@ -137,12 +141,10 @@ def words(used: Iterable[str]) -> str:
 def script_data(lesson: Material) -> dict[str, Any]:
     """JSON values for the scripts. A case is a window by offset, 0 what is absent, then its prototype."""
     machine, record = lesson.machine, lesson.certificate.record
-    number = {word: i for i, word in enumerate(lesson.monoid.words)}
-    elements = [[number[word] for word in words] for words in lesson.certificate.words]
-    every = by_element([[i] for i in range(lesson.monoid.size)])
+    elements = elements_of(lesson)
+    every = by_element([[i] for i in range(len(lesson.monoid.words))])
     rival = lesson.rival and network_data(lesson.rival.run)
-    return machine_data(machine, lesson.monoid) | {
-        "table": lesson.monoid.table.tolist(),
+    return automaton_data(lesson) | {
         "colours": every,
         "network": {
             "chunk_size": record["chunk_size"],
@@ -156,6 +158,25 @@ def script_data(lesson: Material) -> dict[str, Any]:
         **network_data(lesson.run),
         "rival": rival,
     }
+
+
+def elements_of(lesson: Material) -> list[list[int]]:
+    """What each prototype stands for, in the lesson's own names."""
+    if lesson.is_nested:
+        return list(map(list, lesson.certificate.elements))
+    number = {word: i for i, word in enumerate(lesson.monoid.words)}
+    return [[number[word] for word in words] for words in lesson.certificate.words]
+
+
+def automaton_data(lesson: Material) -> dict[str, Any]:
+    """The automaton and its monoid or algebra for the scripts; `table` is the product of two elements."""
+    machine, monoid = lesson.machine, lesson.monoid
+    if isinstance(monoid, TransitionMonoid):
+        assert isinstance(machine, MooreMachine)
+        return machine_data(machine, monoid) | {"table": monoid.table.tolist()}
+    assert isinstance(machine, PushdownTransducer)
+    data = nested.machine_data(machine, lesson.run.nested_task, monoid, nested.MANY)
+    return data | {"table": monoid.algebra.product.tolist()}
 
 
 def network_data(run: PageRun) -> dict[str, Any]:

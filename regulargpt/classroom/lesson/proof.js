@@ -24,27 +24,33 @@ class ProofStep {
     if (this.cases.length > MOST_SQUARES) return [];
     const { lesson } = this;
     const parts = [
-      levelSquares(lesson, "leaves", "First level", (row) => this.name("leaves", row)),
-      levelSquares(lesson, "nodes", "All other levels", (row) => this.name("nodes", row)),
+      levelSquares(lesson, "leaves", lesson.nesting ? "Symbols alone" : "First level", (row) => this.name("leaves", row)),
+      levelSquares(lesson, "nodes", lesson.nesting ? "With prototypes" : "All other levels", (row) => this.name("nodes", row)),
       answerSquares(this.ends().map((k) => this.standsFor(k + 1))),
     ];
     this.squares = parts.flatMap(({ squares }) => squares);
     const [whole, other] = lesson.network.aligned === "right" ? ["right", "left"] : ["left", "right"];
-    const note = html("p", { class: "caption" }, `${MISSING} stands where no word with an answer has these two neighbours. At all other levels the ${whole} one covers 2, 4, 8 or more symbols, and the ${other} one at most as many.`);
+    const wide = lesson.nesting ? "" : ` At all other levels the ${whole} one covers 2, 4, 8 or more symbols, and the ${other} one at most as many.`;
+    const note = html("p", { class: "caption" }, `${MISSING} stands where no word with an answer has these two neighbours.${wide}`);
     const isPart = parts.some(({ place }) => place.textContent.includes(MISSING));
     return [html("div", { class: "squares" }, ...parts.map(({ place }) => place)), ...(isPart ? [note] : [])];
   }
 
   // What may stand below a node.
   name(part, row) {
-    return row === 0 ? PAD : part === "leaves" ? this.lesson.alphabet[row - 1] : this.standsFor(row);
+    const K = this.lesson.network.elements.length;
+    if (row === 0) return PAD;
+    if (part === "leaves") return this.lesson.alphabet[row - 1];
+    return row > K ? this.lesson.alphabet[row - K - 1] : this.standsFor(row);
   }
 
   // The cases of symbols, or of prototypes: what the network makes of each window, computed when it is tried.
   level(part) {
     const { lesson, live } = this;
     const { absent } = live.model;
-    const states = part === "leaves" ? live.model.leaves() : [absent, ...this.nearest.points];
+    // With brackets symbols stand beside prototypes, and are numbered behind them.
+    const beside = lesson.nesting ? live.model.leaves().slice(1) : [];
+    const states = part === "leaves" ? live.model.leaves() : [absent, ...this.nearest.points, ...beside];
     const [{ over }] = live.model.treeLayers(lesson.network.chunk_size);
     const merge = over(states);
     return lesson[part].map(([window, image]) => () => {

@@ -46,6 +46,7 @@ class Step:
     sentences: tuple[Sentence, ...]
     do: Sentence
     take: Sentence
+    label: str  # in the way through the page: the name, where no other is given
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,13 @@ class Wording:
 
 
 @cache
-def wording() -> Wording:
-    """The text of the lesson.
+def wording(nested: bool = False) -> Wording:
+    """The text of the lesson, or of that on a language with brackets.
 
     >>> [step.name for step in wording().steps]
     ['language', 'automaton', 'monoid', 'tree', 'network', 'clusters', 'proof']
     """
-    record = tomllib.loads(file("lesson/text.toml"))
+    record = tomllib.loads(file("lesson/nested.toml" if nested else "lesson/text.toml"))
     steps = [
         Step(
             part["name"],
@@ -72,6 +73,7 @@ def wording() -> Wording:
             tuple(map(Sentence.of, part["sentences"])),
             Sentence.of(part["do"]),
             Sentence.of(part["take"]),
+            part.get("label", part["name"]),
         )
         for part in record["section"]
     ]

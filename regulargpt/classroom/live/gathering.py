@@ -10,12 +10,12 @@ import numpy as np
 
 import languages
 from languages.automata import MooreMachine
-from languages.registry import level_of
 from regulargpt.classroom.live.network import Network, not_computed
 from regulargpt.classroom.live.snapshots import Snapshots, gather_snapshots
 from regulargpt.classroom.live.state_map import StateMap, node_map, prefix_map
-from regulargpt.classroom.live.states import Prototypes, mean_states
+from regulargpt.classroom.live.states import Prototypes, mean_states, nested_mean_states
 from regulargpt.classroom.live.wrong_words import Answers, Words, WrongWords, search
+from regulargpt.classroom.nested import AnyTask, Machine
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
 from regulargpt.findings.markup import by_element
@@ -25,10 +25,10 @@ from regulargpt.storage.tensors import parse_arrays
 
 if TYPE_CHECKING:
     from regulargpt.models.base import Model
+    from regulargpt.models.tree.base import Tree
 
 DOCUMENTS = "No word can be typed for this network: it reads documents with questions, not words of a language."
 RESTRICTED = "This page does not compute the network: it was tested with attention that sees a part of the word."
-NO_AUTOMATON = "This page does not compute the network: brackets of any depth have no finite automaton."
 NO_LANGUAGE = "This page does not compute the network: its language is not found here, or its file has changed."
 
 
@@ -65,7 +65,7 @@ class Live:
 
 
 def gather(
-    folder: RunFolder, config: RunConfig, machine: MooreMachine | None, known: Prototypes | None, *, is_proven: bool
+    folder: RunFolder, config: RunConfig, machine: Machine | None, known: Prototypes | None, *, is_proven: bool
 ) -> Live:
     """The network of a finished run.
 
@@ -75,7 +75,7 @@ def gather(
     if config.objective.reading is None:
         return Live(reason=DOCUMENTS)
     if machine is None:
-        return Live(reason=NO_LANGUAGE if level_of(config.data.name) == "regular" else NO_AUTOMATON)
+        return Live(reason=NO_LANGUAGE)
     if config.evaluation.attention != "full":
         return Live(reason=RESTRICTED)
     record = folder.load_model_config()
@@ -85,7 +85,15 @@ def gather(
         return Live(reason=reason)
     # Where there are more symbols than the language has, the last is the token at which the answer is read.
     token = machine.n_symbols if record["n_symbols"] > machine.n_symbols else None
-    network = Network(options, record["n_symbols"], record["n_outputs"], weights, config.objective.reading, token)
+    network = Network(
+        options,
+        record["n_symbols"],
+        record["n_outputs"],
+        weights,
+        config.objective.reading,
+        token,
+        record.get("direction"),
+    )
     found = Live(
         network,
         output_names=tuple(record["output_names"]),
@@ -97,26 +105,33 @@ def gather(
     return found if is_proven else looked_into(found, folder, config, machine)
 
 
-def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: MooreMachine) -> Live:
+def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machine) -> Live:
     """With what torch finds: wrong words and, without a certificate, the mean states of a tree or of prefixes."""
     from regulargpt.models.tree.base import Tree
     from regulargpt.runs.load import load_reader
 
     assert live.network is not None
-    model, task = load_reader(folder), languages.get(config.data.name)
+    model, task = load_reader(folder), languages.find(config.data.name)
     answers = answers_of(model, live.network, machine, live.output_names)
     wrong = search(answers, machine, task, config.seed, config.model.too_long)
-    prototypes = live.prototypes
-    if prototypes is None and isinstance(model, Tree) and config.model.why_no_certificate() is None:
-        prototypes = mean_states(model, machine, task, config.data.train_len, config.seed)
+    prototypes, is_one_map = live.prototypes, config.model.why_no_certificate() is None
+    if prototypes is None and isinstance(model, Tree) and (model.direction is not None or is_one_map):
+        prototypes = mean_states_of(model, machine, task, config.data.train_len, config.seed)
     if prototypes is not None:
         return replace(live, wrong=wrong, prototypes=prototypes, map=node_map(prototypes))
     found = prefix_map(model, machine, task, config.data.train_len, config.seed, live.network.token)
     return replace(live, wrong=wrong, map=found)
 
 
+def mean_states_of(model: Tree, machine: Machine, task: AnyTask, train_len: int, seed: int) -> Prototypes | None:
+    """The mean states of the elements; None for a tree that cuts brackets apart, whose nodes have none."""
+    if isinstance(machine, MooreMachine):
+        return mean_states(model, machine, task, train_len, seed)
+    return None if model.direction is None else nested_mean_states(model, machine, task, train_len, seed)
+
+
 def answers_of(
-    model: Model, network: Network, machine: MooreMachine, output_names: tuple[str, ...]
+    model: Model, network: Network, machine: Machine, output_names: tuple[str, ...]
 ) -> Callable[[Words], Answers]:
     """The network's answers to words of one length, as the machine numbers them; -2 for one that it does not have."""
     import torch

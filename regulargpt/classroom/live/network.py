@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ class Network:
     weights: Weights
     reading: str = "largest"
     token: int | None = None
+    direction: Sequence[int] | None = None  # of each symbol 1 of a call, -1 of a return, else 0; where there are any
 
     @property
     def twins(self) -> list[PageScript]:
@@ -45,6 +46,7 @@ class Network:
             "n_outputs": self.n_outputs,
             "reading": self.reading,
             "token": self.token,
+            "direction": self.direction,
             "weights": {
                 "shapes": {name: list(tensor.shape) for name, tensor in self.weights.items()},
                 "numbers": encoded(*self.weights.values()),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from languages.automata import MooreMachine
+from languages.automata.pushdown import NO_MOVE
 from languages.errors import UserError
 from languages.randomness import rng
-from languages.task import Task
 from regulargpt.classroom.live.numbers import encoded
 from regulargpt.classroom.live.states import Prototypes
+from regulargpt.classroom.nested import AnyTask, Machine
 from regulargpt.measurements.plane import principal_axes
 
 if TYPE_CHECKING:
@@ -86,7 +86,12 @@ def node_map(prototypes: Prototypes) -> StateMap:
 
 
 def prefix_map(
-    model: Model, machine: MooreMachine, task: Task, train_len: int, seed: int, token: int | None
+    model: Model,
+    machine: Machine,
+    task: AnyTask,
+    train_len: int,
+    seed: int,
+    token: int | None,
 ) -> StateMap | None:
     """The map of a network without a tree of prototypes: from the states at which it answers to prefixes of words.
 
@@ -104,6 +109,7 @@ def prefix_map(
         return None
     reached = machine.run(words, every=True)  # (words, longest)
     after = np.concatenate([reached[:, length - 1] for length in lengths])
+    after = np.where(after == NO_MOVE, machine.n_states, after)
     finite = np.isfinite(states).all(1)
     states, after = states[finite], after[finite]
     if not len(states):
@@ -118,7 +124,11 @@ def last_states(model: Model, words: npt.NDArray[Any], token: int | None) -> Flo
     import torch
 
     from regulargpt.measurements.states import layers
+    from regulargpt.models.tree.base import Tree
+    from regulargpt.models.tree.nested import root_of
 
     symbols = words if token is None else np.pad(words, [(0, 0), (0, 1)], constant_values=token)
     with torch.no_grad():
+        if isinstance(model, Tree) and model.direction is not None:
+            return root_of(model, torch.from_numpy(symbols.astype(np.int64))).numpy()
         return layers(model, symbols, all_positions=False)[-1].states[:, -1]

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
+from languages.automata.pushdown import PushdownTransducer
 from languages.errors import AutomatonError
 from languages.randomness import rng
-from languages.task import Task
 from regulargpt.classroom.live.numbers import encoded
+from regulargpt.classroom.nested import AnyTask, Elements
 
 if TYPE_CHECKING:
     from regulargpt.models.tree.base import Tree
@@ -43,7 +44,41 @@ class Prototypes:
         return {"shape": shape, "points": encoded(self.points), "elements": elements}
 
 
-def mean_states(model: Tree, machine: MooreMachine, task: Task, train_len: int, seed: int) -> Prototypes | None:
+def nested_mean_states(
+    model: Tree, machine: PushdownTransducer, task: AnyTask, train_len: int, seed: int
+) -> Prototypes | None:
+    """The same of the elements of a machine's algebra that occur in trees along the brackets of such words."""
+    import torch
+
+    from regulargpt.models.tree.nodes import NestedLevels
+
+    if (elements := Elements.of(machine)) is None:
+        return None
+    found: dict[int, list[Floats]] = {}
+    for words in words_of_training(task, train_len, seed):
+        nodes = NestedLevels.of(model, torch.from_numpy(words.astype(np.int64)))
+        with torch.no_grad():
+            states = nodes.states()
+        for level in nodes.nodes:
+            for node in level:
+                element = elements.of_node(words[node.word], node)
+                found.setdefault(element, []).append(states[node.level][node.number].numpy())
+    if not found or len(found) > MOST_ELEMENTS:
+        return None
+    occurring = sorted(found)
+    points = np.stack([np.mean(found[element], axis=0) for element in occurring])
+    drawn = np.concatenate([found[element] for element in occurring])
+    return Prototypes(points, [[element] for element in occurring], drawn)
+
+
+def words_of_training(task: AnyTask, train_len: int, seed: int) -> list[npt.NDArray[np.integer]]:
+    """Words of the training lengths, a pure function of the seed."""
+    shares = {max(1, int(share * train_len)) for share in SHARES}
+    lengths = [length for length in sorted(shares) if task.has_length(length)]
+    return [task.sample(rng(seed, "mean states", length), length, WORDS) for length in lengths]
+
+
+def mean_states(model: Tree, machine: MooreMachine, task: AnyTask, train_len: int, seed: int) -> Prototypes | None:
     """The mean state of each monoid element that occurs in trees over words of the training lengths.
 
     The words are a pure function of the seed. None where the monoid is too large, or no such word exists.
@@ -54,11 +89,8 @@ def mean_states(model: Tree, machine: MooreMachine, task: Task, train_len: int, 
         monoid = TransitionMonoid.of(machine, MOST_ELEMENTS)
     except AutomatonError:
         return None
-    shares = {max(1, int(share * train_len)) for share in SHARES}
-    lengths = [length for length in sorted(shares) if task.has_length(length)]
-    if not lengths:
+    if not (words := words_of_training(task, train_len, seed)):
         return None
-    words = [task.sample(rng(seed, "mean states", length), length, WORDS) for length in lengths]
     nodes = NodeStates.join([node_states(model, some, monoid, seed) for some in words])
     nodes = nodes.where(nodes.depths > 0)
     found = np.unique(nodes.elements)

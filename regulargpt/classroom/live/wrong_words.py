@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from languages.automata import MooreMachine
 from languages.randomness import rng
-from languages.task import Task
+from regulargpt.classroom.nested import AnyTask, Machine
 
 Words = npt.NDArray[np.integer]  # (words, length)
 Answers = npt.NDArray[np.int64]  # (words,)
@@ -61,8 +60,8 @@ def span(lengths: tuple[int, ...] | list[int]) -> str:
 
 def search(
     answers: Callable[[Words], Answers],
-    machine: MooreMachine,
-    task: Task,
+    machine: Machine,
+    task: AnyTask,
     seed: int,
     too_long: Callable[[int], str | None] = lambda length: None,
 ) -> WrongWords:
@@ -90,7 +89,7 @@ def search(
     return WrongWords(tuple(wrong), tuple(tried), frozenset(whole))
 
 
-def candidates(task: Task, seed: int, too_long: Callable[[int], str | None]) -> Iterator[tuple[int, Words, bool]]:
+def candidates(task: AnyTask, seed: int, too_long: Callable[[int], str | None]) -> Iterator[tuple[int, Words, bool]]:
     """Each length, its words, and whether they are all."""
     for length in LENGTHS:
         if too_long(length) is not None or not task.has_length(length):

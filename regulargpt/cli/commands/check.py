@@ -58,11 +58,13 @@ def command(
 
 def automaton_of(language: str) -> str:
     """The automaton of a language as the checker reads it; UserError if there is no such language."""
-    import languages
-    from languages.convert.json_text import to_json
+    from languages.context_free.nested import NestedTask
+    from languages.convert.machines import to_json
+    from languages.registry import find
     from regulargpt.finite.specification import specified_machine
 
-    return to_json(specified_machine(languages.get(language)))
+    task = find(language)
+    return to_json(task.machine if isinstance(task, NestedTask) else specified_machine(task))
 
 
 def as_record(accepted: Accepted) -> dict[str, object]:

@@ -38,7 +38,7 @@ def command(
     """Write a lesson: seven steps to how a network can be known to be right on every word.
 
     Without a language it is about parity, from a trained network that comes with the package. For other languages a
-    network is constructed, in seconds.
+    network is constructed, in seconds; for those with brackets of any depth a small one is trained, in a minute.
     """
     refuse(language, train, folder)
     path = page_path(out, Path(NAME))
@@ -81,13 +81,21 @@ def beside_it(folder: Path, language: str | None, progress: CheckBar) -> PageRun
 
 
 def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, PageRun]:
-    """How the run was made, and the run: the one that comes with the package, else one by construction."""
+    """How the run was made, and the run: the one that comes with the package, else one by construction.
+
+    Of a language with brackets a small one is trained.
+    """
     import languages
+    from languages.context_free.nested import NestedTask
     from regulargpt.classroom.lesson import making
 
     committed = making.committed(language)
     if committed is not None:
         return "committed", gathered(committed, progress)
+    if isinstance(languages.find(language), NestedTask):
+        config = making.training(language)
+        say("training a small network until it is proven: this takes about a minute", err=True)
+        return "trained", making.trained(config, temporary, progress)
     config = making.construction(languages.get(language))
     return "constructed", making.constructed(config, temporary, progress)
 
@@ -100,7 +108,7 @@ def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, Page
     from regulargpt.config.validation import validate
     from regulargpt.training.table_fine_tuning import no_certificate
 
-    task = languages.get(language)
+    task = languages.find(language)
     material.check(task)
     config = configure(language, None, None, None, {}, certify=True)
     test_len = making.a_length(task, config.data.train_len + MORE_LENGTHS)

@@ -1,7 +1,8 @@
 // LDRU (Pert et al. 2026): a binary tree of one operator, aligned on the left and read at its root.
 
 import { layerNorm, linear, plus, readout, relu } from "../layers.js";
-import { depth, nodesOf, treeLevels } from "../tree/levels.js";
+import { depth, nodesOf } from "../tree/levels.js";
+import { levelsOver } from "../tree/nested.js";
 import { OPERATORS } from "./operators.js";
 
 // x + W_2 relu(W_1 x + b_1) + b_2.
@@ -15,7 +16,8 @@ export class Ldru {
   aligned = "left";
   edges = "This network has no attention: an operator makes one state of two, and the edges are all alike.";
 
-  constructor({ options, weights }) {
+  constructor({ options, weights, direction }) {
+    this.direction = options.tree === "nested" ? direction : null;
     const [embedding_norm, state_norm] = ["embedding_norm", "state_norm"].map((name) => layerNorm(weights.of(name)));
     const [embedding_ffn, ffn] = ["embedding_ffn", "ffn"].map((name) => feedForward(weights.of(name)));
     this.absent = new Float64Array(options.d_model);
@@ -41,7 +43,7 @@ export class Ldru {
   }
 
   levelsOf(word, changes) {
-    return treeLevels(this, word, changes);
+    return levelsOver(this, word, changes);
   }
 
   leaves() {
@@ -55,6 +57,7 @@ export class Ldru {
   }
 
   cost(length) {
-    return nodesOf(length, this.symbols.length, 2) * 31 * this.absent.length ** 2;
+    const nodes = this.direction ? 2 * length : nodesOf(length, this.symbols.length, 2);
+    return nodes * 31 * this.absent.length ** 2;
   }
 }

@@ -1,7 +1,8 @@
 // RegularGPT (section 6.2): one weight-shared thick layer, adaptive depth log_C T, Sliding-Dilated-Attention.
 
 import { layerNorm, readout } from "../layers.js";
-import { depth, nodesOf, treeLevels } from "../tree/levels.js";
+import { depth, nodesOf } from "../tree/levels.js";
+import { levelsOver } from "../tree/nested.js";
 import { Attention, Block } from "./block.js";
 import { denseState } from "./dense.js";
 import { GatedAttention } from "./gated.js";
@@ -9,9 +10,10 @@ import { GatedAttention } from "./gated.js";
 export class RegularGPT {
   aligned = "right";
 
-  constructor({ options, weights }) {
+  constructor({ options, weights, direction }) {
     const { chunk_size, thickness, distinct_levels, levels, embedding_scale, d_model } = options;
     Object.assign(this, { options, chunk_size, thickness, distinct_levels, levels });
+    this.direction = options.tree === "nested" ? direction : null;
     this.masked = options.pad === "masked";
     this.full = options.attention === "full";
     this.absent = this.masked ? new Float64Array(d_model) : weights.rows("pad")[0];
@@ -45,7 +47,7 @@ export class RegularGPT {
 
   // The nodes of the word's tree, with changes to it.
   levelsOf(word, changes) {
-    return treeLevels(this, word, changes);
+    return levelsOver(this, word, changes);
   }
 
   // The states of the leaves: row 0 the pad, row 1 + s the symbol s.
@@ -82,6 +84,7 @@ export class RegularGPT {
     const { d_model: d, d_ff, gates, n_symbols } = { ...this.options, n_symbols: this.embedded.length };
     const node = 4 * d * d + 2 * d * d_ff + (gates ? d * d * (5 * this.chunk_size + 8) : 0);
     if (this.full) return this.depth(length) * this.thickness * length * (node + length * d);
+    if (this.direction) return 2 * length * node;
     // Of a thick level, all layers but the last keep every node.
     const nodes = this.thickness > 1 || this.levels ? this.depth(length) * this.thickness * length : nodesOf(length, n_symbols, this.chunk_size);
     return nodes * node;
