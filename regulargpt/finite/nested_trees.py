@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -15,15 +17,26 @@ from regulargpt.models.tree.nodes import NestedLevels
 Ints = npt.NDArray[np.int64]
 
 
+def children_of_nodes(nodes: NestedLevels) -> Iterator[tuple[int, Ints]]:
+    """Of each level from 1 on the children (nodes, C), and where its nodes stand: in one row with all others.
+
+    The pad is 0; behind it stand the symbols of all words, then the nodes, level by level.
+    """
+    starts = np.cumsum([1, nodes.words.numel(), *map(len, nodes.nodes)])
+    for level in range(1, 1 + len(nodes.nodes)):
+        places = np.array(nodes.children(level))  # (nodes, C, 2)
+        yield int(starts[level]), np.where(places[..., 0] < 0, 0, starts[places[..., 0]] + places[..., 1])
+
+
 def rows_of_nodes(nodes: NestedLevels, n_prototypes: int, image: RowImage) -> list[Ints]:
     """What `image` gives at the nodes of each level from 1 on; symbols are the rows behind so many prototypes."""
-    rows = [1 + n_prototypes + nodes.words.numpy().reshape(-1).astype(np.int64)]  # (batch * length,)
-    for level in range(1, 1 + len(nodes.nodes)):
-        starts = np.cumsum([1, *map(len, rows)])
-        places = np.array(nodes.children(level))  # (nodes, C, 2)
-        at = np.where(places[..., 0] < 0, 0, starts[places[..., 0]] + places[..., 1])
-        rows.append(image(np.concatenate([[0], *rows])[at]))
-    return rows[1:]
+    symbols = 1 + n_prototypes + nodes.words.numpy().reshape(-1).astype(np.int64)  # (batch * length,)
+    row = np.concatenate([[0], symbols, np.zeros(sum(map(len, nodes.nodes)), dtype=np.int64)])
+    found = list[Ints]()
+    for start, at in children_of_nodes(nodes):
+        found.append(image(row[at]))
+        row[start : start + len(at)] = found[-1]
+    return found
 
 
 def nested_roots(network: Float64Network, n_prototypes: int, image: RowImage, words: Ints) -> Ints:

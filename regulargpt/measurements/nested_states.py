@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.certificate.search.nested_labels import Labels
 from regulargpt.data.language import Words
-from regulargpt.finite.nested_trees import rows_of_nodes
-from regulargpt.measurements.states import MAX_NODES, MAX_SUBWORDS, MAX_SYMBOLS, NodeStates
+from regulargpt.finite.nested_trees import children_of_nodes
+from regulargpt.measurements.states import MAX_NODES, MAX_SUBWORDS, NodeStates
 from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.nodes import NestedLevels, Node
+from regulargpt.models.tree.nodes import NestedLevels
 from regulargpt.objectives.answers import to_tensor
 
 Ints = npt.NDArray[np.int64]
@@ -23,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0) -> NodeStates:
     """As `node_states`, along brackets: the nodes above the symbols, with their labels as elements.
 
-    A node's depth is one more than the highest among its children. What stands for the same sub-word is taken once.
+    A node's depth is one more than the highest among its children. Of each depth equal trees are taken once.
 
     >>> import languages
     >>> from regulargpt.finite.nested_specification import NestedSpecification
@@ -36,29 +38,53 @@ def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0)
     (['ε', '('], [1, 2])
     """
     nodes = NestedLevels.of(model, to_tensor(words, torch.device("cpu")))
-    parts, states = [], nodes.states()
-    for depth, rows in enumerate(rows_of_nodes(nodes, labels.count, labels.image), 1):
-        kept, counts = drawn(words, nodes.nodes[depth - 1], seed, depth)
+    trees, parts = Trees(model, labels), list[NodeStates]()
+    number = np.concatenate([[0], 1 + words.reshape(-1).astype(np.int64)])  # (1 + batch * length,): row 0 the pad
+    number = np.concatenate([number, np.zeros(sum(map(len, nodes.nodes)), dtype=np.int64)])
+    for depth, (start, at) in enumerate(children_of_nodes(nodes), 1):
+        number[start : start + len(at)] = of_nodes = trees.numbered(number[at])
+        kept, counts = drawn(of_nodes, seed, depth)
         chosen = [nodes.nodes[depth - 1][n] for n in kept.tolist()]
-        word, start, end = np.array([(node.word, node.start, node.end) for node in chosen]).T  # (rows,) each
-        of_rows = states[depth][torch.from_numpy(kept)].float().numpy()
-        parts.append(NodeStates(of_rows, rows[kept] - 1, np.full(len(kept), depth), word, start, end, counts))
-        if not np.isfinite(of_rows).all():
+        word, begin, end = np.array([(node.word, node.start, node.end) for node in chosen]).T  # (rows,) each
+        states = trees.states[torch.from_numpy(of_nodes[kept])].float().numpy()
+        elements = trees.rows[of_nodes[kept]] - 1
+        parts.append(NodeStates(states, elements, np.full(len(kept), depth), word, begin, end, counts))
+        if not np.isfinite(states).all():
             raise UserError(f"states on words of length {words.shape[1]} are not finite; choose a shorter --length")
     return NodeStates.join(parts)
 
 
-def drawn(words: Words, nodes: list[Node], seed: int, depth: int) -> tuple[Ints, Ints]:
-    """Some nodes of a level, no two over the same sub-word, and how many of those drawn had it."""
+class Trees:
+    """All different trees so far, by number: the pad, the symbols, then others, each with its state and its label."""
+
+    def __init__(self, model: Tree, labels: Labels) -> None:
+        self.model, self.labels = model, labels
+        self.states: Float[Tensor, "room d_model"] = model.leaves()  # of the first `count`, and room for more
+        self.count = len(self.states)
+        self.rows = np.concatenate([[0], 1 + labels.count + np.arange(self.count - 1)])  # as in the table
+
+    def numbered(self, windows: Ints) -> Ints:
+        """The numbers (n,) of trees over windows (n, C) of numbers; none of them is there yet."""
+        different, which = np.unique(windows, axis=0, return_inverse=True)
+        used, children = np.unique(np.append(0, different), return_inverse=True)  # the pad stands first
+        rows = self.states[torch.from_numpy(used)]
+        apply = self.model.tree_layers(1)[0].apply
+        self.add(apply(rows, torch.from_numpy(children.reshape(-1)[1:].reshape(different.shape))))  # (windows, C)
+        self.rows = np.concatenate([self.rows, self.labels.image(self.rows[different])])
+        return self.count - len(different) + which.reshape(-1)
+
+    def add(self, states: Float[Tensor, "new d_model"]) -> None:
+        end = self.count + len(states)
+        if end > len(self.states):
+            self.states = torch.cat([self.states, self.states.new_zeros(end, self.states.shape[1])])
+        self.states[self.count : end] = states
+        self.count = end
+
+
+def drawn(trees: Ints, seed: int, depth: int) -> tuple[Ints, Ints]:
+    """Some nodes of a level, no two of the same tree, and how many of those drawn had it."""
     random = rng(seed, "nodes", depth)
-    reach = max(node.end - node.start for node in nodes)
-    some = np.sort(random.permutation(len(nodes))[: min(MAX_NODES, max(1, MAX_SYMBOLS // reach))])
-    first: dict[tuple[bool, bytes], int] = {}
-    counts: dict[int, int] = {}
-    for number in some.tolist():
-        node = nodes[number]
-        # A call with its inside is no row of items, though it may be over the same symbols as one.
-        kept = first.setdefault((node.is_open, words[node.word, node.start : node.end].tobytes()), number)
-        counts[kept] = counts.get(kept, 0) + 1
-    rows = np.sort(random.permutation(len(counts))[:MAX_SUBWORDS])
-    return np.array(list(counts))[rows], np.array(list(counts.values()))[rows]
+    some = np.sort(random.permutation(len(trees))[:MAX_NODES])
+    _, first, counts = np.unique(trees[some], return_index=True, return_counts=True)
+    kept = np.sort(random.permutation(len(first))[:MAX_SUBWORDS])
+    return some[first[kept]], counts[kept]

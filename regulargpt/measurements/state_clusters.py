@@ -80,7 +80,7 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     depths = [
         (depth, scores(rows, *find_clusters(rows.states), seed))
         for depth, here in by_depth(nodes.depths, is_nested)
-        for rows in [nodes.where(here)]
+        for rows in [thinned(nodes.where(here), seed)]
     ]
     occurring, groups, name = set(nodes.elements.tolist()), merged(pool.elements, clusters), sought.names
     values = {
