@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "further-languages": "experiments.further_languages",
     "ldru-2026": "experiments.ldru_2026",
     "nested": "experiments.nested.table",
+    "nested-random": "experiments.nested.random_machines",
     "alignment-languages": "experiments.text.alignment_languages",
     "figure-2.7": "experiments.text.figure_2_7",
     "figure-3.2": "experiments.text.figure_3_2",

@@ -20,7 +20,9 @@ import numpy as np
 from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS
 from experiments.atlas.networks import NETWORKS
+from experiments.cells import lines
 from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.nested import table as nested_table
 from experiments.page import files
 from experiments.page.markdown import is_of_a_kind
 from experiments.page.record import Page, Table, Values, Verdict
@@ -139,13 +141,15 @@ def by_column(name: str, shown: Sequence[str]) -> Iterator[str]:
     """A row each column of a page: how many rows have 100 %, the lowest one, how many are proven."""
     found, rows = cells(name), []
     for key in shown:
-        done = [one for (_, column), one in found.items() if column == key and one["done"]]
-        low = min(done, key=lambda one: one["ours"]["mean"])
+        asked = [one for (_, column), one in found.items() if column == key]
+        done = [one for one in asked if one["done"]]
         right = sum(one["ours"]["mean"] == 100 for one in done)
         proven = sum(one["group"]["n_proven"] == one["done"] for one in done)
-        lowest = "-" if right == len(done) else f"{low['row']} {percent(low['ours']['mean'])}"
-        counts = f"{right} of {len(done)}", lowest, f"{proven} of {len(done)}" if proven else "-"
-        rows.append((done[0]["title"], *counts))
+        low = min(done, key=lambda one: one["ours"]["mean"], default=None)
+        lowest = f"{low['row']} {percent(low['ours']['mean'])}" if low and right < len(done) else "-"
+        missing = f", {len(asked) - len(done)} missing" * (len(asked) > len(done))
+        counts = f"{right} of {len(done)}{missing}", lowest, f"{proven} of {len(done)}" if proven else "-"
+        rows.append((asked[0]["title"], *counts))
     yield markdown((linked(name), "rows at 100 %", "lowest", "rows proven"), rows)
 
 
@@ -218,6 +222,29 @@ def atlas() -> Iterator[str]:
     languages = {row["language"]: row["kind"] for row in rows}.values()
     titles = (f"{kind or 'right on all'} ({sum(kind in ('', of) for of in languages)})" for kind in kinds)
     yield markdown((linked("atlas", "network"), "proven", *titles), lines)
+
+
+def nested() -> Iterator[str]:
+    """A row a language with brackets; of the random machines a row a network."""
+    yield from grid("nested-cpu", tuple(nested_table.NETWORKS), mean_and_worst)
+    for network in nested_table.NESTED:
+        yield from grid(
+            "nested-cpu", [f"{what}-{network}" for what in ("long", "deep", "proven", "training")], first_line
+        )
+    yield from by_column("nested-random-cpu", tuple(nested_table.NETWORKS))
+
+
+def mean_and_worst(cell: Values) -> str:
+    """A mean, the lowest value at any length, and whether all runs of the cell that are done are proven."""
+    if not cell["done"]:
+        return "-"
+    found = " / ".join(percent(cell["ours"][name]) for name in ("mean", "worst"))
+    return found + " ∎" * (cell["group"]["n_proven"] == cell["done"])
+
+
+def first_line(cell: Values) -> str:
+    """What the cell shows, in a line."""
+    return "; ".join(line.text for line in lines(cell) if line.kind != "rule")
 
 
 def random_automata() -> Iterator[str]:
@@ -297,6 +324,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("With the automaton", 3, lambda: by_column("automaton-cpu", TREES[2:])),
     ("Networks that drift", 3, drifting),
     ("LDRU's languages", 3, lambda: by_column("ldru-2026-cpu", ("ldru", "gated-regulargpt", "rnn", "lstm"))),
+    ("Nested words", 3, nested),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
     ("An atlas of small languages", 3, atlas),

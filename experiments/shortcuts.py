@@ -62,7 +62,7 @@ def effort(pair: tuple[RunConfig, RunConfig]) -> int:
 
 
 def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Mapping[str, Any]] | None:
-    """Each rule's score, and its accuracy by length; None where no rules are fitted, for too many symbols."""
+    """Each rule's score, and its accuracy by length; None where no rules are fitted: too many symbols, or brackets."""
     plain = RunConfig(
         protocol=tested.protocol,
         seed=trained.seed,
@@ -79,7 +79,7 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
     from regulargpt.evaluation.shortcuts.scores import shortcut_scores
 
     words, training = data.of_words(tested.data), data.of_words(trained.data)
-    if not is_small(words.finite):
+    if words.has_brackets or not is_small(words.finite):
         return None
     found = shortcut_scores(words, plain, trained.seed, training)
     rules = {

@@ -8,7 +8,7 @@ and under the protocol `deep-1`, 1,000 brackets deep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
@@ -52,6 +52,12 @@ CPU_SYMBOLS_RANDOM = 81_920
 FULL_STEPS, FULL_SYMBOLS = 1_000_000, 655_360
 SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 4, "evaluation.stride": 51, "evaluation.symbols": 20_000}
 DEEP, LONG = "deep-1", 10_000
+Shown = tuple[str, str, Shows]  # of a column: what its name begins with, how its title ends, what it shows
+
+
+def is_random(row: str) -> bool:
+    """Whether the language of a row was drawn at random."""
+    return row.startswith("random-")
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
@@ -63,23 +69,22 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     (3, 1)
     """
     _, model, options = NETWORKS[name]
-    is_random = row.startswith("random-")
     fields: dict[str, object] = {
         **options,
         # From each of 10,000 symbols to each other is more than many memories hold.
-        "evaluation.extra_lengths": () if is_random or name == "transformer" else (long(row),),
+        "evaluation.extra_lengths": () if is_random(row) or name == "transformer" else (long(row),),
         # Deep words of random machines take longer to draw than such networks to train.
-        "evaluation.extra_protocols": (DEEP,) if not is_random or name in NESTED else (),
+        "evaluation.extra_protocols": (DEEP,) if not is_random(row) or name in NESTED else (),
     }
     if scale == "smoke":
         fields |= SMOKE
     if scale == "cpu":
         steps = CPU_SLOW_STEPS.get(name, CPU_STEPS[name]) if row in SLOW else CPU_STEPS[name]
         fields |= {**CPU_TEST, "training.steps": steps}
-        fields |= {"evaluation.symbols": CPU_SYMBOLS_RANDOM} if is_random else {}
+        fields |= {"evaluation.symbols": CPU_SYMBOLS_RANDOM} if is_random(row) else {}
     if scale == "full":
         fields |= {"training.steps": FULL_STEPS, "evaluation.samples": 512, "evaluation.symbols": FULL_SYMBOLS}
-    seeds = SEEDS[:1] if scale == "smoke" or is_random else SEEDS
+    seeds = SEEDS[:1] if scale == "smoke" or is_random(row) else SEEDS
     return configs(LANGUAGES[row], "answers", model, "", fields, seeds)
 
 
@@ -92,33 +97,37 @@ def long(row: str) -> int:
     return LONG + ("precedence" in row)  # with precedence all words have odd lengths
 
 
-def columns() -> tuple[Column, ...]:
-    """Of each network the accuracy, that at 10,000 symbols, that of deep words, whether it is proven, and the training.
+ACCURACY: Shown = ("", "", Shows())
+AT_LONG: Shown = ("long-", ", 10,000 symbols", Shows(length=LONG))
+AT_DEPTH: Shown = ("deep-", ", 1,000 deep", Shows(tested=DEEP))
+OF_PROOF: tuple[Shown, ...] = (("proven-", ", proven", Shows("proven")), ("training-", ", training", Shows("training")))
 
-    >>> [column.title for column in columns()][:3]
-    ['gated RegularGPT', 'gated RegularGPT, 10,000 symbols', 'gated RegularGPT, 1,000 deep']
+
+def columns(nested: Sequence[Shown], others: Sequence[Shown]) -> tuple[Column, ...]:
+    """What is shown of the trees along the brackets, then what of the other networks.
+
+    >>> [column.title for column in columns([ACCURACY, AT_LONG], [])][:2]
+    ['gated RegularGPT', 'gated RegularGPT, 10,000 symbols']
     """
-    shown = (
-        ("", "", Shows()),
-        ("long-", ", 10,000 symbols", Shows(length=LONG)),
-        ("deep-", ", 1,000 deep", Shows(tested=DEEP)),
-        ("proven-", ", proven", Shows("proven")),
-        ("training-", ", training", Shows("training")),
-    )
     return tuple(
         Column(f"{key}{name}", f"{title}{says}", name, shows)
         for name, (title, _, _) in NETWORKS.items()
-        for key, says, shows in shown
+        for key, says, shows in (nested if name in NESTED else others)
     )
+
+
+def shows(row: str, column: Column) -> Shows:
+    """What the cells show: the long words of a row have a length of their own."""
+    return replace(column.shows, length=column.shows.length and long(row))
 
 
 EXPERIMENT = Experiment(
     "nested",
     "Nested words: from final answers alone, at every depth",
-    tuple(LANGUAGES),
-    columns(),
+    tuple(row for row in LANGUAGES if not is_random(row)),
+    columns([ACCURACY, AT_LONG, AT_DEPTH, *OF_PROOF], [ACCURACY, AT_LONG, AT_DEPTH]),
     runs,
     related=("related-deletang", "related-mlp-ldru", "related-ldru-list-ops"),
-    shows=lambda row, column: replace(column.shows, length=column.shows.length and long(row)),
+    shows=shows,
     statistics=("mean", "worst"),
 )

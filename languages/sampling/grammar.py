@@ -5,7 +5,7 @@ each word has one derivation. A word is drawn top down, all variables of all wor
 
 uniform   by counting: a rule and the lengths of its variables in proportion to the words that they give
 by depth  a nesting depth is drawn first, evenly from 0 to the deepest at this length; one path of the derivation is
-          led that deep, and what is left over is split evenly
+          led that deep, and what is left over is spread along it
 so deep   the same for one depth, drawn again until no word is deeper
 """
 
@@ -274,9 +274,10 @@ class Grammar:
         words = np.zeros((count, length), dtype=smallest_unsigned(len(self.alphabet)))
         for _ in range(TRIES):
             drawn = self._led(random, length, np.tile(aim[todo], CANDIDATES))
-            over = nesting(self.direction[drawn]).max(axis=1).reshape(CANDIDATES, len(todo)) - depth
+            deep = nesting(self.direction[drawn]).max(axis=1)
+            over = deep.reshape(CANDIDATES, len(todo)) - depth  # (candidates, words)
             best = np.abs(over).argmin(axis=0)
-            words[todo] = drawn.reshape(CANDIDATES, len(todo), length)[best, np.arange(len(todo))]
+            words[todo] = drawn[best * len(todo) + np.arange(len(todo))]
             # What is left over may be nested below the deepest place: the path is led less deep by so much then.
             missed = over[best, np.arange(len(todo))]
             aim[todo] = np.clip(aim[todo] - missed, 0, depth)
@@ -395,15 +396,16 @@ class Grammar:
         most = rest - least[1]
         span = most - least[0] + 1
         fits = span > 0
+        first: Ints = rest
         if len(rule.variables) == 1:
-            first = rest
             fits &= self._exist(np.full(len(rest), rule.variables[0][1]), first)
         else:
             # What goes on to be deep keeps what is left over for all of its levels, or soon nothing would fit it.
-            below = np.where(spine < 0, 0, depth - np.array([*rule.opened, 0])[spine])
-            share = np.minimum(span, 2 * span // (1 + np.maximum(below, 0)) + 1)
-            more = (random.random(len(rest)) * np.maximum(share, 1)).astype(np.intp)
-            first = np.where(spine == 0, most - more, least[0] + more)
+            below: Ints = np.where(spine < 0, 0, depth - np.array([*rule.opened, 0])[spine])
+            share: Ints = np.minimum(span, 2 * span // (1 + np.maximum(below, 0)) + 1)
+            more: Ints = (random.random(len(rest)) * np.maximum(share, 1)).astype(np.intp)
+            first = least[0] + more
+            first[spine == 0] = (most - more)[spine == 0]
             for j, (_, child) in enumerate(rule.variables):
                 # Of a variable with finitely many words one of its lengths is drawn: others would hardly be met.
                 if (few := self._finite[child]) is not None:

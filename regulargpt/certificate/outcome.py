@@ -22,6 +22,7 @@ from regulargpt.certificate.unquantised import Searched, certify_unquantised, se
 from regulargpt.certificate.verdict import remember
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.from_answers import LearnedMachine, answers_of, labels
+from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
@@ -118,7 +119,7 @@ def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, An
     elements = specification.task_elements[pairs[:, 1]]
     shared = [sorted(set(elements[pairs[:, 0] == state].tolist())) for state in np.unique(pairs[:, 0])]
     return {
-        "monoid": len(name),
+        "algebra" if isinstance(specification, NestedSpecification) else "monoid": len(name),
         "elements": len(np.unique(elements)),
         "prototypes": len(quantised.book),
         "entries": len(quantised.table.leaves) + len(quantised.table.nodes),

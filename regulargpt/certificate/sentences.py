@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from languages.errors import shown
+from languages.registry import level_of
 from regulargpt.certificate.compared import difference
 
 
@@ -39,14 +40,24 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
         f"automaton of {found['states']} states, learned from the network's answers alone; compared afterwards, it is"
     )
     line = f"{line} that of {found['language']}" if found["equal"] else f"{line} {difference(found)}"
-    return [line, *(f"ruled out: {others}" for others in ruled_out(found))]
+    return [line, *(f"ruled out: {others}" for others in ruled_out(found, found["language"]))]
 
 
-def ruled_out(learned: Mapping[str, Any]) -> list[str]:
-    """Which automata the words that tell them apart leave no room for beside the one that was learned."""
+def ruled_out(learned: Mapping[str, Any], language: str) -> list[str]:
+    """Which automata the words that tell them apart leave no room for beside the one that was learned.
+
+    >>> ruled_out({"classes": 8}, "brackets-2")
+    ['all other automata whose algebra has at most 8 elements, by the labels used']
+    """
     if not learned.get("classes"):
         return []
-    return [f"all other automata of at most {learned['classes']} states, by the labels used"]
+    of = "of at most {} states" if level_of(language) == "regular" else "whose algebra has at most {} elements"
+    return [f"all other automata {of.format(learned['classes'])}, by the labels used"]
+
+
+def everywhere(is_nested: bool) -> str:
+    """Where a proof holds, in words."""
+    return "at every length and every depth" if is_nested else "at every length"
 
 
 def sentences(report: dict[str, Any]) -> list[str]:
@@ -55,14 +66,16 @@ def sentences(report: dict[str, Any]) -> list[str]:
     >>> sentences({"proven": False, "reason": "rnn does not use one map at every level of a tree"})
     ['no certificate: rnn does not use one map at every level of a tree']
     """
+    is_nested = "algebra" in report
     if report["proven"]:
-        kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
+        own = "the algebra's own operations" if is_nested else "the transition monoid's own multiplication"
+        kind = own if report["homomorphism"] else "right at every root"
         learned = report.get("learned", {"equal": True})
         of = "" if learned["equal"] else f" of that automaton, not of {learned['language']},"
         return [
             *learned_sentences(report),
-            f"proven{of} at every length, in real arithmetic, states above the symbols replaced by the nearest of "
-            f"{report['prototypes']} prototypes: "
+            f"proven{of} {everywhere(is_nested)}, in real arithmetic, states above the symbols replaced by the "
+            f"nearest of {report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
             unquantised_sentence(report["unquantised"]),
             f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
@@ -73,8 +86,10 @@ def sentences(report: dict[str, Any]) -> list[str]:
             word = report[key]
             says = "the learned automaton says" if key == "wrong" and "learned" in report else "right is"
             length = f"{word['length']} symbol{'s' * (word['length'] != 1)}"
+            # Along brackets a proof need not come to the shortest: pairs are kept with the word they came of first.
+            found = " found" * (key != "wrong" or is_nested)
             lines.append(
-                f"the {who} shortest wrong word{' found' * (key != 'wrong')} has {length}: "
+                f"the {who} shortest wrong word{found} has {length}: "
                 f"{word['word']} ({says} {word['right']}, the network itself says {word['network']})"
             )
     return lines

@@ -64,7 +64,7 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """By which automaton a run was certified, if that was learned, and where the proof lies.
 
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
-    >>> proof_rows({"proven": False, "run_dir": "r", "phases": phases})
+    >>> proof_rows({"proven": False, "run_dir": "r", "language": "parity", "phases": phases})
     [('automaton', "2 states, learned from the network's answers at step 100")]
     >>> proof_rows({"proven": True, "run_dir": "r"})
     [('certificate', 'r/certificate.json')]
@@ -72,7 +72,7 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     learned, rows = summary.get("phases", {}).get("table_fine_tuning", {}), []
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
-        rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned))]
+        rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned, summary["language"]))]
     if summary.get("proven") or learned.get("proven_unquantised") is not None:
         rows.append(("certificate", f"{summary['run_dir']}/certificate.json"))
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import languages
+from languages.context_free.nested import NestedTask
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.config.recipes import CONSTRUCTED, NEAR_MISSES
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from regulargpt.models.regulargpt import RegularGPT
 
 # What is exact by construction needs no long test to believe it: this one takes seconds. Weights of one layer of the
-# FFN up to which a model is small: larger ones are tested on fewer and shorter words.
+# FFN up to which a model is small: larger ones are tested on fewer and shorter words, and so are trees along brackets,
+# which may be as deep as a word is long.
 SMALL = 1 << 14
 TEST = {"evaluation.test_len": 100, "evaluation.samples": 128, "evaluation.extra_lengths": (10_000,)}
 LARGE_TEST = TEST | {"evaluation.samples": 32, "evaluation.extra_lengths": (1000,)}
@@ -32,17 +34,18 @@ def configuration(language: str, chunk_size: int = 2, representation: str | None
     >>> config.recipe, config.training.steps, config.model.d_model, config.data.near_misses
     ('constructed-matrix', 0, 50, 0.5)
     """
-    task = languages.get(language)
+    task = languages.find(language)
     chosen = smaller(task, chunk_size) if representation is None else representation
     model = model_config(task, chunk_size, chosen)
     fields = {"recipe": f"constructed-{chosen}", "data.name": language, "training.steps": 0}
     fields |= {f"model.{key}": value for key, value in without_name(model).items()}
     if task.sampling == "balanced":
         fields |= NEAR_MISSES
-    return RunConfig().replaced(fields | (TEST if model.d_model * model.d_ff <= SMALL else LARGE_TEST))
+    quick = model.d_model * model.d_ff <= SMALL and not model.follows_brackets
+    return RunConfig().replaced(fields | (TEST if quick else LARGE_TEST))
 
 
-def check(config: RunConfig, task: Task) -> None:
+def check(config: RunConfig, task: Task | NestedTask) -> None:
     """Raise UserError if a config with a constructed recipe is not the one that its construction needs.
 
     >>> config = configuration("parity").replaced({"model.d_model": 6})
@@ -65,7 +68,7 @@ def check(config: RunConfig, task: Task) -> None:
         )
 
 
-def build(config: RunConfig, task: Task) -> RegularGPT:
+def build(config: RunConfig, task: Task | NestedTask) -> RegularGPT:
     """The model of a constructed config, as `check` lets it pass."""
     from regulargpt.construct.weights import constructed
 

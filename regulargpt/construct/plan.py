@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
+from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
 from languages.errors import AutomatonError, UserError, one_of
 from languages.task import Task
-from regulargpt.construct import matrix, one_hot
+from regulargpt.construct import matrix, nested, one_hot
 from regulargpt.construct.representation import Representation
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 
 MAX_BYTES = 2 << 30
 MAX_ELEMENTS = 2000  # M^2 paths of more are too many anyway
 ROWS = 8192  # nodes that go through the block at once
+MAX_CHUNK = 16  # along brackets, where the windows there are have to be followed
+
+AnyMachine = MooreMachine | PushdownTransducer
 
 
 @dataclass(frozen=True)
 class Construction:
     """One representation: how many numbers and paths it takes, and how it is made."""
 
-    sizes: Callable[[MooreMachine, int], tuple[int, int]]
-    make: Callable[[MooreMachine, int], Representation]
+    sizes: Callable[[Any, int], tuple[int, int]]
+    make: Callable[[Any, int], Representation]
 
 
 def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
@@ -44,6 +50,18 @@ REPRESENTATIONS = {
     "matrix": Construction(matrix_sizes, matrix.matrix),
     "one-hot": Construction(one_hot_sizes, one_hot.one_hot),
 }
+# Of machines with a stack, along brackets.
+NESTED = {"one-hot": Construction(nested.sizes, nested.one_hot)}
+
+
+def representations(machine: AnyMachine) -> dict[str, Construction]:
+    """Those that there are of such a machine."""
+    return REPRESENTATIONS if isinstance(machine, MooreMachine) else NESTED
+
+
+def machine_of(task: Task | NestedTask) -> AnyMachine:
+    """The machine of which a construction is made: the smallest where there is one."""
+    return task.machine if isinstance(task, NestedTask) else task.machine.minimise()
 
 
 @dataclass(frozen=True)
@@ -73,22 +91,23 @@ class Plan:
         return 4 * (4 * self.d_model**2 + 2 * self.d_model * self.d_ff + 2 * ROWS * self.d_ff)
 
 
-def plan(machine: MooreMachine, chunk_size: int, representation: str) -> Plan:
-    return Plan(chunk_size, *REPRESENTATIONS[representation].sizes(machine, chunk_size))
+def plan(machine: AnyMachine, chunk_size: int, representation: str) -> Plan:
+    return Plan(chunk_size, *representations(machine)[representation].sizes(machine, chunk_size))
 
 
-def smaller(task: Task, chunk_size: int) -> str:
+def smaller(task: Task | NestedTask, chunk_size: int) -> str:
     """The representation that needs less memory.
 
     >>> import languages
     >>> smaller(languages.get("parity"), 2), smaller(languages.get("dyck-12"), 2)
     ('one-hot', 'matrix')
     """
-    machine = task.machine.minimise()
-    return min(REPRESENTATIONS, key=lambda name: plan(machine, chunk_size, name).bytes)
+    machine = machine_of(task)
+    ways = list(representations(machine))
+    return ways[0] if len(ways) == 1 else min(ways, key=lambda name: plan(machine, chunk_size, name).bytes)
 
 
-def model_config(task: Task, chunk_size: int, representation: str) -> RegularGPTOptions:
+def model_config(task: Task | NestedTask, chunk_size: int, representation: str) -> RegularGPTOptions:
     """The model that holds the construction: post-LN, ReLU, no biases in attention, as the original code's block.
 
     Raises UserError for an unknown representation, or if the model would need more than 2 GiB.
@@ -100,11 +119,14 @@ def model_config(task: Task, chunk_size: int, representation: str) -> RegularGPT
     """
     if representation not in REPRESENTATIONS:
         raise UserError(f"unknown representation '{representation}'; choose {one_of(REPRESENTATIONS)}")
-    machine = task.machine.minimise()
+    machine = machine_of(task)
+    if isinstance(machine, PushdownTransducer):
+        check_nested(task, chunk_size, representation)
     found = plan(machine, chunk_size, representation)
     if found.bytes > MAX_BYTES:
+        more = " or more" * (found.paths == nested.MAX_PATHS)
         raise UserError(
-            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(found.bytes)}, "
+            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(found.bytes)}{more}, "
             f"at most 2 are taken; {remedy(machine, chunk_size, representation)}"
         )
     return RegularGPTOptions(
@@ -117,7 +139,18 @@ def model_config(task: Task, chunk_size: int, representation: str) -> RegularGPT
         chunk_size=chunk_size,
         attention_bias=False,
         state_norm=False,
+        tree="nested" if isinstance(machine, PushdownTransducer) else "flat",
     )
+
+
+def check_nested(task: Task | NestedTask, chunk_size: int, representation: str) -> None:
+    """Refuse what there is not along brackets."""
+    if representation not in NESTED:
+        raise UserError(f"{task.name} has brackets: there is no '{representation}' of it; choose {one_of(NESTED)}")
+    if chunk_size > MAX_CHUNK:
+        raise UserError(
+            f"{task.name} with chunk_size = {chunk_size}: along brackets at most {MAX_CHUNK}; choose --chunk-size 2"
+        )
 
 
 def gibibytes(count: int) -> str:
@@ -129,9 +162,9 @@ def gibibytes(count: int) -> str:
     return f"{count / 2**30:.1f} GiB" if count < 10**6 << 30 else "over 1,000,000 GiB"
 
 
-def remedy(machine: MooreMachine, chunk_size: int, representation: str) -> str:
+def remedy(machine: AnyMachine, chunk_size: int, representation: str) -> str:
     """What is small enough: the other representation, else a smaller chunk size, else nothing."""
-    others = sorted(REPRESENTATIONS, key=lambda name: name == representation)
+    others = sorted(representations(machine), key=lambda name: name == representation)
     for C in range(chunk_size, 1, -1):
         for name in others:
             if plan(machine, C, name).bytes <= MAX_BYTES:

@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from languages.context_free.nested import NestedTask
 from languages.task import Task
 from regulargpt import models
-from regulargpt.construct.plan import REPRESENTATIONS
+from regulargpt.construct.plan import machine_of, representations
 from regulargpt.construct.representation import Representation
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.block import Attention, Block
@@ -21,7 +22,7 @@ from regulargpt.models.regulargpt.options import RegularGPTOptions
 RISES, SETTLES = 0.75, 0.25
 
 
-def constructed(config: RegularGPTOptions, task: Task, representation: str) -> RegularGPT:
+def constructed(config: RegularGPTOptions, task: Task | NestedTask, representation: str) -> RegularGPT:
     """The RegularGPT that answers as the task's machine does, for every word.
 
     `config` is that of `plan.model_config`, from which the sizes come.
@@ -33,9 +34,11 @@ def constructed(config: RegularGPTOptions, task: Task, representation: str) -> R
     >>> model(torch.tensor([[0, 1, 1, 1]])).tolist() == [[-1.0, 1.0]]
     True
     """
-    model = models.build(config, task.n_symbols, task.n_outputs, torch.Generator().manual_seed(0))
+    direction = task.visibly.direction.tolist() if isinstance(task, NestedTask) else None
+    model = models.build(config, task.n_symbols, task.n_outputs, torch.Generator().manual_seed(0), direction)
     assert isinstance(model, RegularGPT)
-    fill(model, REPRESENTATIONS[representation].make(task.machine.minimise(), config.chunk_size))
+    machine = machine_of(task)
+    fill(model, representations(machine)[representation].make(machine, config.chunk_size))
     return model
 
 

@@ -3,13 +3,14 @@
 L* asks the network about words of at most the training length, and proposes a machine. The proposal is held against
 fresh labelled words of those lengths. A word that it answers wrongly, and the network rightly, shows L* a state that
 was missing. A proposal that is right on all of them, on fresh ones, and on those that tell it from all other machines
-of so many states (conformance.py), is accepted. A network with which L* comes to nothing can be taught: membership
-queries give the language's answers to words that L* asked the network about.
+of so many states (conformance.py; of so many classes, nested_conformance.py, where words have brackets), is accepted. A
+network with which L* comes to nothing can be taught: membership queries give the language's answers to words that L*
+asked the network about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress
@@ -102,7 +103,8 @@ class Answers:
         """The answers to words of any lengths from 1, each a word once. Raises Unbounded as above."""
         if max(map(len, words)) > self.longest:
             raise Unbounded
-        asked = list(compress(words, by_length(partial(questions, self.task), words)))
+        every = isinstance(self.task, Task) and self.task.domain is None
+        asked = words if every else list(compress(words, by_length(partial(questions, self.task), words)))
         found = dict(zip(asked, ragged_answers(self.model, asked), strict=True))
         return [found.get(word, UNDEFINED) for word in words]
 
@@ -206,7 +208,7 @@ class AnswerLearner:
             self.compared += compared.count
             if not (wrong := compared.wrong(found.answers)):
                 return LearnedMachine(found, classes)
-            better = first_parting(network, found.answers, wrong)
+            better = first_parting(network, found.answers, batches(wrong))
             self.counterexamples.append(wrong[0] if better is None else better)
             self.wrong = [wrong[0]] if better is None else []
             if better is None:
@@ -256,8 +258,9 @@ class AnswerLearner:
 
     def ruling_out(self, machine: Machine) -> tuple[HeldOut, int]:
         """The words that tell the machine from all others of so many classes."""
-        rule_out = nested_suite if isinstance(machine, PushdownTransducer) else suite
-        telling = rule_out(machine, self.data.options.train_len)  # type: ignore[arg-type]
+        longest = self.data.options.train_len
+        nested = isinstance(machine, PushdownTransducer)
+        telling = nested_suite(machine, longest) if nested else suite(machine, longest)
         return HeldOut.of(self.data.task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
@@ -304,17 +307,17 @@ def propose(
     Raises Unbounded where the network's answers need too many states.
     """
     for _ in range(MOST_REFINEMENTS):
-        if not (wrong := held_out.wrong(asking.proposed)):
-            return asking.machine(alphabet, output_names)
-        if (better := first_parting(asking.batch, asking.proposed, wrong)) is None:
-            return None
-        asking.refine(better)
+        wrong = held_out.wrong_batches(asking.proposed)
+        if (better := first_parting(asking.batch, asking.proposed, wrong)) is not None:
+            asking.refine(better)
+            continue
+        return None if held_out.wrong(asking.proposed) else asking.machine(alphabet, output_names)
     return None
 
 
-def first_parting(network: Query, proposed: Query, wrong: Sequence[Word]) -> Word | None:
-    """The first of these words that the network answers otherwise than proposed; None if there is none."""
-    for batch in batches(wrong):
+def first_parting(network: Query, proposed: Query, wrong: Iterable[Ints]) -> Word | None:
+    """The first word (T,) of these batches (n, T) that the network answers otherwise than proposed, None if none is."""
+    for batch in wrong:
         at = np.flatnonzero(network(batch) != proposed(batch))
         if len(at):
             return tuple(batch[at[0]].tolist())

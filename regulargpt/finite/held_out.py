@@ -86,11 +86,13 @@ class HeldOut:
 
     def wrong(self, answers: Query) -> list[Word]:
         """The words that a network or machine answers otherwise, batch by batch."""
-        return [
-            tuple(words[i].tolist())
-            for words, right in zip(self.words, self.answers, strict=True)
-            for i in np.flatnonzero(answers(words) != right)
-        ]
+        return [tuple(word) for batch in self.wrong_batches(answers) for word in batch.tolist()]
+
+    def wrong_batches(self, answers: Query) -> Iterator[Ints]:
+        """The same as batches (n, T), each looked at when it is asked for."""
+        for words, right in zip(self.words, self.answers, strict=True):
+            if (wrong := answers(words) != right).any():
+                yield words[wrong]
 
 
 def labels(task: Task | NestedTask, words: Ints) -> Ints:

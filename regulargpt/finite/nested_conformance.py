@@ -39,7 +39,7 @@ languages, ICALP 2005.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -60,8 +60,9 @@ NAMES = 1 << 32  # more than there are answers: two numbers as one
 def nested_suite(machine: PushdownTransducer, longest: int) -> Suite:
     """The words of a visibly pushdown machine, at most `longest` symbols each, the empty one among them.
 
-    They are for n + 1 classes if `USUAL` words are enough, else for n if `MOST_WORDS` are. The machine need not be
-    minimal: its algebra is made so.
+    They are for n + 1 classes if `USUAL` words are enough, else for n if `MOST_WORDS` are. Where they are too many or
+    too long, those that are not, at most `USUAL`, rule out nothing: `classes` is 0. The machine need not be minimal:
+    its algebra is made so.
 
     >>> from languages.context_free.brackets import brackets
     >>> [nested_suite(brackets(2).machine, longest).classes for longest in (3, 4, 7, 8)]
@@ -71,14 +72,16 @@ def nested_suite(machine: PushdownTransducer, longest: int) -> Suite:
         algebra = NestedAlgebra.of(VisiblyPushdown.of(machine)).minimal()
     except TooLarge:
         return Suite([], 0)
+    if algebra.size * (len(algebra.items) + algebra.wrap[0].size) > MOST_WORDS:
+        return Suite([], 0)
     first, of_kind = first_words(algebra), distinguishing_contexts(algebra)
     contexts = [of_kind[int(kind)] for kind in algebra.flags]
     size = sum(len(contexts[e]) for e in first.values())
-    if size > MOST_WORDS:
-        return Suite([], 0)
-    words = {u + p + v for p, e in first.items() for u, v in contexts[e]}
-    if max(map(len, words)) > longest:
-        return Suite([], 0)
+    every = (u + p + v for p, e in first.items() for u, v in contexts[e])
+    words = set(islice(every, MOST_WORDS))
+    fitting = {word for word in words if len(word) <= longest}
+    if size > MOST_WORDS or len(fitting) < len(words):
+        return Suite(batches(set(sorted(fitting, key=len)[:USUAL])), 0)
     n_steps = 2 * (2 * len(algebra.items) + 2 + algebra.wrap[0].size)  # of T_p, each from two words
     if n_steps * size <= MOST_WORDS:
         more = words.union(*(after_steps(algebra, p, e, contexts) for p, e in first.items()))

@@ -98,6 +98,7 @@ class NestedLearner:
         self.known = dict(known or {})
         self.calls, self.returns = (np.flatnonzero(self.direction == kind).tolist() for kind in (CALL, RETURN))
         self._hypothesis: Hypothesis | None = None
+        self._rows: dict[Word, tuple[int, ...]] = {}
 
     @property
     def hypothesis(self) -> Hypothesis:
@@ -119,9 +120,15 @@ class NestedLearner:
 
     def rows(self, words: Sequence[Word], flags: Sequence[int]) -> list[tuple[int, ...]]:
         """The flags of each word, and its answers in the contexts of its kind: equal for words that are one so far."""
-        asked = [[u + word + v for u, v in self.contexts[of]] for word, of in zip(words, flags, strict=True)]
+        known = [self._rows.get(word, (of,)) for word, of in zip(words, flags, strict=True)]
+        asked = [
+            [u + word + v for u, v in self.contexts[row[0]][len(row) - 1 :]]
+            for word, row in zip(words, known, strict=True)
+        ]
         flat = iter(self.answers(word for row in asked for word in row))
-        return [(of, *(next(flat) for _ in row)) for row, of in zip(asked, flags, strict=True)]
+        found = [(*row, *(next(flat) for _ in more)) for row, more in zip(known, asked, strict=True)]
+        self._rows.update(zip(words, found, strict=True))
+        return found
 
     def _close(self) -> Hypothesis:
         """Elements for all products of those that there are."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_score
 
 from languages.randomness import rng
@@ -154,6 +154,14 @@ def too_close(states: States, elements: Labels) -> list[tuple[int, int]]:
     return [(int(found[i]), int(found[j])) for i, j in zip(*np.nonzero(near), strict=True)]
 
 
-def by_depth(nodes: NodeStates) -> Sequence[tuple[int, NodeStates]]:
-    """The rows of each depth."""
-    return [(int(depth), nodes.where(nodes.depths == depth)) for depth in np.unique(nodes.depths)]
+def by_depth(depths: Labels, together: bool = False) -> list[tuple[int | str, npt.NDArray[np.bool_]]]:
+    """Which rows are of each depth; of trees that may be as deep as a word is long, of 3 and 4, 5 to 8, ... together.
+
+    >>> [(depth, int(rows.sum())) for depth, rows in by_depth(np.array([1, 2, 4, 5, 9]), together=True)]
+    [(1, 1), (2, 1), ('3-4', 1), ('5-8', 1), ('9-16', 1)]
+    """
+    most = 2 ** np.ceil(np.log2(np.maximum(depths, 1))).astype(np.int64) if together else depths
+    return [
+        (f"{depth // 2 + 1}-{depth}" if together and depth > 2 else depth, most == depth)
+        for depth in np.unique(most).tolist()
+    ]

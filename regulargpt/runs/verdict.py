@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from languages.registry import level_of
+from regulargpt.certificate.sentences import everywhere
 from regulargpt.objectives.measures import measure
 
 MOST_SHOWN = 100
@@ -17,6 +19,8 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     >>> phases = {"table_fine_tuning": {"proven_unquantised": True}}
     >>> verdict_line({"proven": True, "phases": phases})
     'proven at every length, in real arithmetic'
+    >>> verdict_line({"proven": True, "phases": phases, "language": "brackets-2"})
+    'proven at every length and every depth, in real arithmetic'
     >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
     >>> verdict_line({"proven": False, "run_dir": "r", "phases": phases})
     'not proven: the quantised network errs on a word; `regulargpt verify r` says more'
@@ -30,9 +34,10 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     if not proven:
         why = f": {of['unproven']}" if "unproven" in of else ""
         return f"not proven{why}; {verify} says more"
+    everywhere_proven = f"proven {everywhere(level_of(summary.get('language', '')) != 'regular')}, in real arithmetic"
     if of.get("proven_unquantised"):
-        return "proven at every length, in real arithmetic"
-    quantised = "proven at every length, in real arithmetic, with states replaced by prototypes"
+        return everywhere_proven
+    quantised = f"{everywhere_proven}, with states replaced by prototypes"
     return quantised if summary.get("worst", 100) == 100 else f"{quantised}; without that {tested(summary)}"
 
 

@@ -241,7 +241,7 @@ REFUSED = {
         "--set data.scoring=all": "choose one of last_k, last, nonoverlapping, sliding, position",
     },
     "construct": {
-        "brackets-2 --out x": "brackets-2 is a context-free language: its machine has a stack, and this needs a finite",
+        "brackets-2 --out x --representation matrix": "brackets-2 has brackets: there is no 'matrix' of it; choose 'o",
         "text:code --out c": "'text:code' is a text, which has no automaton; name a language, as in parity",
         "retrieval:line --out never": "'retrieval:line' is a retrieval task, which has no automaton; name a l",
         "": "Missing argument",

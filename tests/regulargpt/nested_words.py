@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ OUTPUTS = ("no", "yes")
 
 @dataclass(frozen=True)
 class Stacked:
-    """A visibly pushdown machine: `moves[q, a, top]` is (state, push), top None at the bottom; without one: no answer."""
+    """A visibly pushdown machine: `moves[q, a, top]` is (state, push), top None at the bottom; without: no answer."""
 
     direction: tuple[int, ...]
     moves: dict[tuple[int, int, int | None], tuple[int, int]]
@@ -188,15 +189,13 @@ class Right:
         self.machine, self.K, self.C, self.aligned = machine, K, C, aligned
         self.number: dict[Any, int] = {}
         self.words: list[Word] = []
+        self.image = cache(self.over)
 
-    def image(self, window: Window) -> int:
+    def over(self, window: Window) -> int:
         ordered = window[::-1] if self.aligned == "right" else window
         word: Word = sum((self.words[r - 1] if r <= self.K else (r - self.K - 1,) for r in ordered if r), ())
-        does = tuple(self.machine.run(word, q) for q in range(len(self.machine.answers)))
-        key = (
-            tuple(end and (end[0], end[1][-1:]) for end in map(as_tuple, does)),
-            *pending(word, self.machine.direction),
-        )
+        ends = [self.machine.run(word, q) for q in range(len(self.machine.answers))]
+        key = tuple(end and (end[0], *end[1][-1:]) for end in ends), *pending(word, self.machine.direction)
         if key not in self.number:
             self.words.append(word)
             self.number[key] = len(self.words)
@@ -209,10 +208,6 @@ class Right:
     def __getitem__(self, k: int) -> int | None:
         """The right answer at a prototype."""
         return self.machine.answer(self.words[k])
-
-
-def as_tuple(end: tuple[int, list[int]] | None) -> tuple[int, tuple[int, ...]] | None:
-    return None if end is None else (end[0], tuple(end[1]))
 
 
 def pending(word: Word, direction: tuple[int, ...]) -> tuple[bool, bool]:

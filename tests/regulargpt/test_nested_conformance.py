@@ -112,20 +112,24 @@ def test_what_the_words_of_a_language_rule_out(name: str):
     assert all(len(np.unique(batch, axis=0)) == len(batch) for batch in found.words[1:])
 
 
-@pytest.mark.parametrize("longest", [1, 4, 8, 9])
-def test_no_word_is_too_long_and_where_one_would_be_there_are_none(longest: int):
-    for name in ("brackets-2", "formula", "reversal-2"):
-        found = nested_suite(nested(name).machine, longest)
-        assert all(batch.shape[1] <= longest for batch in found.words)
-        assert bool(found.words) == bool(found.classes)
+@pytest.mark.parametrize(("longest", "classes"), [(3, 0), (4, 5), (7, 5), (8, 6)])
+def test_where_words_would_be_too_long_the_others_rule_out_nothing(longest: int, classes: int):
+    found, whole = (nested_suite(nested("brackets-2").machine, most) for most in (longest, 40))
+    assert found.classes == classes
+    assert found.words
+    assert all(batch.shape[1] <= longest for batch in found.words)
+    assert all(of.tolist() in [batch.tolist() for batch in whole.words] for of in found.words) == (classes == 6)
 
 
 def test_too_many_words_are_not_made(monkeypatch: pytest.MonkeyPatch):
     machine = nested("brackets-2").machine
     monkeypatch.setattr(nested_conformance, "USUAL", 100)
     assert nested_suite(machine, 40).classes == 5
-    monkeypatch.setattr(nested_conformance, "MOST_WORDS", 20)
-    assert (nested_suite(machine, 40).words, nested_suite(machine, 40).classes) == ([], 0)
+    monkeypatch.setattr(nested_conformance, "MOST_WORDS", 150)
+    few = nested_suite(nested("xml-4").machine, 40)
+    assert (0 < sum(map(len, few.words)) <= 100, few.classes) == (True, 0)
+    monkeypatch.setattr(nested_conformance, "MOST_WORDS", 10)
+    assert nested_suite(machine, 40).words == []
     monkeypatch.undo()
     monkeypatch.setenv(VARIABLE, "0.001")
     assert nested_suite(machine, 40).classes == 0

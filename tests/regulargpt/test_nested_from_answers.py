@@ -12,7 +12,9 @@ from languages.automata.algebra import NestedAlgebra
 from languages.automata.pushdown import Move, PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.context_free.nested import NestedTask
+from languages.convert import machines
 from languages.convert.pushdown import to_json
+from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.finite import from_answers
@@ -213,3 +215,9 @@ def test_a_tree_along_brackets_reads_words_of_all_lengths_at_once():
     plainly = [int(model(torch.tensor([word])).argmax()) for word in words]
     assert len(set(plainly)) > 1
     assert ragged_answers(model, words) == plainly
+
+
+def test_what_was_learned_is_read_as_it_was_saved():
+    found = learner_of("reversal-2").learned(Machine(nested("reversal-2").machine))
+    assert found is not None
+    assert saved_machine({"machine": machines.to_json(found.machine)}) == found.machine

@@ -10,8 +10,11 @@ from regulargpt.config.protocols import PROTOCOLS, protocol
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import ConfigError, RunConfig, value_of
 from regulargpt.config.validation import validate
+from regulargpt.data import read_data
 from regulargpt.runs.run import run
 
+MACHINE = "experiments/nested/machines/counted.json"
+DEEP = {"evaluation.extra_protocols": ("deep-1",)}
 # (protocol, language): longest training word, first and last scored length, language as spelled.
 CASES = [
     ("thesis", "parity", 40, 41, 500, "parity"),
@@ -56,7 +59,7 @@ def test_lengths_and_spelling(name: str, language: str, longest: int, first: int
     assert (config.data.name, config.protocol) == (spelled, protocol(name).id)
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", [name for name, known in PROTOCOLS.items() if not known.level])
 @pytest.mark.parametrize("recipe", ["paper", "words", "answers"])
 @pytest.mark.parametrize("language", ["parity", "even-pairs", "modular-arithmetic", "dyck-4", "tomita-5"])
 def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: str, recipe: str, language: str):
@@ -75,6 +78,29 @@ def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: s
             validate(config)
     else:
         validate(config)
+
+
+@pytest.mark.parametrize(
+    ("language", "drawn", "length"),
+    [
+        ("brackets-2", "brackets-2:depth=1000", 5000),
+        ("arithmetic-brackets:precedence=true", "arithmetic-brackets:precedence=true,depth=1000", 5001),
+        (f"pushdown:{MACHINE}", f"pushdown:{MACHINE};depth=1000", 5000),
+    ],
+)
+def test_deep_words_of_families_and_of_files(language: str, drawn: str, length: int):
+    found = protocol("deep").test_of(made(language, "answers"))
+    assert (found.data.name, found.tested) == (drawn, [length])
+    assert read_data(drawn).is_tested(length)
+    validate(made(language, "answers", **DEEP))
+
+
+def test_deep_words_are_of_languages_with_brackets_that_have_some():
+    with pytest.raises(ConfigError, match="deep-1 is of context-free languages, parity is none; leave it out"):
+        protocol("deep").test_of(made("parity"))
+    bounded = made("brackets-2:bound=3", "answers", **DEEP)
+    with pytest.raises(ConfigError, match="'deep-1': length 5000: brackets-2:bound=3,depth=1000 has no members"):
+        validate(bounded)
 
 
 @pytest.mark.parametrize(("name", "changes", "message"), REFUSED)

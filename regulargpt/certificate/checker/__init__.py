@@ -8,8 +8,12 @@ doubles   the same in float64: wider balls, quicker
 network   what all networks share: how weights and config.json are read, layers and readout in balls
 regulargpt, ldru    the maps of RegularGPT (section 6.2), with gates or without, and of ldru in balls
 networks  which of them the weights are
-machine   the automaton, and from which of its states an answer can still come
-induction the levels of the trees of all words, until they repeat
+forests   rows of items: which parts of them belong to a word with an answer
+machine   the automaton; moves, pushdown: one with a stack, that of trees that follow brackets
+equality  whether two automata answer every word alike
+levels    the levels of the trees of all rows of items, until they repeat
+pairs     what stands in brackets, inside out
+induction all words
 tables    the windows and their images, listed or found on the way
 images    the prototype nearest to each state, proven
 affine_forms  how far vectors move when the states under them move in balls: linear maps, LayerNorm, activation, product

@@ -26,7 +26,7 @@ class Labels:
     >>> from languages.context_free.brackets import brackets
     >>> labels = Labels(NestedSpecification.of(brackets(2)), 2, "right")
     >>> labels.count, labels.answers.tolist()
-    (9, [1, 0, 0, 0, 0, -1, 0, 0, 0])
+    (11, [1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1])
     """
 
     specification: NestedSpecification
@@ -53,6 +53,27 @@ class Labels:
         """The element of each label, at the top level."""
         every = np.arange(self.specification.size + 1)
         return np.concatenate([every, self.opened[1][:, 0]]) if self.chunk_size == 2 else every
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A shortest word of each label; a call that is still to be closed, and what follows it, end in dots.
+
+        Empty where there is no word.
+
+        >>> from languages.context_free.brackets import brackets
+        >>> Labels(NestedSpecification.of(brackets(1)), 2, "right").names
+        ('ε', ')', '(', ')(', '', '(…', '((…', '()…')
+        """
+        words = [word or "ε" for word in self.specification.words]
+        if self.chunk_size > 2:
+            return *words, ""
+        opened = dict.fromkeys(range(self.specification.size + 1, self.count), "")
+        calls = [self.specification.algebra.alphabet[call] for call in self.specification.calls]
+        which = self.opened[0][:-1]
+        for element, call in np.ndindex(which.shape):
+            label = int(which[element, call])
+            opened[label] = opened[label] or f"{calls[call]}{self.specification.words[element]}…"
+        return *words, "", *opened.values()
 
     @property
     def answers(self) -> Ints:

@@ -58,12 +58,12 @@ def command(
 
 def automaton_of(language: str) -> str:
     """The automaton of a language as the checker reads it; UserError if there is no such language."""
-    import languages
     from languages.context_free.nested import NestedTask
     from languages.convert.machines import to_json
+    from languages.registry import find
     from regulargpt.finite.specification import specified_machine
 
-    task = languages.find(language)
+    task = find(language)
     return to_json(task.machine if isinstance(task, NestedTask) else specified_machine(task))
 
 

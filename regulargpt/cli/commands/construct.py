@@ -17,7 +17,7 @@ from regulargpt.cli.types import PATH
 @click.option(
     "--chunk-size", type=click.IntRange(2, 1024), default=2, show_default=True, help="Chunk size C of regulargpt."
 )
-@click.option("--representation", help="matrix or one-hot.  [default: the smaller one]")
+@click.option("--representation", help="matrix or one-hot; along brackets one-hot.  [default: the smaller one]")
 @field_options("--test-len", "--extra-lengths", "--samples", "--seed", "--device", "--threads")
 @printed
 def command(
@@ -25,7 +25,8 @@ def command(
 ) -> int:
     """Write weights that compute a language exactly, without training (Lemma 6.1), and test them.
 
-    The test is short unless said otherwise: lengths 41 to 100, and 10,000 or, for large weights, 1000.
+    The test is short unless said otherwise: lengths 41 to 100, and 10,000 or, for large weights and
+    along brackets, 1000.
     """
     from regulargpt.cli.configure import texts
     from regulargpt.config.validation import validate

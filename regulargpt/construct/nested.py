@@ -1,0 +1,84 @@
+"""Trees that follow brackets: what nodes stand for as one-hot vectors, a path for each window that words need.
+
+A node stands for a label (`Labels`): an element of the language's algebra, which acts on states as Lemma 6.1 has it, or
+with C = 2 a call with what follows it. What a pair of brackets makes of an element is one more entry of the table.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from languages.automata.pushdown import PushdownTransducer
+from regulargpt.certificate.search.nested_labels import Labels
+from regulargpt.construct.representation import Representation, answers
+from regulargpt.finite.levels import Ints, TooManyWindows
+from regulargpt.finite.nested_proof import prove_nested
+from regulargpt.finite.nested_specification import NestedSpecification
+
+# More paths than this need more memory than a construction may.
+MAX_PATHS = 1 << 14
+
+
+@lru_cache(maxsize=8)
+def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
+    """OneHot of each label and each bracket; an internal symbol is its element, the pad the empty word's.
+
+    Raises TooManyWindows for more than `MAX_PATHS`, or AutomatonError for a machine whose brackets are not visible.
+
+    >>> from languages.context_free.brackets import brackets
+    >>> found = one_hot(brackets(1).machine, 2)
+    >>> found.size, len(found.writes), found.symbols.argmax(1).tolist()
+    (7, 27, [5, 6])
+    """
+    specification = NestedSpecification.of_machine(machine)
+    labels = Labels(specification, chunk_size, "right")
+    symbols = 1 + labels.count + np.arange(machine.n_symbols)  # their rows, behind those of the labels
+    kinds = np.arange(1 + labels.count + machine.n_symbols)
+    kinds[0] = 1  # the empty inside of a pair is the pad
+    internal = specification.algebra.direction == 0
+    kinds[symbols[internal]] = 1 + specification.letters[internal]
+    seen = Seen(chunk_size, kinds)
+
+    def image(windows: Ints) -> Ints:
+        return labels.image(seen.noted(windows))
+
+    prove_nested(specification, chunk_size, labels.count, image, labels.answers)
+    reads, writes = seen.windows, labels.image(seen.windows)
+    # Most labels stand for what no word needs: only those that occur become numbers of a state.
+    used, number = np.unique(np.concatenate([kinds[[0, *symbols]], reads.ravel(), writes]), return_inverse=True)
+    alone, read, written = np.split(number.reshape(-1), [1 + len(symbols), 1 + len(symbols) + reads.size])  # (rows + windows,)
+    vectors, outputs = np.eye(len(used)), np.append(labels.answers, np.full(len(symbols), -1))
+    return Representation(
+        ones=1,
+        identity=vectors[alone[0]],
+        symbols=vectors[alone[1:]],
+        reads=read.reshape(reads.shape),  # (paths, C), from (paths * C,)
+        writes=written,
+        readout=answers(outputs[used - 1], len(machine.output_names)),
+    )
+
+
+class Seen:
+    """The windows of rows that were looked at, each once, with rows of one kind as one."""
+
+    def __init__(self, chunk_size: int, kinds: Ints) -> None:
+        self.kinds, self.windows = kinds, np.zeros((0, chunk_size), dtype=np.int64)
+
+    def noted(self, windows: Ints) -> Ints:
+        """These windows (n, C), by kinds."""
+        found = self.kinds[windows]
+        self.windows = np.unique(np.concatenate([self.windows, np.unique(found, axis=0)]), axis=0)
+        if len(self.windows) > MAX_PATHS:
+            raise TooManyWindows(f"the construction has more than {MAX_PATHS:,} paths")
+        return found
+
+
+def sizes(machine: PushdownTransducer, chunk_size: int) -> tuple[int, int]:
+    """Its numbers and paths; of too many paths to count, at least so many."""
+    try:
+        found = one_hot(machine, chunk_size)
+    except TooManyWindows:
+        return len(NestedSpecification.of_machine(machine).words), MAX_PATHS
+    return found.size, len(found.writes)
