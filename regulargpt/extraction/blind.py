@@ -10,7 +10,7 @@ does. That, too, asks no automaton.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -21,15 +21,22 @@ from torch import Tensor
 
 from languages.automata import Dfa, MooreMachine
 from languages.automata.moore import UNDEFINED
+from languages.automata.pushdown import PushdownTransducer
 from languages.errors import UserError
 from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, cuts
 from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.learn import short_words
 from regulargpt.finite.levels import levels
+from regulargpt.finite.nested_proof import prove_nested
+from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.nested_trees import nested_roots, nested_states
 from regulargpt.finite.specification import Specification
-from regulargpt.finite.table import Entries, QuantisedTable
+from regulargpt.finite.table import Entries, QuantisedTable, image_of_rows
 from regulargpt.finite.trees import roots, states, states_of_short_words
 
 Ints = npt.NDArray[np.int64]
+AnySpecification = Specification | NestedSpecification
+SHORT = 300  # words with brackets of each length whose states are looked at first
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Blind:
     def of(
         cls,
         network: Float64Network,
-        specification: Specification,
+        specification: AnySpecification,
         words: Sequence[Ints],
         max_prototypes: int = MAX_PROTOTYPES,
     ) -> Blind:
@@ -63,18 +70,18 @@ class Blind:
         >>> Blind.of(network, every_word(("0", "1")), words, max_prototypes=400).n_prototypes <= 400
         True
         """
-        nodes, at_roots = zip(*(states(network, batch) for batch in words), strict=True)
+        of_words = nested_states if isinstance(specification, NestedSpecification) else states
+        nodes, at_roots = zip(*(of_words(network, batch) for batch in words), strict=True)
         right = network.readout(torch.cat(at_roots)).argmax(1).numpy()
         best, failure = None, None
         # The states of the deepest sub-words are left out where they are too many: `closure` comes to them anyway.
-        for cut in cuts(torch.cat([states_of_short_words(network, specification), *nodes])):
+        for cut in cuts(torch.cat([of_short_words(network, specification), *nodes])):
             try:
                 table = QuantisedTable(network, closure(network, specification, cut, max_prototypes))
             except UserError as error:
                 failure = failure or error
                 continue
-            at = partial(roots, network.chunk_size, table.image, aligned=network.aligned)
-            given = table.answers()[0][np.concatenate([at(w) for w in words]) - 1]
+            given = np.concatenate([answers_by(table, batch) for batch in words])
             agreement = float(np.mean(given == right))
             if best is None or agreement > best.agreement:
                 best = cls(table, cut, agreement)
@@ -84,6 +91,31 @@ class Blind:
             assert failure is not None, "there is a cut"
             raise failure
         return best
+
+
+def answers_by(table: QuantisedTable, words: Ints) -> Ints:
+    """The quantised network's answers (n,) to words (n, T), in the tree that is its own."""
+    network = table.network
+    if network.model.direction is None:
+        at = roots(network.chunk_size, table.image, words, network.aligned)
+    else:
+        at = nested_roots(network, len(table.prototypes), table.image_of_rows, words)
+    return table.answers()[0][at - 1]
+
+
+def of_short_words(network: Float64Network, specification: AnySpecification) -> Float[Tensor, "nodes d_model"]:
+    """The states of the lowest nodes."""
+    if not isinstance(specification, NestedSpecification):
+        return states_of_short_words(network, specification)
+    words = short_words(specification.machine.n_symbols, SHORT)
+    asked = [batch[specification.machine.answers(batch) >= 0] for batch in words]
+    return torch.cat([network.symbols[:0], *(nested_states(network, batch)[0] for batch in asked if len(batch))])
+
+
+def every_nested_word(machine: PushdownTransducer) -> NestedSpecification:
+    """The specification that asks nothing of the words to which a machine has an answer, and does not ask others."""
+    outputs = tuple(np.minimum(machine.outputs, 0).tolist())
+    return NestedSpecification.of_machine(replace(machine, outputs=outputs, output_names=("any",)))
 
 
 def every_word(alphabet: tuple[str, ...], domain: Dfa | None = None) -> Specification:
@@ -102,7 +134,7 @@ def every_word(alphabet: tuple[str, ...], domain: Dfa | None = None) -> Specific
 
 
 def closure(
-    network: Float64Network, specification: Specification, cut: Cut, max_prototypes: int = MAX_PROTOTYPES
+    network: Float64Network, specification: AnySpecification, cut: Cut, max_prototypes: int = MAX_PROTOTYPES
 ) -> Float[Tensor, "K d_model"]:
     """The prototypes that all windows of all words come to; UserError if they are more than `max_prototypes`."""
     book = GrowingCodebook(cut.means, cut.rho, max_prototypes)
@@ -111,9 +143,19 @@ def closure(
         images = book(states)
         return images, np.zeros(len(images))
 
+    def over(windows: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+        # Windows are numbered to the base of the most prototypes there may be: there will be more than there are.
+        behind = windows > max_prototypes  # symbols, along brackets
+        return grow(network.over(book.prototypes, windows - behind * (max_prototypes - len(book.prototypes))))
+
     symbols = Entries(len(network.symbols), lambda windows: grow(network.over_symbols(windows)))
-    # Windows are numbered to the base of the most prototypes there may be: there will be more than there are.
-    nodes = Entries(1 + max_prototypes, lambda windows: grow(network.over(book.prototypes, windows)))
+    nodes = Entries(1 + max_prototypes + len(network.beside), over)
+
+    if isinstance(specification, NestedSpecification):
+        image_of = partial(image_of_rows, symbols, nodes, max_prototypes)
+        at_prototypes = np.zeros(max_prototypes, dtype=np.int64)
+        prove_nested(specification, network.chunk_size, max_prototypes, image_of, at_prototypes, network.aligned)
+        return book.means()
 
     def image(level: int, windows: Ints) -> Ints:
         return (nodes if level else symbols)(windows)

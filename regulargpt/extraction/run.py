@@ -12,17 +12,22 @@ import torch
 
 from languages import rng
 from languages.automata import MooreMachine
+from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
 from languages.errors import Notice, UserError
 from languages.task import Task
+from regulargpt.certificate.compared import parting_word, right_machine
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
-from regulargpt.extraction.blind import Blind, every_word
+from regulargpt.extraction.blind import Blind, every_nested_word, every_word
 from regulargpt.extraction.clusters import Cut
+from regulargpt.extraction.nested import NestedTeacher, learn_nested
 from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.learn import Extracted, Teacher, learn
+from regulargpt.finite.nested_specification import minimal_algebra
 from regulargpt.finite.nonempty import Word, answer_to_empty_word, counterexample
 from regulargpt.finite.proof import prove
 from regulargpt.finite.specification import Specification, specified_machine
@@ -44,7 +49,8 @@ class Extraction:
     """What was found in a run: the codebook, the machine, and whether it is the task's.
 
     `equal` is None where it could not be decided; `word` is the shortest that the quantised network and the task's
-    machine answer differently, with the two `answers`, -1 for none. `margin` is the smallest of the table's entries.
+    machine answer differently, with the two `answers`, -1 for none. Along brackets it may be a longer one where no
+    machine is proven to be the network's. `margin` is the smallest of the table's entries.
     """
 
     prototypes: int
@@ -57,7 +63,7 @@ class Extraction:
     answers: tuple[int, int] | None
 
 
-def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, Extraction]:
+def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task | NestedTask, Extraction]:
     """The machine of a finished run of a weight-shared tree or a `Stepwise` model, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
@@ -65,20 +71,23 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     """
     words = of_words(config.data)
     refuse_other_symbols(folder, words)
-    task = words.finite
+    task = words.task
     if has_changed(folder, task):
         warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
     model = load_model(folder)
     torch.set_num_threads(config.threads)
     words = samples(task, config.seed, config.data.train_len)
     if isinstance(model, Stepwise):
+        assert isinstance(task, Task), "the command refuses a network that does not follow brackets"
         return task, of_recurrent(model, task, words)
     if not isinstance(model, Tree):
         raise UserError(f"{config.model.name}: its options speak of a tree, but {type(model).__name__} is no Tree")
+    if isinstance(task, NestedTask):
+        return task, of_nested_tree(model, task, words, codebook)
     return task, of_tree(model, task, words, codebook)
 
 
-def samples(task: Task, seed: int, longest: int) -> list[Ints]:
+def samples(task: Task | NestedTask, seed: int, longest: int) -> list[Ints]:
     """Batches of words of the task, one a length, without their labels."""
     drawn = [task.sample(rng(seed, "extract", T), T, SAMPLES) for T in task.lengths(1, longest)]
     return [batch.astype(np.int64) for batch in drawn]
@@ -107,6 +116,37 @@ def of_tree(model: Tree, task: Task, words: list[Ints], codebook: str) -> Extrac
     return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
 
 
+def of_nested_tree(model: Tree, task: NestedTask, words: list[Ints], codebook: str) -> Extraction:
+    """The same along brackets: the machine has a stack."""
+    network = Float64Network(model)
+    if codebook == "blind":
+        blind = Blind.of(network, every_nested_word(task.machine), words)
+        table, cut, agreement = blind.table, blind.cut, blind.agreement
+    else:
+        table, cut, agreement = Certifier.of(task, network.chunk_size, network.aligned).certify(model).table, None, None
+    teacher = NestedTeacher(task, table)
+    found = learn_nested(teacher, words)
+    equal, word = nested_compared(found, teacher)
+    answers = None
+    if word is not None:
+        asked = np.array([word])
+        answers = int(teacher.answers(asked)[0]), int(task.machine.answers(asked)[0])
+    return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
+
+
+def nested_compared(found: Extracted, teacher: NestedTeacher) -> tuple[bool | None, Word | None]:
+    """Whether the machine, or the quantised network itself where none is proven to be its, is the task's."""
+    if found.proven:
+        assert found.machine is not None, "what is proven is there"
+        word = parting_word(found.machine, right_machine(teacher.task))
+    else:
+        try:
+            word = teacher.proof(teacher.task.machine).wrong
+        except UserError:
+            return None, None
+    return word is None, None if word is None else tuple(word)
+
+
 def margin(table: QuantisedTable) -> float:
     """By how much the nearest prototype is nearer than the second, at worst."""
     return min(float(part.margins.min(initial=np.inf)) for part in (table.leaves, table.nodes))
@@ -114,7 +154,7 @@ def margin(table: QuantisedTable) -> float:
 
 def compared(found: Extracted, task: Task) -> tuple[bool, Word | None]:
     """Whether the extracted machine is the task's, or the shortest word on which they differ."""
-    assert found.machine is not None, "what is proven is there"
+    assert isinstance(found.machine, MooreMachine), "what is proven is there"
     word = counterexample(found.machine, specified_machine(task))
     return word is None, word
 
@@ -144,7 +184,7 @@ def _answer(machine: MooreMachine, word: Word) -> int:
     return int(machine.answers(np.array([word]))[0])
 
 
-def described(task: Task, extraction: Extraction) -> dict[str, Any]:
+def described(task: Task | NestedTask, extraction: Extraction) -> dict[str, Any]:
     """The result as JSON, the machine apart."""
     found, cut = extraction.found, extraction.cut
     names = {-1: None, **dict(enumerate(task.output_names))}
@@ -159,6 +199,7 @@ def described(task: Task, extraction: Extraction) -> dict[str, Any]:
         "agreement": extraction.agreement,
         "smallest_margin": extraction.margin,
         "states": None if found.machine is None else found.machine.n_states,
+        **({"algebra": minimal_algebra(found.machine).size} if isinstance(found.machine, PushdownTransducer) else {}),
         "proven_quantised": found.proven,
         "reason": found.reason or None,
         "equal": extraction.equal,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import Dfa, MooreMachine
+from languages.automata.pushdown import PushdownTransducer
 from languages.errors import UserError
 from languages.task import all_words
 from regulargpt.finite.levels import Image
@@ -40,7 +41,7 @@ class Extracted:
     `machine` is None if no machine of the allowed size is the language.
     """
 
-    machine: MooreMachine | None
+    machine: MooreMachine | PushdownTransducer | None
     proven: bool
     reason: str = ""
 

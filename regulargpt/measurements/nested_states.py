@@ -10,6 +10,7 @@ from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.certificate.search.nested_labels import Labels
 from regulargpt.data.language import Words
+from regulargpt.finite.nested_trees import rows_of_nodes
 from regulargpt.measurements.states import MAX_NODES, MAX_SUBWORDS, MAX_SYMBOLS, NodeStates
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.nodes import NestedLevels, Node
@@ -36,26 +37,15 @@ def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0)
     """
     nodes = NestedLevels.of(model, to_tensor(words, torch.device("cpu")))
     parts, states = [], nodes.states()
-    for depth, elements in enumerate(labels_of(nodes, labels), 1):
+    for depth, rows in enumerate(rows_of_nodes(nodes, labels.count, labels.image), 1):
         kept, counts = drawn(words, nodes.nodes[depth - 1], seed, depth)
         chosen = [nodes.nodes[depth - 1][n] for n in kept.tolist()]
         word, start, end = np.array([(node.word, node.start, node.end) for node in chosen]).T  # (3, rows)
         of_rows = states[depth][torch.from_numpy(kept)].float().numpy()
-        parts.append(NodeStates(of_rows, elements[kept], np.full(len(kept), depth), word, start, end, counts))
+        parts.append(NodeStates(of_rows, rows[kept] - 1, np.full(len(kept), depth), word, start, end, counts))
         if not np.isfinite(of_rows).all():
             raise UserError(f"states on words of length {words.shape[1]} are not finite; choose a shorter --length")
     return NodeStates.join(parts)
-
-
-def labels_of(nodes: NestedLevels, labels: Labels) -> list[Ints]:
-    """The label of each node, level by level from 1 on."""
-    rows = [1 + labels.count + nodes.words.numpy().reshape(-1).astype(np.int64)]  # (batch * length,), as in the table
-    for level in range(1, 1 + len(nodes.nodes)):
-        starts = np.cumsum([1, *map(len, rows)])
-        places = np.array(nodes.children(level))  # (nodes, C, 2)
-        at = np.where(places[..., 0] < 0, 0, starts[places[..., 0]] + places[..., 1])
-        rows.append(labels.image(np.concatenate([[0], *rows])[at]))
-    return [row - 1 for row in rows[1:]]
 
 
 def drawn(words: Words, nodes: list[Node], seed: int, depth: int) -> tuple[Ints, Ints]:

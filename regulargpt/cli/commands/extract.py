@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError, one_of
+from languages.registry import level_of
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from languages.automata import Dfa, MooreMachine
+    from languages.automata import MooreMachine
+    from languages.automata.pushdown import PushdownTransducer
     from regulargpt.config.schema import RunConfig
 
 DEFAULT = "extracted.json"
@@ -49,7 +51,6 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
     check_run(config, codebook)
 
     from regulargpt.extraction.run import described, extract
-    from regulargpt.finite.nonempty import as_dfa
     from regulargpt.storage.atomic import write_text
 
     task, extraction = extract(run_folder, config, codebook)
@@ -58,7 +59,7 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
     result |= {"codebook": codebook, **described(task, extraction)}
     if machine is not None:
         place = out or folder / DEFAULT
-        write_text(place, rendered(as_dfa(machine), place.suffix))
+        write_text(place, rendered(machine, place.suffix))
     result |= {"out": None if place is None else str(place)}
     emit(result) if as_json else say(text(result))
     return 0 if machine is not None else FAILED
@@ -79,6 +80,11 @@ def check_run(config: RunConfig, codebook: str) -> None:
     model, stepwise = config.model.name, is_stepwise(config.model.name)
     if stepwise and codebook != "blind":
         raise UserError(f"--codebook {codebook} is for weight-shared trees, not for '{model}'; choose --codebook blind")
+    if level_of(config.data.name) != "regular" and not config.model.follows_brackets:
+        raise UserError(
+            f"{model} does not follow the brackets of {config.data.name}: there is no finite machine in its states; "
+            "give a run with model.tree = 'nested'"
+        )
     if not stepwise and (reason := config.model.why_no_certificate()) is not None:
         raise UserError(f"nothing to extract{no_machine(model, reason)}")
     if config.objective.name == "next":
@@ -112,12 +118,17 @@ def no_machine(model: str, reason: str) -> str:
     return f" from a run of '{model}': {OTHERS.get(model, 'it carries no state')}; give one of {one_of(known)}"
 
 
-def rendered(machine: Dfa | MooreMachine, ending: str) -> str:
+def rendered(machine: MooreMachine | PushdownTransducer, ending: str) -> str:
     """The file's text."""
-    from languages.convert.dot import to_dot
-    from languages.convert.json_text import to_json
+    from languages.automata import MooreMachine
+    from languages.convert import dot, pushdown
+    from languages.convert.machines import to_json
+    from regulargpt.finite.nonempty import as_dfa
 
-    return to_dot(machine) if ending == ".dot" else to_json(machine)
+    if not isinstance(machine, MooreMachine):
+        return pushdown.to_dot(machine) if ending == ".dot" else to_json(machine)
+    found = as_dfa(machine)
+    return dot.to_dot(found) if ending == ".dot" else to_json(found)
 
 
 def text(result: dict[str, Any]) -> str:
@@ -138,8 +149,10 @@ def text(result: dict[str, Any]) -> str:
     if result["states"] is None:
         rows.append(("machine", f"none: {result['reason']}"))
     else:
-        proven = "the quantised network's answer at every length" if result["proven_quantised"] else result["reason"]
-        rows.append(("machine", f"{result['states']} states; {proven}"))
+        everywhere = "at every length and every depth" if "algebra" in result else "at every length"
+        proven = f"the quantised network's answer {everywhere}" if result["proven_quantised"] else result["reason"]
+        stack = f" and a stack, an algebra of {result['algebra']} elements" if "algebra" in result else ""
+        rows.append(("machine", f"{result['states']} states{stack}; {proven}"))
     rows.append(("compared", verdict(result)))
     if result["out"] is not None:
         rows.append(("written", result["out"]))
@@ -154,4 +167,5 @@ def verdict(result: dict[str, Any]) -> str:
         return f"equal to the machine of {result['language']}"
     found = result["counterexample"]
     mine, true = (json.dumps(found[key], ensure_ascii=False) for key in ("network", "task"))
-    return f"not {result['language']}: {found['word']} is answered {mine}, right is {true}; no shorter word differs"
+    shortest = "; no shorter word differs" if result["proven_quantised"] or "algebra" not in result else ""
+    return f"not {result['language']}: {found['word']} is answered {mine}, right is {true}{shortest}"

@@ -1,0 +1,120 @@
+"""The machine with a stack that a quantised network implements, learned from it alone and proven equal to it.
+
+As for trees of words (`regulargpt.finite.learn`): L* asks the quantised network and proposes the algebra, and the proof
+along brackets decides at every length and every depth, or gives a word that tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.automata.moore import UNDEFINED
+from languages.automata.pushdown import PushdownTransducer
+from languages.automata.visibly import VisiblyPushdown
+from languages.context_free.nested import NestedTask
+from languages.errors import UserError
+from regulargpt.extraction.blind import answers_by, every_nested_word
+from regulargpt.finite.held_out import labels, questions
+from regulargpt.finite.learn import Extracted, short_words
+from regulargpt.finite.lstar import Unbounded, by_length
+from regulargpt.finite.nested_lstar import NestedLearner
+from regulargpt.finite.nested_proof import prove_nested
+from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.nonempty import Word
+from regulargpt.finite.proof import Proof
+from regulargpt.finite.table import QuantisedTable
+
+Ints = npt.NDArray[np.int64]
+
+MAX_ELEMENTS = 400
+FIRST_WORDS = 400
+
+
+@dataclass(frozen=True)
+class NestedTeacher:
+    """A quantised network that answers questions of a task: for words, and whether a machine is its language.
+
+    Of the task it knows which words are questions, and what is answered to the empty word, which no network reads.
+    """
+
+    task: NestedTask
+    table: QuantisedTable
+
+    def answers(self, words: Ints) -> Ints:
+        """The answers (n,) to words (n, T); -1 to what is no question."""
+        if not words.shape[1]:
+            return labels(self.task, words)
+        found = np.full(len(words), UNDEFINED, dtype=np.int64)
+        if (asked := questions(self.task, words)).any():
+            found[asked] = answers_by(self.table, words[asked])
+        return found
+
+    @cached_property
+    def domain(self) -> VisiblyPushdown:
+        """All questions."""
+        return VisiblyPushdown.of(every_nested_word(self.task.machine).machine)
+
+    def proof(self, machine: PushdownTransducer) -> Proof:
+        """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""
+        specification, table = NestedSpecification.of_machine(machine), self.table
+        sizes = table.chunk_size, len(table.prototypes)
+        return prove_nested(specification, *sizes, table.image_of_rows, table.answers()[0], table.aligned)
+
+    def find_counterexample(self, machine: PushdownTransducer) -> Word | None:
+        """A word that the proposed machine answers otherwise, None if there is none."""
+        asked = VisiblyPushdown.of(every_nested_word(machine).machine)
+        if (outside := asked.counterexample(self.domain)) is not None:
+            return tuple(machine.encode(outside).tolist())
+        wrong = self.proof(machine).wrong
+        return None if wrong is None else tuple(wrong)
+
+
+def learn_nested(teacher: NestedTeacher, words: Sequence[Ints] = (), most_elements: int = MAX_ELEMENTS) -> Extracted:
+    """The language of the teacher's quantised network, from batches of sample words (n, T) and its own questions.
+
+    >>> import languages
+    >>> from regulargpt.certificate.search.certify import Certifier
+    >>> from regulargpt.construct.plan import model_config
+    >>> from regulargpt.construct.weights import constructed
+    >>> task = languages.find("brackets-1")
+    >>> model = constructed(model_config(task, 2, "one-hot"), task, "one-hot")
+    >>> found = learn_nested(NestedTeacher(task, Certifier.of(task, 2).certify(model).table))
+    >>> found.proven, VisiblyPushdown.of(found.machine).counterexample(task.visibly)
+    (True, None)
+    """
+    task, reason = teacher.task, ""
+    first = [batch for batch in (*short_words(task.n_symbols, FIRST_WORDS), *words) if len(batch)]
+    right = [teacher.answers(batch) for batch in first]
+    learner = NestedLearner(task.visibly.direction, partial(by_length, teacher.answers), most_elements)
+    while True:
+        try:
+            while (word := first_wrong(learner, first, right)) is not None:
+                learner.refine(word)  # at least one element more, so this ends
+            machine = learner.machine(task.alphabet, task.output_names)
+        except Unbounded:
+            reason = f"no algebra of at most {most_elements} elements is that of the quantised network's language"
+            return Extracted(None, False, reason)
+        except UserError as error:
+            return Extracted(None, False, f"the machine of an algebra of {len(learner.words)} elements: {error}")
+        try:
+            word = teacher.find_counterexample(machine)
+        except UserError as error:
+            reason = f"right on every word that was looked at, but not proven: {error}"
+            break
+        if word is None:
+            break
+        learner.refine(word)
+    return Extracted(machine, not reason, reason)
+
+
+def first_wrong(learner: NestedLearner, words: Sequence[Ints], right: Sequence[Ints]) -> Word | None:
+    """The first of these words that the hypothesis answers otherwise; None if there is none."""
+    for batch, answers in zip(words, right, strict=True):
+        if len(wrong := np.flatnonzero(learner.proposed(batch) != answers)):
+            return tuple(batch[wrong[0]].tolist())
+    return None
