@@ -70,7 +70,8 @@ class Blind:
         >>> Blind.of(network, every_word(("0", "1")), words, max_prototypes=400).n_prototypes <= 400
         True
         """
-        of_words = nested_states if isinstance(specification, NestedSpecification) else states
+        is_nested = isinstance(specification, NestedSpecification)
+        of_words, answered = (nested_states, nested_answers) if is_nested else (states, answers)
         nodes, at_roots = zip(*(of_words(network, batch) for batch in words), strict=True)
         right = network.readout(torch.cat(at_roots)).argmax(1).numpy()
         best, failure = None, None
@@ -81,7 +82,7 @@ class Blind:
             except UserError as error:
                 failure = failure or error
                 continue
-            given = np.concatenate([answers_by(table, batch) for batch in words])
+            given = np.concatenate([answered(table, batch) for batch in words])
             agreement = float(np.mean(given == right))
             if best is None or agreement > best.agreement:
                 best = cls(table, cut, agreement)
@@ -93,14 +94,14 @@ class Blind:
         return best
 
 
-def answers_by(table: QuantisedTable, words: Ints) -> Ints:
-    """The quantised network's answers (n,) to words (n, T), in the tree that is its own."""
-    network = table.network
-    if network.model.direction is None:
-        at = roots(network.chunk_size, table.image, words, network.aligned)
-    else:
-        at = nested_roots(network, len(table.prototypes), table.image_of_rows, words)
-    return table.answers()[0][at - 1]
+def answers(table: QuantisedTable, words: Ints) -> Ints:
+    """The quantised network's answers (n,) to words (n, T)."""
+    return table.answers()[0][roots(table.chunk_size, table.image, words, table.aligned) - 1]
+
+
+def nested_answers(table: QuantisedTable, words: Ints) -> Ints:
+    """The same along brackets."""
+    return table.answers()[0][nested_roots(table.network, len(table.prototypes), table.image_of_rows, words) - 1]
 
 
 def of_short_words(network: Float64Network, specification: AnySpecification) -> Float[Tensor, "nodes d_model"]:
@@ -149,9 +150,9 @@ def closure(
         return grow(network.over(book.prototypes, windows - behind * (max_prototypes - len(book.prototypes))))
 
     symbols = Entries(len(network.symbols), lambda windows: grow(network.over_symbols(windows)))
-    nodes = Entries(1 + max_prototypes + len(network.beside), over)
-
-    if isinstance(specification, NestedSpecification):
+    is_nested = isinstance(specification, NestedSpecification)
+    nodes = Entries(max_prototypes + (len(network.symbols) if is_nested else 1), over)
+    if is_nested:
         image_of = partial(image_of_rows, symbols, nodes, max_prototypes)
         at_prototypes = np.zeros(max_prototypes, dtype=np.int64)
         prove_nested(specification, network.chunk_size, max_prototypes, image_of, at_prototypes, network.aligned)

@@ -18,7 +18,7 @@ from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.context_free.nested import NestedTask
 from languages.errors import UserError
-from regulargpt.extraction.blind import answers_by, every_nested_word
+from regulargpt.extraction.blind import every_nested_word, nested_answers
 from regulargpt.finite.held_out import labels, questions
 from regulargpt.finite.learn import Extracted, short_words
 from regulargpt.finite.lstar import Unbounded, by_length
@@ -51,7 +51,7 @@ class NestedTeacher:
             return labels(self.task, words)
         found = np.full(len(words), UNDEFINED, dtype=np.int64)
         if (asked := questions(self.task, words)).any():
-            found[asked] = answers_by(self.table, words[asked])
+            found[asked] = nested_answers(self.table, words[asked])
         return found
 
     @cached_property

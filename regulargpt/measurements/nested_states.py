@@ -40,7 +40,7 @@ def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0)
     for depth, rows in enumerate(rows_of_nodes(nodes, labels.count, labels.image), 1):
         kept, counts = drawn(words, nodes.nodes[depth - 1], seed, depth)
         chosen = [nodes.nodes[depth - 1][n] for n in kept.tolist()]
-        word, start, end = np.array([(node.word, node.start, node.end) for node in chosen]).T  # (3, rows)
+        word, start, end = np.array([(node.word, node.start, node.end) for node in chosen]).T  # (rows,) each
         of_rows = states[depth][torch.from_numpy(kept)].float().numpy()
         parts.append(NodeStates(of_rows, rows[kept] - 1, np.full(len(kept), depth), word, start, end, counts))
         if not np.isfinite(of_rows).all():

@@ -69,7 +69,8 @@ class MeasurementOptions(Options):
 class ClusterOptions(MeasurementOptions):
     """Find the language's monoid elements in a model's hidden states, and certify it for every length.
 
-    The certificate is written into RUN, as certificate.json; uncertified.json says why there is none.
+    In trees along brackets they are elements of the language's algebra. The certificate is written into RUN, as
+    certificate.json; uncertified.json says why there is none.
     """
 
     on: ClassVar[tuple[str, ...]] = ("words",)

@@ -106,7 +106,6 @@ REFUSED = {
         "text:code --supervision retrieve": "it asks about retrieval, and text:code is text; choose 'language_mod",
     },
     "run brackets-2": {
-        "--certify": "--certify: regulargpt follows brackets, and there is no proof of such a tree yet; leave it out",
         "--model gru --supervision next": "it needs a finite automaton, and … of any depth: choose 'prefixes'",
         "--supervision prefixes": "it asks at every position, and a tree that follows brackets answers at the end",
         "--set model.thickness=2": "model.tree = 'nested' needs one map for every node: only one weight-shared layer",
@@ -373,7 +372,6 @@ REFUSED = {
         "--protocol theses": "unknown protocol 'theses'; did you mean 'thesis'?",
     },
     "verify": {
-        "brackets": "brackets-2 is a context-free language: its machine has a stack, and this needs a finite aut",
         "": "Missing argument 'RUN'",
         "missing": "run folder missing does not exist",
         "folder": "folder is not a run folder",
@@ -396,7 +394,6 @@ REFUSED = {
         "documents": "documents has no certificate yet; try `regulargpt verify documents`",
     },
     "extract": {
-        "brackets": "nothing to extract: ldru follows brackets, and there is no proof of such a tree yet",
         "text": "is a text, which has no automaton; choose a language, or a run on one",
         "text --codebook classes": "is a text, which has no automaton; choose a language, or a run on one",
         "documents": "retrieval:line is a retrieval task, which has no automaton; choose a language, or a run",

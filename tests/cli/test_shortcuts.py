@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.shortcuts import scores
 from regulargpt.evaluation.shortcuts.features import RULES
 from tests.cli.conftest import Cli
 
@@ -32,3 +35,11 @@ def test_protocols_seeds_and_configs(cli: Cli, tmp_path):
     found = json.loads(cli("shortcuts", "--config", "config.toml", "--json").out)
     assert (found["language"], found["train_len"], found["test_len"]) == ("tomita-4", 10, 60)
     assert list(found["shortcuts"]["runs"]["accuracy"]) == [str(T) for T in range(11, 61)]
+
+
+def test_counting_goes_far_where_brackets_must_match(cli: Cli, monkeypatch: pytest.MonkeyPatch):
+    """Of as many calls as returns most words drawn are balanced: a score of 98 % needs no stack."""
+    monkeypatch.setattr(scores, "TRAINING_WORDS", 3200)
+    some = ("--samples", "32", "--test-len", "60", "--set", "evaluation.extra_lengths=100")
+    found = json.loads(cli("shortcuts", "brackets-2", *some, "--json").out)["shortcuts"]
+    assert found["counts"]["score"] > 90 > found["runs"]["score"]

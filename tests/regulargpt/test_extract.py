@@ -186,6 +186,7 @@ def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int 
         chunk_size=chunk_size,
         aligned="right",
         symbols=torch.zeros(1 + machine.n_symbols, points.shape[1], dtype=torch.float64),
+        beside=torch.zeros(0, points.shape[1], dtype=torch.float64),
         over=over,
         over_symbols=lambda windows: placed(image(0, windows), windows),
         readout=lambda states: torch.nn.functional.one_hot(torch.from_numpy(at[nearest(states)]), 8).double(),

@@ -1,6 +1,6 @@
 """Extraction along brackets: constructed networks and tampered ones, tables without law, and what the command says."""
 
-import itertools
+import copy
 import json
 from pathlib import Path
 
@@ -56,18 +56,19 @@ def test_of_a_constructed_network_the_machine_of_its_language(name: str, C: int,
 @pytest.mark.parametrize(("name", "C"), [("brackets-2", 2), ("xml-2", 3), ("formula", 2)])
 def test_a_tampered_network_is_another_machine_and_a_shortest_word_says_so(name: str, C: int):
     """One label is answered otherwise: which words are then wrong, all short ones through the network itself say."""
-    model, task = constructed.__wrapped__(name, C), nested(name)
-    with torch.no_grad():
-        model.readout.weight[:, 1] *= -1
-        found, said = extracted(name, model)
-        assert (said["proven_quantised"], said["equal"]) == (True, False)
-        for length in itertools.count(1):
-            words = every_word(task.n_symbols, length)
-            right, given = task.labels(words), model(torch.from_numpy(words)).argmax(1).numpy()
-            if len(wrong := words[(right >= 0) & (right != given)]):
-                break
+    model, task = copy.deepcopy(constructed(name, C)), nested(name)
+    assert isinstance(model.readout, torch.nn.Linear)
+    model.readout.weight.data[:, 1] *= -1
+    found, said = extracted(name, model)
+    assert (said["proven_quantised"], said["equal"]) == (True, False)
     assert found.word is not None
-    assert list(found.word) in wrong.tolist()
+    for length in range(1, 1 + len(found.word)):
+        words = every_word(task.n_symbols, length)
+        with torch.no_grad():
+            right, given = task.labels(words), model(torch.from_numpy(words)).argmax(1).numpy()
+        wrong = words[(right >= 0) & (right != given)].tolist()
+        assert bool(wrong) == (length == len(found.word))
+        assert not wrong or list(found.word) in wrong
 
 
 def lawless(seed: int, C: int, aligned: str) -> QuantisedTable:
@@ -153,7 +154,6 @@ def test_clusters_are_compared_with_elements_and_open_pairs(cli: Cli, built: Pat
     assert (certificate["proven"], certificate["algebra"], certificate["elements"]) == (True, 5, 5)
     said = cli("verify", built, "--length", "60").out
     assert "proven at every length and every depth, in real arithmetic" in said
-    assert "102 entries, the algebra's own operations" in said or "right at every root" in said
 
 
 @pytest.mark.parametrize("verb", ["verify", "extract"])

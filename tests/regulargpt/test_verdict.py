@@ -190,7 +190,7 @@ def test_a_changed_file_is_not_held_against_the_network_in_silence(cli: Cli, tmp
 def test_proven_of_another_automaton_is_not_proven_also_once_the_file_says_that_one(cli: Cli, file: Path):  # noqa: F811
     """The network is that of EVEN and proven so; the run was on TRAP, which short words do not tell from it."""
     file.write_text(to_json(TRAP))
-    known = module.digest(to_json(module.languages.get("dfa:mine.json").machine).encode())
+    known = module.digest(to_json(module.find("dfa:mine.json").machine).encode())
     edit(Path("run/environment.json"), put("automaton/sha256", known))
     RunFolder(Path("run")).finish()  # with a manifest that fits
     assert_unproven(cli)

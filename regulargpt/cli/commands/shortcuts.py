@@ -42,7 +42,7 @@ def command(
     left_out = ARGUMENTS | dict.fromkeys(OF_THE_MODEL, "changes no word; leave it out")
     values = texts(fields_of(fields), settings, left_out)
     config = configure(language, None, None, config_file, values, protocol)
-    check(data.of_words(config.data).finite, config)
+    check(data.of_words(config.data).task, config)
     validate(config)
 
     from regulargpt.evaluation.shortcuts.scores import shortcut_report

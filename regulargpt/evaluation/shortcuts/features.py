@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from languages.context_free.nested import NestedTask
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.config.schema import RunConfig
@@ -57,7 +58,7 @@ def features(words: Words, n_symbols: int) -> dict[str, Columns]:
     }
 
 
-def check(task: Task, config: RunConfig) -> None:
+def check(task: Task | NestedTask, config: RunConfig) -> None:
     """Raise UserError if the rules do not fit this task and its supervision."""
     if config.objective.answers_prefixes:
         raise UserError(
@@ -71,7 +72,7 @@ def check(task: Task, config: RunConfig) -> None:
         )
 
 
-def is_small(task: Task) -> bool:
+def is_small(task: Task | NestedTask) -> bool:
     """Whether a task has few enough symbols and answers for the rules."""
     return max(task.n_symbols, task.n_outputs) <= MAX_SIZE
 

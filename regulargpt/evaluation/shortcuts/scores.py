@@ -49,7 +49,7 @@ def shortcut_scores(
     >>> scores["ends"].score, sorted(scores["ends"].accuracy)
     (100.0, [41, 141, 241, 341, 441])
     """
-    check(words.finite, config)
+    check(words.task, config)
     rules, trained = fitted(training or words, config, seed)
     lengths = [T for T in config.tested if words.is_tested(T)]
     points = {T: accuracies(rules, words, config, seed, T) for T in lengths}
