@@ -64,15 +64,14 @@ def why_unproven(run: RunFolder, dfa: Dfa) -> str:
 
     A certificate from answers alone is about the machine of the network's answers, which may be another language's.
     """
-    from regulargpt.certificate.compared import automaton_of
+    from regulargpt.certificate.compared import automaton_of, parting_word
     from regulargpt.certificate.sentences import sentences
     from regulargpt.certificate.verdict import acceptance
-    from regulargpt.finite.nonempty import counterexample
 
     if (attempt := run.load_attempt()) is not None:
         return "; ".join(sentences(attempt))
     if not (found := acceptance(run)).is_accepted:
         return found.reason
     right = dfa.as_moore()
-    word = counterexample(automaton_of(run), right)
+    word = parting_word(automaton_of(run), right)
     return "" if word is None else f"proven of another language: {right.decode(np.array(word))} is answered wrongly"

@@ -14,7 +14,7 @@ from regulargpt.classroom import automaton, curves, facts, nested, text_page
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document, file
 from regulargpt.classroom.live.gathering import Live
-from regulargpt.classroom.live.twins import WEIGHTS, bundle
+from regulargpt.classroom.live.twins import NESTED, WEIGHTS, bundle
 from regulargpt.classroom.live.wrong_words import span
 from regulargpt.classroom.map_section import map_section, vector_part
 from regulargpt.classroom.network import script_data
@@ -60,7 +60,9 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
     has_words = any(isinstance(run, PageRun) and run.is_on_language for run in runs)
     data = [data_of(run) for run in runs]
     networks = [run.live.network for run in runs if isinstance(run, PageRun) and run.live.network]
-    twins = [found for network in networks for found in network.twins]
+    twins = [found for network in networks for found in (WEIGHTS, *network.twins)]
+    if any(isinstance(run, PageRun) and isinstance(run.machine, PushdownTransducer) for run in runs):
+        twins.append(NESTED)
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
     articles = [
         text_page.article(i, run) if isinstance(run, TextRun) else article(i, run, of_run)
@@ -80,7 +82,7 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
         data=data,
         styles=("page.css", *(["states.css"] if has_words else []), *(["text.css"] if on_texts else [])),
         scripts=SCRIPTS if has_words else (),
-        modules=bundle([WEIGHTS, *twins]) if twins else "",
+        modules=bundle(twins) if twins else "",
     )
 
 

@@ -68,8 +68,13 @@ def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
 
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
-# Words with brackets are as deep as they are long, and depth costs levels: a million symbols would take hours.
-WITH_BRACKETS: Fields = {"evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
+# Words with brackets are as deep as they are long, and depth costs levels: a million symbols would take hours. Of the
+# words that L* asks a network for, most have brackets where training words have none: they are soon looked up.
+WITH_BRACKETS: Fields = {
+    "evaluation.extra_lengths": (10_000,),
+    "evaluation.symbols": 65_536,
+    "phases.table_fine_tuning.membership_queries_from": 300,
+}
 PUBLISHED: Fields = {
     "training.optimiser": "adam",
     "training.steps": 100_000,

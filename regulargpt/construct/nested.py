@@ -48,7 +48,8 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
     reads, writes = seen.windows, labels.image(seen.windows)
     # Most labels stand for what no word needs: only those that occur become numbers of a state.
     used, number = np.unique(np.concatenate([kinds[[0, *symbols]], reads.ravel(), writes]), return_inverse=True)
-    alone, read, written = np.split(number.reshape(-1), [1 + len(symbols), 1 + len(symbols) + reads.size])
+    ends = [1 + len(symbols), 1 + len(symbols) + reads.size]
+    alone, read, written = np.split(number.reshape(-1), ends)  # of one axis (rows + windows,)
     vectors, outputs = np.eye(len(used)), np.append(labels.answers, np.full(len(symbols), -1))
     return Representation(
         ones=1,

@@ -181,5 +181,6 @@ class Walk:
 
     def pairs(self) -> Ints:
         """The kinds (n, 2) of nodes above the symbols, but for a call with a forest behind it: no word."""
-        items = np.array([kind for kind in self.made if kind[0] <= self.n_prototypes], dtype=np.int64).reshape(-1, 2)
+        above = [kind for kind in self.made if kind[0] <= self.n_prototypes]
+        items = np.array(above, dtype=np.int64).reshape(-1, 2)  # (items, 2), of none, too
         return np.unique(np.concatenate([items, *self.nodes]), axis=0)

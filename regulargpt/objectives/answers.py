@@ -22,7 +22,8 @@ from regulargpt.data.language import LanguageData
 from regulargpt.models.hooks import listened_to
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
-from regulargpt.models.tree.nested import RandomBracketing, nested_logits, nested_root
+from regulargpt.models.tree.groups import RandomBracketing
+from regulargpt.models.tree.nested import nested_logits, nested_root
 from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits, symbols_at_once
 from regulargpt.objectives.measures import Guess
 

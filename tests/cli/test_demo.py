@@ -66,25 +66,33 @@ def test_by_training_until_it_is_proven(cli: Cli, tmp_path: Path, monkeypatch):
     assert cli("demo", "--run", place, "--json").code == 0
 
 
-def test_of_a_language_with_brackets_a_small_network_is_trained_at_once(cli: Cli, tmp_path: Path, monkeypatch):
+def test_a_small_language_with_brackets_by_construction(cli: Cli, tmp_path: Path):
+    answer = cli("demo", "brackets-1", "--out", "one.html")
+    assert (answer.code, answer.err) == (0, "")
+    data = data_of(tmp_path / "one.html")
+    assert (data["alphabet"], data["nesting"]["direction"]) == (["(", ")"], [1, -1])
+    assert "nobody trained it" in (tmp_path / "one.html").read_text("utf-8")
+
+
+def test_of_a_larger_language_with_brackets_a_small_network_is_trained_at_once(cli: Cli, tmp_path: Path, monkeypatch):
     asked = []
 
     def trained(config, out):
         asked.append(config)
         Path(out).symlink_to(CERTIFIED / "brackets-2")
-        return {"proven": "brackets-1" in config.data.name}
+        return {"proven": config.data.name == "formula"}
 
     monkeypatch.setattr(running, "run", trained)
-    answer = cli("demo", "brackets-1", "--json")
+    answer = cli("demo", "formula", "--json")
     assert answer.code == 0
     assert json.loads(answer.out)["network"] == "trained"
     assert answer.err == "training a small network until it is proven: this takes about a minute\n"
     assert [phase.every for phase in asked[0].phases] == [100]
     assert (asked[0].model.d_model, asked[0].model.tree, asked[0].evaluation.samples) == (32, "nested", 1)
-    answer = cli("demo", "formula", "--out", "other.html")
+    answer = cli("demo", "json", "--out", "other.html")
     assert (answer.code, answer.err.splitlines()[1]) == (
         2,
-        "error: a small network on formula was not proven in time; try `regulargpt demo formula --train`",
+        "error: a small network on json was not proven in time; try `regulargpt demo json --train`",
     )
     assert [path.name for path in tmp_path.iterdir()] == ["lesson.html"]
 

@@ -3,14 +3,28 @@
 import json
 import shutil
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from regulargpt.certificate.checker import Malformed, Rejected
+from languages.convert.machines import to_json
+from regulargpt.certificate.checker import (
+    Malformed,
+    Rejected,
+    equality,
+    forests,
+    levels,
+    machine,
+    moves,
+    pairs,
+    pushdown,
+)
 from regulargpt.certificate.checker.claims import claim
+from regulargpt.cli.commands.check import automaton_of
 from regulargpt.storage.manifest import digest
+from tests.languages.test_context_free import nested
 from tests.regulargpt.forging import Cases, Change, Record, assert_refused, checked, drop, forge, put, refused_each
 from tests.regulargpt.nested_certificates import conjunctions, of_ldru, of_table, turns
 
@@ -123,7 +137,7 @@ def found_later(change: Change | None = None) -> Change:
     return forged
 
 
-def moves(**changes: Any) -> Change:
+def changed(**changes: Any) -> Change:
     """A first move that is changed; None takes a key away."""
 
     def change(record: Record) -> None:
@@ -193,21 +207,21 @@ FORGED: Cases = {
         "one answer": (put("outputs/q0", "yes"), "never gives two different answers"),
         "some answers": (put("outputs/q0", None), "never gives two different answers"),
         "finitely many words": (finite, "answers finitely many words"),
-        "a call that does not push here": (moves(push=None), r"'\(' is not always a call, a return or internal"),
-        "a call that knows the top": (moves(to="q1"), r"'\(' is not always a call, a return or internal"),
+        "a call that does not push here": (changed(push=None), r"'\(' is not always a call, a return or internal"),
+        "a call that knows the top": (changed(to="q1"), r"'\(' is not always a call, a return or internal"),
         "a call without a move for a top": (drop("moves/0"), r"'\(' is not always a call, a return or internal"),
         "other moves": (lambda r: r["moves"][-1].update(to="q0"), "is the root of words that lead"),
     },
     ("automaton", Malformed): {
         "a move twice": (doubled, r"there are two moves from 'q0' at '\('"),
-        "nowhere": (moves(to="q9"), "a move is of a state, a symbol or a top of the stack that there is not"),
-        "no symbol": (moves(read="y"), "a move is of a state, a symbol or a top"),
-        "no stack symbol": (moves(tops=["g9"]), "a move is of a state, a symbol or a top"),
-        "a list for a top": (moves(tops=[[]]), "a move is of a state, a symbol or a top"),
-        "push and pop": (moves(pop=True), "a move pops and pushes, or pops at the bottom"),
-        "a move without an end": (moves(to=None), "has no 'to'"),
-        "a move of more": (moves(note=""), "has the unknown key 'note'"),
-        "a word for a pop": (moves(pop="yes"), "'pop' is 'yes', of the wrong kind"),
+        "nowhere": (changed(to="q9"), "a move is of a state, a symbol or a top of the stack that there is not"),
+        "no symbol": (changed(read="y"), "a move is of a state, a symbol or a top"),
+        "no stack symbol": (changed(tops=["g9"]), "a move is of a state, a symbol or a top"),
+        "a list for a top": (changed(tops=[[]]), "a move is of a state, a symbol or a top"),
+        "push and pop": (changed(pop=True), "a move pops and pushes, or pops at the bottom"),
+        "a move without an end": (changed(to=None), "has no 'to'"),
+        "a move of more": (changed(note=""), "has the unknown key 'note'"),
+        "a word for a pop": (changed(pop="yes"), "'pop' is 'yes', of the wrong kind"),
         "no move": (put("moves/0", []), "a move is not an object"),
         "an answer that there is not": (put("outputs/q0", "x"), "give symbols, and every state an output or null"),
         "no first state": (put("initial", "q9"), "give symbols, and every state an output or null, the initial one"),
@@ -225,6 +239,33 @@ def test_a_forged_certificate_is_refused(copy: Path, name: str, change: Change, 
 def test_a_table_that_is_not_listed_is_computed_on_the_way(copy: Path, certified: Path):
     forge(copy, "certificate", found_later())
     assert checked(copy) == checked(certified)
+
+
+@pytest.mark.parametrize(
+    ("place", "limit", "most", "message"),
+    [
+        (levels, "MAX_WINDOWS", 20, "more than 20 windows at 2 levels: too many to go through"),
+        (levels, "MAX_LOOKED_AT", 0, "more than 0 windows of pairs: too many to go through"),
+        (levels, "MAX_LEVELS", 2, "the levels do not repeat within 2"),
+        (pairs, "MAX_ROUNDS", 1, "pairs do not repeat within 1 rounds"),
+        (forests, "MAX_ROUNDS", 1, "is not settled within 1 rounds"),
+        (machine, "MAX_PRODUCTS", 8, "do too many different things"),
+        (pushdown, "MAX_STATES", 6, "has 2 states; pushdown automata of at most 1 are checked"),
+        (moves, "MAX_CASES", 17, "has 18 states x symbols x tops; at most 17 are gone through"),
+        (equality, "MAX_FACTS", 1, "too many pairs of states of the two automata"),
+        (equality, "MAX_WORD", 0, "the two automata differ: a shortest word that shows it has 1 symbols"),
+    ],
+)
+def test_the_work_of_a_check_has_bounds(
+    certified: Path, monkeypatch: pytest.MonkeyPatch, place: ModuleType, limit: str, most: int, message: str
+):
+    monkeypatch.setattr(place, limit, most)
+    with pytest.raises(Rejected, match=message):
+        checked(certified, language=("it", json.dumps(turns().record())) if place is equality else None)
+
+
+def test_the_command_line_has_the_automata_of_languages_with_brackets():
+    assert automaton_of("formula") == to_json(nested("formula").machine)
 
 
 def declared(copy: Path, kinds: dict[str, dict[str, Any]], direction: tuple[int, ...], total: bool) -> None:

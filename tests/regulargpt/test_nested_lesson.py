@@ -80,6 +80,16 @@ def test_a_proof_with_more_elements_than_a_page_names_is_shown_without_their_nam
     assert "Automaton: accept. Network: ✓ accept" in browser.one(".answer")
 
 
+def test_a_network_too_large_for_a_page_leaves_the_tree_of_its_table(browser: Browser, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("regulargpt.classroom.live.network.MOST_MEGABYTES", 0.001)
+    write_page([shown(BRACKETS)], tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    browser.type("([])[")
+    assert "a page takes at most 0.001 MB" in browser.one(".not-live")
+    assert browser.one(".answer") == "Automaton: reject. Quantised network: ✓ reject. 6 of 6 nodes right."
+    assert browser.count(".tree .leaf.bracket") == 5
+
+
 def test_automaton_the_stack_is_written_and_done_is_who_came_two_deep_and_back(lesson: Browser):
     assert lesson.one("#automaton .count") == "The stack is empty."
     for symbol, stack in [("(", "0 balanced"), ("[", "0 balanced | 1 open"), ("]", "0 balanced")]:

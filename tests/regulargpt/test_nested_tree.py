@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.forests import forests_of
-from regulargpt.models.tree.nested import RandomBracketing, nested_logits, nested_root, nested_root_plainly, numbered
+from regulargpt.models.tree.groups import RandomBracketing, numbered
+from regulargpt.models.tree.nested import nested_logits, nested_root, nested_root_plainly
 
 DIRECTION = torch.tensor([1, 1, -1, -1, 0])  # ( [ ) ] x
 SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 16}

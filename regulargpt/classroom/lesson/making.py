@@ -9,13 +9,13 @@ from typing import Any
 import languages
 from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
+from languages.context_free.nested import NestedTask
 from languages.errors import UserError
-from languages.task import Task
 from regulargpt.certificate.checker import Progress
 from regulargpt.classroom import data
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.lesson import material
-from regulargpt.classroom.nested import AnyTask
+from regulargpt.classroom.nested import AnyTask, Elements
 from regulargpt.config.recipes import resolve, usual_model
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
@@ -41,7 +41,17 @@ def committed(language: str) -> Path | None:
     return next((place / language for place in PLACES if (place / language / "DONE").exists()), None)
 
 
-def construction(task: Task) -> RunConfig:
+def is_small(task: NestedTask) -> bool:
+    """Whether a network is constructed for a language with brackets: of more elements, training is as quick.
+
+    >>> is_small(languages.find("brackets-2")), is_small(languages.find("json"))
+    (True, False)
+    """
+    elements = Elements.of(task.machine)
+    return elements is not None and elements.size <= MOST_CONSTRUCTED
+
+
+def construction(task: AnyTask) -> RunConfig:
     """The config of a network that is constructed for a lesson, with the shortest test there is.
 
     Raises UserError for a language that is too large; `--train` is the way for some of them.
@@ -54,7 +64,8 @@ in a moment; train one with `regulargpt demo tomita-3 --train`
     """
     material.check(task)
     try:
-        TransitionMonoid.of(specified_machine(task), MOST_CONSTRUCTED)
+        if not isinstance(task, NestedTask):
+            TransitionMonoid.of(specified_machine(task), MOST_CONSTRUCTED)
     except TooLarge as error:
         raise UserError(
             f"{task.name} has more than {MOST_CONSTRUCTED} monoid elements, too many to construct and prove a network "
@@ -67,10 +78,7 @@ in a moment; train one with `regulargpt demo tomita-3 --train`
 
 
 def training(language: str) -> RunConfig:
-    """The config of a small network on a language with brackets, trained until it is proven, with the shortest test.
-
-    By construction there is none, as its weights would be a table of the whole algebra.
-    """
+    """The config of a small network on a language with brackets, trained until it is proven, with the shortest test."""
     task = languages.find(language)
     material.check(task)
     config = resolve(None, usual_model(language), language, certify=True)

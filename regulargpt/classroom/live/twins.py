@@ -94,3 +94,6 @@ def resolved(imported: str, file: str, path: Path) -> tuple[str, Path]:
 
 WEIGHTS = PageScript(*resolved("regulargpt/models/weights.js", "", Path()), "Weights")
 """What reads the weights: no model imports it, and every page with a network has it."""
+
+NESTED = PageScript(*resolved("regulargpt/models/tree/nested.js", "", Path()), "nestedNodes")
+"""Where brackets have their partners: a page of a language with brackets needs it without a network, too."""

@@ -38,7 +38,7 @@ def command(
     """Write a lesson: seven steps to how a network can be known to be right on every word.
 
     Without a language it is about parity, from a trained network that comes with the package. For other languages a
-    network is constructed, in seconds; for those with brackets of any depth a small one is trained, in a minute.
+    network is constructed, in seconds; for larger ones with brackets of any depth a small one is trained, in a minute.
     """
     refuse(language, train, folder)
     path = page_path(out, Path(NAME))
@@ -83,7 +83,7 @@ def beside_it(folder: Path, language: str | None, progress: CheckBar) -> PageRun
 def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, PageRun]:
     """How the run was made, and the run: the one that comes with the package, else one by construction.
 
-    Of a language with brackets a small one is trained.
+    Of a larger language with brackets a small one is trained.
     """
     import languages
     from languages.context_free.nested import NestedTask
@@ -92,11 +92,12 @@ def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, Pa
     committed = making.committed(language)
     if committed is not None:
         return "committed", gathered(committed, progress)
-    if isinstance(languages.find(language), NestedTask):
+    task = languages.find(language)
+    if isinstance(task, NestedTask) and not making.is_small(task):
         config = making.training(language)
         say("training a small network until it is proven: this takes about a minute", err=True)
         return "trained", making.trained(config, temporary, progress)
-    config = making.construction(languages.get(language))
+    config = making.construction(task)
     return "constructed", making.constructed(config, temporary, progress)
 
 
