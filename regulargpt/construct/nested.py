@@ -23,7 +23,7 @@ MAX_PATHS = 1 << 14
 
 @lru_cache(maxsize=8)
 def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
-    """OneHot of each label and each bracket; an internal symbol is its element, the pad the empty word's.
+    """OneHot of each label and of each symbol; the pad is that of the empty word.
 
     Raises TooManyWindows for more than `MAX_PATHS`, or AutomatonError for a machine whose brackets are not visible.
 
@@ -35,11 +35,7 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
     specification = NestedSpecification.of_machine(machine)
     labels = Labels(specification, chunk_size, "right")
     symbols = 1 + labels.count + np.arange(machine.n_symbols)  # their rows, behind those of the labels
-    kinds = np.arange(1 + labels.count + machine.n_symbols)
-    kinds[0] = 1  # the empty inside of a pair is the pad
-    internal = specification.algebra.direction == 0
-    kinds[symbols[internal]] = 1 + specification.letters[internal]
-    seen = Seen(chunk_size, kinds)
+    seen = Seen(chunk_size)
 
     def image(windows: Ints) -> Ints:
         return labels.image(seen.noted(windows))
@@ -47,7 +43,7 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
     prove_nested(specification, chunk_size, labels.count, image, labels.answers)
     reads, writes = seen.windows, labels.image(seen.windows)
     # Most labels stand for what no word needs: only those that occur become numbers of a state.
-    used, number = np.unique(np.concatenate([kinds[[0, *symbols]], reads.ravel(), writes]), return_inverse=True)
+    used, number = np.unique(np.concatenate([[1, *symbols], reads.ravel(), writes]), return_inverse=True)
     ends = [1 + len(symbols), 1 + len(symbols) + reads.size]
     alone, read, written = np.split(number.reshape(-1), ends)  # of one axis (rows + windows,)
     vectors, outputs = np.eye(len(used)), np.append(labels.answers, np.full(len(symbols), -1))
@@ -62,14 +58,14 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
 
 
 class Seen:
-    """The windows of rows that were looked at, each once, with rows of one kind as one."""
+    """The windows of rows that were looked at, each once; the pad, 0, is the empty word's label, 1."""
 
-    def __init__(self, chunk_size: int, kinds: Ints) -> None:
-        self.kinds, self.windows = kinds, np.zeros((0, chunk_size), dtype=np.int64)
+    def __init__(self, chunk_size: int) -> None:
+        self.windows = np.zeros((0, chunk_size), dtype=np.int64)
 
     def noted(self, windows: Ints) -> Ints:
-        """These windows (n, C), by kinds."""
-        found = self.kinds[windows]
+        """These windows (n, C), without pads."""
+        found = np.maximum(windows, 1)
         self.windows = np.unique(np.concatenate([self.windows, np.unique(found, axis=0)]), axis=0)
         if len(self.windows) > MAX_PATHS:
             raise TooManyWindows(f"the construction has more than {MAX_PATHS:,} paths")

@@ -92,7 +92,7 @@ def test_the_table_of_any_small_machine(machine: PushdownTransducer, C: int):
 def test_it_is_proven_with_means_of_its_own_states(name: str, C: int):
     found = Certifier.of(nested(name), C).certify(model(name, C))
     assert found.certain
-    assert found.smallest_margin > 1.3  # points of a simplex, 2 ** 0.5 apart, but for what shares a state
+    assert found.smallest_margin == pytest.approx(2**0.5, abs=1e-6)  # corners of a simplex, one for each label
 
 
 def test_a_run_of_it_like_any_other(tmp_path):
