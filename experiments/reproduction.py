@@ -117,7 +117,7 @@ def add_session(path: Path, experiment: Experiment, scale: Scale, seconds: float
 
 
 def environments(folder: SweepFolder, names: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
-    """The environments in which the finished runs were made; of each how many `runs`, of several also which `models`."""
+    """Where the finished runs were made: of each environment how many `runs`, of several also which `models`."""
     found: dict[str, Counter[str]] = {}
     for name in names:
         if folder.state(name) == "done":
