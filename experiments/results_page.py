@@ -32,6 +32,7 @@ from regulargpt.tables import percent, piped
 ROOT = Path(__file__).parents[1]
 RESULTS, OUT = ROOT / "experiments" / "results", ROOT / "docs" / "results.md"
 LINK = "../experiments/results"
+TESTED = (("10,000 symbols", "long"), ("1,000 deep", "deep"))  # of trees along brackets, with the columns of their runs
 OPENING = """\
 # Results: what was run, and what came out
 
@@ -241,33 +242,21 @@ def trees_along_brackets(name: str) -> str:
         if run["network"] in nested_table.NESTED:
             runs.setdefault((run["language"], nested_table.NETWORKS[run["network"]][0]), []).append(run)
     link = f"[language]({LINK}/{name}/{each_run.FILE})"
-    header = (
-        link,
-        "network",
-        "10,000; 1,000 deep",
-        "proven",
-        "as it is",
-        "steps",
-        "training, s",
-        "labels",
-        "stopped at",
-    )
-    return markdown(header, ((*of, *tree_along_brackets(some)) for of, some in runs.items()))
+    header = (link, "network", *(title for title, _ in TESTED), "proven", "as it is", "steps", "training, s", "labels")
+    return markdown((*header, "stopped at"), ((*of, *tree_along_brackets(some)) for of, some in runs.items()))
 
 
 def tree_along_brackets(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """The cells of a language and a tree: the lowest at 10,000 symbols and 1,000 deep, and ranges."""
     done = [run for run in runs if run["state"] == each_run.DONE]
-    yield "; ".join(percent(min(found)) for key in ("long", "deep") if (found := numbers(done, key))) or "-"
+    for _, key in TESTED:
+        yield percent(min(found)) if (found := numbers(done, key)) else "-"
     proofs = Counter(run["proven"] for run in done)
     yield f"{proofs[each_run.PROTOTYPES] + proofs[each_run.AS_IT_IS]} of {len(done)}" if done else "-"
     yield str(proofs[each_run.AS_IT_IS]) if done else "-"
     for key in ("steps", "train_seconds", "labels"):
-        yield (
-            "..".join(f"{n:,.0f}" for n in dict.fromkeys((min(found), max(found))))
-            if (found := numbers(done, key))
-            else "-"
-        )
+        found = sorted(numbers(done, key))
+        yield "..".join(dict.fromkeys(f"{n:,.0f}" for n in (*found[:1], *found[-1:]))) or "-"
     yield ", ".join(f"{int(run['steps']):,}" for run in runs if run["state"] == each_run.STOPPED) or "-"
 
 

@@ -72,13 +72,13 @@ def last_step(run: RunFolder) -> int | None:
     return max(steps, default=None)
 
 
-def main() -> None:
+def main(sweep: Path) -> None:
     """Both tables."""
     for name in ("nested", "nested-random"):
-        found = lines(SweepFolder.open(sys.argv[1]), experiment(name))
+        found = lines(SweepFolder.open(sweep), experiment(name))
         text = tables.csv([COLUMNS, *([line.get(key) for key in COLUMNS] for line in found)])
         (RESULTS / f"{name}-cpu" / FILE).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(*sys.argv[1:2]))
