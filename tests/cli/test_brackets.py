@@ -72,7 +72,7 @@ def test_from_answers_to_a_proof_also_where_it_was_stopped(cli: Cli, tmp_path: P
         "evaluation.test_len": 10,
         "training.steps": 600,
     }
-    user |= {"evaluation.extra_lengths": (), "training.curriculum": (), "training.lr": 2e-3}
+    user |= {"evaluation.extra_lengths": (), "training.curriculum": (), "training.lr": 2e-3, "training.batch_size": 64}
     config = resolve(None, "regulargpt", "brackets-1", user)
     whole = run(config, tmp_path / "proven")
     learned_at = whole["phases"]["table_fine_tuning"]["learned_at"]
