@@ -293,7 +293,8 @@ def _find(name: str) -> tuple[Family, tuple[int, ...]]:
         family, number = other
         return replace(family, parameters=parameters(family)), number
     if name.startswith("made-in-python"):
-        raise LanguageError(f"{name} was made in another process; save the machine with to_json, and name it dfa:FILE, or pushdown:FILE")
+        remedy = "save the machine with to_json, and name it dfa:FILE, or pushdown:FILE"
+        raise LanguageError(f"{name} was made in another process; {remedy}")
     nested = [name for family in CONTEXT_FREE for name in family.names]
     every = [*names(), *nested, *(family.pattern for family in others)]
     raise LanguageError(f"unknown language {name!r:.80};{nearest(name, every) or f' known are {one_of(every, 40)}'}")
