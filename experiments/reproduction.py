@@ -71,7 +71,7 @@ def made(
     return {
         "command": command(experiment, scale, folder.path, rows),
         "session_seconds": tuple(session_seconds(folder.path, experiment, scale)),
-        "environments": tuple({**known, "runs": count} for known, count in environments(folder, names)),
+        "environments": environments(folder, names),
     }
 
 
@@ -116,14 +116,19 @@ def add_session(path: Path, experiment: Experiment, scale: Scale, seconds: float
     sessions.add(place(path, experiment, scale), seconds)
 
 
-def environments(folder: SweepFolder, names: Sequence[str]) -> tuple[tuple[Mapping[str, Any], int], ...]:
-    """The environments in which the finished runs were made, and how many were made in each."""
-    found: Counter[str] = Counter()
+def environments(folder: SweepFolder, names: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    """Where the finished runs were made: of each environment how many `runs`, of several also which `models`."""
+    found: dict[str, Counter[str]] = {}
     for name in names:
         if folder.state(name) == "done":
             file = folder.run_path(name) / ENVIRONMENT
             # A damaged file makes the run a damaged one, which the table says.
             with suppress(UserError):
                 known = atomic.parse_json(atomic.read_bytes(file), file)
-                found[json.dumps({key: known.get(key) for key in ENVIRONMENT_KEYS})] += 1
-    return tuple((json.loads(text), count) for text, count in found.most_common())
+                of = json.dumps({key: known.get(key) for key in ENVIRONMENT_KEYS})
+                found.setdefault(of, Counter())[folder.config(name).model.title] += 1
+    is_one = len(found) < 2
+    return tuple(
+        {**json.loads(of), "runs": models.total(), **({} if is_one else {"models": sorted(models)})}
+        for of, models in sorted(found.items(), key=lambda item: -item[1].total())
+    )

@@ -20,8 +20,8 @@ import numpy as np
 from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS
 from experiments.atlas.networks import NETWORKS
-from experiments.cells import lines
 from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.nested import each_run
 from experiments.nested import table as nested_table
 from experiments.page import files
 from experiments.page.markdown import is_of_a_kind
@@ -32,11 +32,13 @@ from regulargpt.tables import percent, piped
 ROOT = Path(__file__).parents[1]
 RESULTS, OUT = ROOT / "experiments" / "results", ROOT / "docs" / "results.md"
 LINK = "../experiments/results"
+TESTED = (("10,000 symbols", "long"), ("1,000 deep", "deep"))  # of trees along brackets, with the columns of their runs
 OPENING = """\
 # Results: what was run, and what came out
 
 `python -m experiments.results_page` makes this page from the records in [experiments/results](../experiments/results).
-Machines had two shared CPU cores and no GPU. Times are wall time beside other work: upper bounds.
+Machines had two shared CPU cores and no GPU, unless others are named. Times are wall time beside other work: upper
+bounds.
 Each page has every cell, its conditions, its command and the commit of its runs.
 ∎: all runs of the cell are proven, quantised. `-`: no run is done.
 """
@@ -225,13 +227,42 @@ def atlas() -> Iterator[str]:
 
 
 def nested() -> Iterator[str]:
-    """A row a language with brackets; of the random machines a row a network."""
-    yield from grid("nested-cpu", tuple(nested_table.NETWORKS), mean_and_worst)
-    for network in nested_table.NESTED:
-        yield from grid(
-            "nested-cpu", [f"{what}-{network}" for what in ("long", "deep", "proven", "training")], first_line
-        )
-    yield from by_column("nested-random-cpu", tuple(nested_table.NETWORKS))
+    """Languages with brackets: what networks score, and what trees along the brackets took; random machines."""
+    networks = tuple(nested_table.NETWORKS)
+    yield from grid("nested-cpu", networks, mean_and_worst)
+    yield trees_along_brackets("nested-cpu")
+    yield from by_column("nested-random-cpu", networks)
+    yield trees_along_brackets("nested-random-cpu")
+
+
+def trees_along_brackets(name: str) -> str:
+    """A row a language and a tree, from the lines of its runs."""
+    runs: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for run in csv.DictReader((RESULTS / name / each_run.FILE).read_text("utf-8").splitlines()):
+        if run["network"] in nested_table.NESTED:
+            runs.setdefault((run["language"], nested_table.NETWORKS[run["network"]][0]), []).append(run)
+    link = f"[language]({LINK}/{name}/{each_run.FILE})"
+    header = (link, "network", *(title for title, _ in TESTED), "proven", "as it is", "steps", "training, s", "labels")
+    return markdown((*header, "stopped at"), ((*of, *tree_along_brackets(some)) for of, some in runs.items()))
+
+
+def tree_along_brackets(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """The cells of a language and a tree: the lowest at 10,000 symbols and 1,000 deep, and ranges."""
+    done = [run for run in runs if run["state"] == each_run.DONE]
+    for _, key in TESTED:
+        yield percent(min(found)) if (found := numbers(done, key)) else "-"
+    proofs = Counter(run["proven"] for run in done)
+    yield f"{proofs[each_run.PROTOTYPES] + proofs[each_run.AS_IT_IS]} of {len(done)}" if done else "-"
+    yield str(proofs[each_run.AS_IT_IS]) if done else "-"
+    for key in ("steps", "train_seconds", "labels"):
+        found = sorted(numbers(done, key))
+        yield "..".join(dict.fromkeys(f"{n:,.0f}" for n in (*found[:1], *found[-1:]))) or "-"
+    yield ", ".join(f"{int(run['steps']):,}" for run in runs if run["state"] == each_run.STOPPED) or "-"
+
+
+def numbers(runs: Iterable[Mapping[str, str]], key: str) -> list[float]:
+    """The numbers of a column that are there."""
+    return [float(run[key]) for run in runs if run[key]]
 
 
 def mean_and_worst(cell: Values) -> str:
@@ -240,11 +271,6 @@ def mean_and_worst(cell: Values) -> str:
         return "-"
     found = " / ".join(percent(cell["ours"][name]) for name in ("mean", "worst"))
     return found + " ∎" * (cell["group"]["n_proven"] == cell["done"])
-
-
-def first_line(cell: Values) -> str:
-    """What the cell shows, in a line."""
-    return "; ".join(line.text for line in lines(cell) if line.kind != "rule")
 
 
 def random_automata() -> Iterator[str]:
@@ -265,6 +291,27 @@ def costs() -> Iterator[str]:
     yield markdown(
         ("language", "network or option", "steps", "training, s", "certifying, s", "as it is"), map(line, rows)
     )
+
+
+def devices() -> Iterator[str]:
+    """Steps a second on a CPU core and on GPUs, a row a language and a network."""
+    rows = [*csv.DictReader((RESULTS / "devices" / "devices.csv").read_text("utf-8").splitlines())]
+    cards = dict.fromkeys(row["card"] for row in rows)
+    cases = {(row["language"], row["model"], row["gates"]): {} for row in rows}
+    for row in rows:
+        cases[row["language"], row["model"], row["gates"]][row["card"]] = row
+
+    def line(case: tuple[str, ...], of: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+        language, model, gates = case
+        yield f"`{language}`"
+        yield f"{gates} {model}".strip()
+        for card in cards:
+            cpu, gpu = (of[card][f"{device}_steps_a_second"] for device in ("cpu", "cuda"))
+            yield f"{gpu} / {cpu} = {float(gpu) / float(cpu):.1f}" if gpu else "-"
+        yield max((of[card]["apart_float64"] for card in cards if of[card]["apart_float64"]), key=float, default="-")
+
+    header = (f"[language]({LINK}/devices/devices.csv)", "network", *cards, "apart in float64")
+    yield markdown(header, (tuple(line(*case)) for case in cases.items()))
 
 
 def drifting() -> Iterator[str]:
@@ -336,7 +383,9 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Texts", 2, texts),
     ("Encodings on formal languages", 2, encodings),
     ("Speed and memory", 2, nothing),
-    *((heading, 3, nothing) for heading in ("Samplers and models", "Language models", "Pages")),
+    *((heading, 3, nothing) for heading in ("Samplers and models", "Language models")),
+    ("GPUs", 3, devices),
+    ("Pages", 3, nothing),
 )
 """Heading, level, and what is made from records below what facts.toml has of it."""
 

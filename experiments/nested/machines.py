@@ -2,7 +2,7 @@
 
     python -m experiments.nested.machines
 
-writes `experiments/nested/machines/`. The method was fixed before any of them was learned.
+writes `experiments/nested/machines/`. They were fixed before any of them was learned.
 
 document   a document type: what a `ul`, `dl` and `li` may contain, in which order, is a regular language of siblings
 counted    brackets of two kinds, matched; directly inside ( ) an even number of x, inside [ ] one that 3 divides

@@ -166,7 +166,8 @@ def environment(known: Values) -> str:
     software = f"Python {known.get('python')}, PyTorch {known.get('torch')}, NumPy {known.get('numpy')}"
     machine = f"{known.get('device_name')} ({known.get('device')}), {known.get('cpu_count')} CPU cores"
     runs = f": {known['runs']} run{'s' * (known['runs'] != 1)}" if "runs" in known else ""
-    return f"{commit}, {software}, {machine}, {known.get('system')}{runs}"
+    models = f" of {', '.join(known['models'])}" if "models" in known else ""
+    return f"{commit}, {software}, {machine}, {known.get('system')}{runs}{models}"
 
 
 def duration(seconds: float) -> str:

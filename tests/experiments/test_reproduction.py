@@ -95,7 +95,9 @@ def test_what_is_not_there_is_refused_and_damaged_environments_are_left_out(tmp_
     path.write_text(path.read_text().replace("c0ffee", "badc0de"))
     (folder.run_path(second) / "environment.json").write_text("{")
     found = reproduction.environments(folder, folder.names)
-    assert [(known["commit"], count) for known, count in found] == [("c0ffee", 4), ("badc0de", 1)]
+    assert [(known["commit"], known["runs"]) for known in found] == [("c0ffee", 4), ("badc0de", 1)]
+    models = {folder.config(name).model.title for name in folder.names if name != second}
+    assert {model for known in found for model in known["models"]} == models
 
 
 REPORTS: dict[str, tuple[str, str, dict[str, Any]]] = {
