@@ -69,6 +69,15 @@ def nested_task_of(
     )
 
 
+def without_depth(name: str) -> str:
+    """The name of a language, of a pushdown machine in a file without how deep its words are drawn.
+
+    >>> without_depth("pushdown:mine.json;depth=1000"), without_depth("dfa:mine.json")
+    ('pushdown:mine.json', 'dfa:mine.json')
+    """
+    return of_file(name)[0] if name.startswith("pushdown:") else name
+
+
 def of_file(text: str) -> tuple[str, str]:
     """The file and the depth that `FILE` or `FILE;depth=DEPTH` names.
 
