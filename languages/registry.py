@@ -6,7 +6,7 @@ points (installed.py), which are read only where a name is not built in, and for
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
@@ -14,6 +14,8 @@ from languages.specification import Family, Parameter, read_parameters
 if TYPE_CHECKING:
     from languages.context_free.nested import NestedTask
     from languages.task import Task
+
+Made = TypeVar("Made", bound="Task | NestedTask")
 
 P_ONE = Parameter("p_one", 0.5, "the probability of a 1, from 0.0 to 1.0")
 SIZE = Parameter("size", 5, "the number of positions, 2 to 1000")
@@ -153,7 +155,7 @@ def names() -> tuple[str, ...]:
 
 
 # Tasks made in Python, by their names; they live as long as this process.
-MADE: dict[str, "Task"] = {}
+MADE: dict[str, "Task | NestedTask"] = {}
 
 
 TEXT = ("text:", "hf:")
@@ -183,7 +185,7 @@ def is_language(name: str) -> bool:
     return not is_text(name) and not is_retrieval(name)
 
 
-def register(task: "Task") -> "Task":
+def register(task: "Made") -> "Made":
     """Let a task that was made in Python go by its name in this process; the task.
 
     A later one of the same name takes its place. LanguageError for the name of a language that is there already.
@@ -217,6 +219,8 @@ def level_of(name: str) -> str:
     >>> level_of("parity"), level_of("brackets-2:bound=3"), level_of("pushdown:mine.json")
     ('regular', 'context-free', 'context-free')
     """
+    if name in MADE:
+        return MADE[name].level
     stem = name.partition(":")[0]
     nested = any(row.prefix and name.startswith(row.prefix) for row in CONTEXT_FREE)
     return "context-free" if nested or _among(CONTEXT_FREE, OTHER_NAMES.get(stem, stem)) else "regular"
@@ -289,7 +293,8 @@ def _find(name: str) -> tuple[Family, tuple[int, ...]]:
         family, number = other
         return replace(family, parameters=parameters(family)), number
     if name.startswith("made-in-python"):
-        raise LanguageError(f"{name} was made in another process; save the machine with to_json, and name it dfa:FILE")
+        remedy = "save the machine with to_json, and name it dfa:FILE, or pushdown:FILE"
+        raise LanguageError(f"{name} was made in another process; {remedy}")
     nested = [name for family in CONTEXT_FREE for name in family.names]
     every = [*names(), *nested, *(family.pattern for family in others)]
     raise LanguageError(f"unknown language {name!r:.80};{nearest(name, every) or f' known are {one_of(every, 40)}'}")

@@ -13,9 +13,12 @@ from torch import Tensor, nn
 
 import languages
 from languages.automata import MooreMachine, Semiautomaton
+from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
-from languages.convert.json_text import to_json
+from languages.context_free.user import nested_task_of
+from languages.convert.machines import to_json
 from languages.errors import UserError, WordError
+from languages.registry import find
 from languages.task import Task
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import resolve, usual_model
@@ -36,7 +39,7 @@ from regulargpt.storage.manifest import digest
 if TYPE_CHECKING:
     from languages.automata import Dfa
 
-    Language = str | Task | Dfa | MooreMachine | Semiautomaton
+    Language = str | Task | NestedTask | Dfa | MooreMachine | Semiautomaton | PushdownTransducer
 
 
 def run(
@@ -78,19 +81,22 @@ def run(
     return run_config(resolve(recipe, name, language, user, preset=protocol, certify=certify), out, watch)
 
 
-def as_task(language: Language) -> Task:
+def as_task(language: Language) -> Task | NestedTask:
     """The task of a name, or one made in Python, which from then on goes by its name in this process."""
     if isinstance(language, str):
-        return languages.get(language)
+        return find(language)
     # The config holds names: what reads it in this process finds the task by its name.
-    task = language if isinstance(language, Task) else languages.task_of(language, name_of(language))
-    return languages.register(task)
+    if isinstance(language, Task | NestedTask):
+        return languages.register(language)
+    if isinstance(language, PushdownTransducer):
+        return languages.register(nested_task_of(language, name_of(language)))
+    machine = languages.task_of(language).machine
+    return languages.register(languages.task_of(language, name_of(machine)))
 
 
-def name_of(machine: Dfa | MooreMachine | Semiautomaton) -> str:
+def name_of(machine: MooreMachine | PushdownTransducer) -> str:
     """A name for a machine that has none: equal machines have equal names, others have others."""
-    task = languages.task_of(machine)
-    return f"made-in-python-{digest(to_json(task.machine).encode())[:8]}"
+    return f"made-in-python-{digest(to_json(machine).encode())[:8]}"
 
 
 def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:

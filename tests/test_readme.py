@@ -1,6 +1,7 @@
 """The README's commands, word for word, as on a fresh machine. (Its test command is what .ci/run runs.)"""
 
 import ast
+import csv
 import re
 import shutil
 import subprocess
@@ -107,3 +108,14 @@ def test_the_main_job_on_a_fresh_checkout_shows_what_the_readme_promises(tmp_pat
     assert re.match("accepted: For every word .* replaced by the nearest of 2 prototypes", accepted)
     assert unquantised.startswith("The same holds of the network as it is, without replacing any state")
     assert language == "The automaton answers every word of at least one symbol as the language parity does."
+
+
+def test_its_table_of_brackets_is_that_of_the_runs():
+    with open(ROOT / "experiments/results/nested-cpu/runs.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = ("brackets-2", "formula", "arithmetic-brackets", "json", "xml-4")
+    for network, title in (("gated", "with gates"), ("regulargpt", "without gates")):
+        of = [[row for row in rows if (row["language"], row["network"]) == (name, network)] for name in names]
+        assert all(len(own) == 3 and all(row["state"] == "done" and row["proven"] for row in own) for own in of)
+        means = (f"{sum(float(row['train_seconds']) for row in own) / 3:.0f}" for own in of)
+        assert f"| {title} | {' | '.join(means)} |" in README

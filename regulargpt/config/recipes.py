@@ -256,8 +256,8 @@ def resolve(
         return draft
 
     found, otherwise = draft(name, certify), RECIPES[name].otherwise
-    is_flat = with_brackets and not found.part("model").follows_brackets
-    if (certify or otherwise) and (is_flat or no_certificate(found.part("model"), found.part("objective")) is not None):
+    parts = found.part("model"), found.part("objective")
+    if (certify or otherwise) and no_certificate(*parts, language) is not None:
         found = draft(otherwise or name, False)
     return found.config()
 
@@ -310,7 +310,7 @@ def fields_of(recipe: str, model: str, language: str) -> dict[str, Any]:
     """The options of a recipe for a model as it is written, were nothing else set."""
     options = MODELS.options(model, "model")
     otherwise = RECIPES[recipe].otherwise
-    if otherwise and no_certificate(options, Draft().part("objective")) is not None:
+    if otherwise and no_certificate(options, Draft().part("objective"), language) is not None:
         recipe = otherwise
     return RECIPES[recipe].of(recipe, options.name, language)
 

@@ -56,9 +56,7 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     # Here and not in the midst of training: the tables of a large automaton may not fit into memory.
     _prepare_near_misses(config, words)
     for phase in config.phases:
-        reason = phase.refuse(config.model, config.objective) if phase.is_on else None
-        if phase.is_on and words.has_brackets and not config.model.follows_brackets:
-            reason = f"a flat tree has no finite table of {words.name}; set model.tree = 'nested'"
+        reason = phase.refuse(config.model, config.objective, config.data.name) if phase.is_on else None
         if reason is not None:
             yield f"phases.{phase.name}: {reason}; leave it out, as the recipe words does"
     if config.tensorboard and find_spec("tensorboard") is None:

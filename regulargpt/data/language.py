@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from languages.context_free.nested import NestedTask
+from languages.context_free.user import without_depth
 from languages.convert.machines import to_json
 from languages.randomness import rng
 from languages.registry import is_built_in, no_finite_automaton
@@ -87,7 +88,8 @@ class LanguageData:
         if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
         read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
-        return {"automaton": {"name": self.options.name, "sha256": read}}
+        # How deep words are drawn is no part of it: a test may draw them otherwise.
+        return {"automaton": {"name": without_depth(self.options.name), "sha256": read}}
 
     def is_tested(self, length: int) -> bool:
         """Whether there are test words of this length.

@@ -71,7 +71,7 @@ class Trees:
         apply = self.model.tree_layers(1)[0].apply
         self.add(apply(rows, torch.from_numpy(children.reshape(-1)[1:].reshape(different.shape))))  # (windows, C)
         self.rows = np.concatenate([self.rows, self.labels.image(self.rows[different])])
-        return self.count - len(different) + which.reshape(-1)
+        return self.count - len(different) + which.reshape(-1)  # (windows,)
 
     def add(self, states: Float[Tensor, "new d_model"]) -> None:
         end = self.count + len(states)

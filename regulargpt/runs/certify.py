@@ -34,7 +34,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     """
     config = RunConfig.parse(folder.config_text)
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
-    if (reason := no_certificate(config.model, config.objective)) is not None:
+    if (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)

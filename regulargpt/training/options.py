@@ -23,6 +23,6 @@ class PhaseOptions(Options):
         """Whether the phase takes part."""
         return True
 
-    def refuse(self, model: ModelOptions, objective: ObjectiveOptions) -> str | None:
-        """Why this model or objective cannot be trained so; None if it can."""
+    def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
+        """Why this model or objective cannot be trained so on a language or text; None if it can."""
         return None

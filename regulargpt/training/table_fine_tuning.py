@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from languages.registry import level_of
 from regulargpt.options import option
 from regulargpt.training.options import PhaseOptions
 
@@ -95,20 +96,24 @@ class TableFineTuningOptions(PhaseOptions):
         """Whether a certificate is asked for."""
         return self.every > 0
 
-    def refuse(self, model: ModelOptions, objective: ObjectiveOptions) -> str | None:
+    def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
         """The certificate is about one map that answers words."""
-        return no_certificate(model, objective)
+        return no_certificate(model, objective, language)
 
 
-def no_certificate(model: ModelOptions, objective: ObjectiveOptions) -> str | None:
+def no_certificate(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
     """Why there can be no certificate for such a run; None if there can.
 
     >>> from regulargpt.config.schema import RunConfig
     >>> config = RunConfig().replaced({"model.name": "lstm"})
-    >>> no_certificate(config.model, config.objective)
+    >>> no_certificate(config.model, config.objective, "parity")
     'lstm does not use one map at every level of a tree'
+    >>> no_certificate(RunConfig().model, config.objective, "brackets-2")
+    "a flat tree has no finite table of brackets-2; set model.tree = 'nested'"
     """
     reason = objective.no_map_of_words() or model.why_no_certificate()
     if reason is None and model.name not in CHECKED:
         return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+    if reason is None and not model.follows_brackets and level_of(language) == "context-free":
+        return f"a flat tree has no finite table of {language}; set model.tree = 'nested'"
     return reason

@@ -198,6 +198,7 @@ REFUSED = {
         "--supervision retrieve": "it asks about retrieval, and parity is words; choose 'last'",
         "--recipe constructed-matrix": "trains nothing; `regulargpt construct parity --out DIR` sets its weights",
         "--certify --model gru": "--certify: gru does not use one map",
+        "brackets-2 --certify --set model.tree=flat": "--certify: a flat tree has no finite table of brackets-2",
         "--certify --supervision prefixes": "--certify: the run answers 'prefixes', not the word at its end",
         "--certify --set model.thickness=2": "--certify: only one weight-shared layer",
         "--certify --set model.levels=6": "--certify: model.levels = 6 fixes the depth; needed is 0",

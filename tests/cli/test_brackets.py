@@ -3,6 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
+import regulargpt
+from languages.context_free.brackets import brackets
+from languages.context_free.user import nested_task_of
+from regulargpt.config.recipes import resolve
+from regulargpt.runs.run import Watch, resume, run
+from regulargpt.training.trainer import Trainer
 from tests.cli.conftest import Cli, lines_of
 
 SMALL = ("--steps", 3, "--test-len", 42, "--extra-lengths", 60, "--samples", 4, "--d-model", 8)
@@ -42,6 +50,45 @@ def test_runs(cli: Cli, tmp_path: Path):
         page = (tmp_path / name / "report.html").read_text()
         assert "Nothing is proven: accuracy was observed on samples. No certificate" in page
     assert cli("resume", "tree").code == 0
+    assert "flat does not follow the brackets of arithmetic-brackets" in cli("verify", "flat").err
+
+
+def test_from_python(tmp_path: Path):
+    """A name, or a machine that goes by a name of its own in this process."""
+    options = {"train_len": 6, "steps": 3, "test_len": 8, "extra_lengths": (), "d_model": 8, "curriculum": ()}
+    for number, language in enumerate(("brackets-1", brackets(1).machine, nested_task_of(brackets(1).machine, "mine"))):
+        summary = regulargpt.run(language, tmp_path / str(number), **options)
+        assert summary["language"].startswith(("brackets-1", "made-in-python", "mine"))
+        trained = regulargpt.load(tmp_path / str(number))
+        assert (trained.config.model.tree, len(trained.answers(["()", ")("]))) == ("nested", 2)
+
+
+def test_from_answers_to_a_proof_also_where_it_was_stopped(cli: Cli, tmp_path: Path):
+    """The whole way on the smallest language; the checker accepts what comes out, which is the same bit for bit."""
+    user = {
+        "data.train_len": 8,
+        "model.d_model": 16,
+        "model.d_ff": 32,
+        "evaluation.test_len": 10,
+        "training.steps": 600,
+    }
+    user |= {"evaluation.extra_lengths": (), "training.curriculum": (), "training.lr": 2e-3, "training.batch_size": 64}
+    config = resolve(None, "regulargpt", "brackets-1", user)
+    whole = run(config, tmp_path / "proven")
+    learned_at = whole["phases"]["table_fine_tuning"]["learned_at"]
+    assert whole["proven"]
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.step_count == learned_at + 20:
+            raise RuntimeError("stopped here")
+
+    with pytest.raises(RuntimeError, match="stopped here"):
+        run(config, tmp_path / "stopped", Watch(on_step=stop))
+    resume(tmp_path / "stopped")
+    for file in ("model.safetensors", "certificate.json", "automaton.json"):
+        assert (tmp_path / "proven" / file).read_bytes() == (tmp_path / "stopped" / file).read_bytes()
+    assert cli("check", "proven", "--language", "brackets-1").code == 0
+    assert cli("check", "proven", "--language", "brackets-1:bound=2").code == 1
 
 
 def test_sweep(cli: Cli):

@@ -10,12 +10,14 @@ import pytest
 import languages
 from experiments.gallery import commands
 from languages.automata import MooreMachine
+from languages.registry import level_of
 from regulargpt.classroom.automaton import MOST_LABELLED, drawing
 from regulargpt.classroom.diagram import Diagram
 from regulargpt.classroom.lesson.material import named
 from regulargpt.finite.specification import specified_machine
 
-GALLERY = sorted({"parity" if first.startswith("-") else first for _, first, *_ in commands().values()})
+SHOWN = {"parity" if first.startswith("-") else first for _, first, *_ in commands().values()}
+GALLERY = sorted(name for name in SHOWN if level_of(name) == "regular")
 OTHERS = (
     *(f"tomita-{n}" for n in range(1, 8)),
     *("dyck-1", "dyck-4", "dyck-12", "aa-star", "aaaa-star", "abab-star", "012-02", "ab-d-bc", "aa-bb-cc-dd-ee"),

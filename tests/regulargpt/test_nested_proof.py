@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from languages.automata.algebra import NestedAlgebra
@@ -36,12 +36,17 @@ class Synthetic:
         return np.array([self.one(window) for window in asked], dtype=np.int64)[which.reshape(-1)]  # (n,)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.sampled_from(SHAPES[:3]))
 def test_the_decision_is_that_of_all_short_words(machine, seed, K, shape):
     K = min(K, 4 - shape[0])  # or windows of three are too many to make up
-    visibly, network = VisiblyPushdown.of(machine), Synthetic(seed, K)
-    proof = prove_nested(NestedSpecification.of_machine(machine), shape[0], K, network.image, network.answers, shape[1])
+    visibly, network, specification = (
+        VisiblyPushdown.of(machine),
+        Synthetic(seed, K),
+        NestedSpecification.of_machine(machine),
+    )
+    assume(specification.size <= (160 if shape[0] == 2 else 30))  # or there are millions of windows
+    proof = prove_nested(specification, shape[0], K, network.image, network.answers, shape[1])
     tree = TableTree(network.one, 1 + K, visibly.direction.tolist(), *shape)
 
     def is_wrong(word):

@@ -114,7 +114,7 @@ def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, Page
     config = configure(language, None, None, None, {}, certify=True)
     test_len = making.a_length(task, config.data.train_len + MORE_LENGTHS)
     config = config.replaced(SHORT_TEST | {"evaluation.test_len": test_len})
-    assert no_certificate(config.model, config.objective) is None, "RegularGPT can be certified"
+    assert no_certificate(config.model, config.objective, language) is None, "RegularGPT can be certified"
     validate(config)
     folder = default_folder(config)
     if folder.exists():

@@ -75,7 +75,7 @@ def command(
     if certify and written.get(EVERY) == "0":
         raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
     config = configure(language, model, recipe, config_file, written, protocol, certify)
-    if certify and (reason := no_certificate(config.model, config.objective)) is not None:
+    if certify and (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
         raise UserError(f"--certify: {reason}; leave it out")
 
     from regulargpt.config.validation import validate

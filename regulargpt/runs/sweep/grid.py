@@ -67,7 +67,8 @@ class Grid:
         for key in values:
             if key not in used:
                 raise UserError(f"{key} changes nothing in any of these runs; leave it out")
-        reasons = [no_certificate(config.model, config.objective) for config in configs] if self.certify else [None]
+        parts = [(config.model, config.objective, config.data.name) for config in configs if self.certify]
+        reasons = [no_certificate(*of) for of in parts] or [None]
         if None not in reasons:
             raise UserError(f"--certify: {reasons[0]}")
         return configs
@@ -222,4 +223,5 @@ def has(config: RunConfig, key: str) -> bool:
     section, _, rest = key.partition(".")
     if section != "phases":
         return True
-    return PHASES.options({"name": first_part(rest)}, "phases").refuse(config.model, config.objective) is None
+    phase = PHASES.options({"name": first_part(rest)}, "phases")
+    return phase.refuse(config.model, config.objective, config.data.name) is None
