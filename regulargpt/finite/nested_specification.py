@@ -21,8 +21,6 @@ from languages.context_free.nested import NestedTask
 from regulargpt.finite.specification import Flags, Ints, relation_power
 from regulargpt.models.tree.shape import Side
 
-# An element after the last: what there is no word of. It has no answer, and products with it are it again.
-
 
 @dataclass(frozen=True, eq=False)
 class ForestUses:
@@ -84,7 +82,7 @@ class ForestUses:
 class NestedSpecification:
     """What every sub-word does, in the minimal algebra of the machine, and what the network must answer.
 
-    Elements are those of the algebra, and one more that no word has.
+    Elements are those of the algebra, and one more, M, that no word has: it has no answer, and products with it are M.
 
     >>> from languages.context_free.brackets import brackets
     >>> specification = NestedSpecification.of(brackets(2))
