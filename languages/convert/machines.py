@@ -7,13 +7,15 @@ from languages.automata.pushdown import PushdownTransducer
 from languages.convert import json_text, pushdown
 from languages.convert.reading import named
 
+AnyMachine = MooreMachine | PushdownTransducer  # that answers words
 
-def to_json(machine: Dfa | MooreMachine | PushdownTransducer) -> str:
+
+def to_json(machine: Dfa | AnyMachine) -> str:
     """The machine as JSON text."""
     return pushdown.to_json(machine) if isinstance(machine, PushdownTransducer) else json_text.to_json(machine)
 
 
-def read_json(text: str, name: str = "<text>") -> Dfa | MooreMachine | PushdownTransducer:
+def read_json(text: str, name: str = "<text>") -> Dfa | AnyMachine:
     """The machine of a JSON text that `to_json` wrote; `name` says in errors where it comes from.
 
     AutomatonError: as `json_text.read_json` and `pushdown.from_json` say.

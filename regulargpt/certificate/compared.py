@@ -14,15 +14,13 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.context_free.nested import NestedTask
-from languages.convert.machines import read_json
+from languages.convert.machines import AnyMachine, read_json
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
-
-AnyMachine = MooreMachine | PushdownTransducer
 
 
 def against(learned: AnyMachine, task: Task | NestedTask) -> dict[str, Any]:

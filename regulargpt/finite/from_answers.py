@@ -26,6 +26,7 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.context_free.nested import NestedTask
+from languages.convert.machines import AnyMachine
 from languages.errors import AutomatonError
 from languages.randomness import rng
 from languages.task import Task
@@ -42,7 +43,6 @@ from regulargpt.models.tree.nested import nested_logits
 from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits
 
 Ints = npt.NDArray[np.int64]
-Machine = MooreMachine | PushdownTransducer
 
 # A network that is wrong on short words makes L* split states without end: then it is left alone.
 MOST_STATES, MOST_ELEMENTS = 400, 200
@@ -72,7 +72,7 @@ class LStar(Protocol):
         """Learn from a word that the network answers otherwise."""
         ...
 
-    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> Machine:
+    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> AnyMachine:
         """The machine so far."""
         ...
 
@@ -147,7 +147,7 @@ def answers_of(model: nn.Module, words: Ints) -> Ints:
 class LearnedMachine:
     """A machine that was accepted: it is that of any language with at most `classes` classes that gave the labels."""
 
-    machine: Machine
+    machine: AnyMachine
     classes: int
 
 
@@ -237,7 +237,7 @@ class AnswerLearner:
         self.queried += labelled.count
         self.wrong = list(dict.fromkeys([*labelled.wrong(self.asking.batch), *self.wrong]))[:MOST_QUERIES]
 
-    def recalled(self, machine: Machine, model: nn.Module | None = None) -> LearnedMachine | None:
+    def recalled(self, machine: AnyMachine, model: nn.Module | None = None) -> LearnedMachine | None:
         """A machine that was accepted before, if it is right on the words that rule out others; None if it is not.
 
         None, too, for one that is not minimal: those words rule out less than they seem to then. Of a machine from a
@@ -256,7 +256,7 @@ class AnswerLearner:
                 return None
         return LearnedMachine(machine, classes)
 
-    def ruling_out(self, machine: Machine) -> tuple[HeldOut, int]:
+    def ruling_out(self, machine: AnyMachine) -> tuple[HeldOut, int]:
         """The words that tell the machine from all others of so many classes."""
         longest = self.data.options.train_len
         nested = isinstance(machine, PushdownTransducer)
@@ -275,7 +275,7 @@ class AnswerLearner:
         self.wrong = [tuple(word) for word in state["wrong"]]
 
 
-def is_of(machine: Machine, task: Task | NestedTask) -> bool:
+def is_of(machine: AnyMachine, task: Task | NestedTask) -> bool:
     """Whether a machine may be one of a task's answers: of its kind, symbols, brackets and outputs, and minimal.
 
     With brackets it need not be minimal: its algebra is made so.
@@ -301,7 +301,7 @@ def lstar(task: Task | NestedTask, network: Answers) -> LStar:
 
 def propose(
     asking: LStar, alphabet: tuple[str, ...], output_names: tuple[str, ...], held_out: HeldOut
-) -> Machine | None:
+) -> AnyMachine | None:
     """L* until no held-out word is wrong, or none is left on which the network knows better.
 
     Raises Unbounded where the network's answers need too many states.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from languages.automata import Dfa
-from languages.convert.machines import read_json, to_json
+from languages.convert.machines import AnyMachine, read_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.outcome import NOT_LEARNED
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine, Machine
+from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.tree.base import as_tree
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
@@ -103,7 +103,7 @@ class TargetAutomaton:
             self.certifier = Certifier.of_machine(machine, tree.chunk_size, tree.aligned)
 
 
-def saved_machine(state: Mapping[str, Any]) -> Machine | None:
+def saved_machine(state: Mapping[str, Any]) -> AnyMachine | None:
     """The machine that was learned, as a checkpoint has it."""
     if state["machine"] is None:
         return None
