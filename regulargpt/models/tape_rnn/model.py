@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -25,10 +27,10 @@ class TapeRnn(Model):
         softmax(W_a h' + b_a) are the actions of each tape: stay, left, right, jump n left, jump n right
         logits = W_y h' + b_y
 
-    All actions are taken in superposition, by their weights. A tape is a ring of as many cells as the word has symbols.
-    n is the length of the word before the answer: the place of the first symbol of the highest number, which stands for
-    "nothing more to read"; of a word without it, its whole length. So it knows this length from its first symbol on. The
-    paper says that jumps do not write; the published code has them write, as here.
+    All actions are taken in superposition, by their weights. A tape is a ring of as many cells as the word has
+    symbols. n is the length of the word before the answer: the place of the first symbol of the highest number, which
+    stands for "nothing more to read"; of a word without it, its whole length. So the network is told this length with
+    the first symbol. The paper says that jumps do not write; the published code has them write, as here.
 
     >>> model = TapeRnn(3, 2, d_model=8)
     >>> model(torch.tensor([[0, 1, 2, 2]]), readout="all").shape
@@ -51,7 +53,7 @@ class TapeRnn(Model):
         self.input = linear(n_symbols + tapes * tape_width, d_model, generator)
         self.recurrent = linear(d_model, d_model, generator)
         sizes = (d_model, HIDDEN, HIDDEN, tapes * tape_width)
-        first, second, last = (linear(*size, generator) for size in zip(sizes, sizes[1:], strict=False))
+        first, second, last = (linear(*size, generator) for size in pairwise(sizes))
         self.write = nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), last)
         self.action = linear(d_model, 5 * tapes, generator)
         self.readout = linear(d_model, n_outputs, generator)
