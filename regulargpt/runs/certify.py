@@ -38,7 +38,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    task, model = words.task, as_tree(load_model(folder))
+    task, model = words.tree_task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)
         if learned is None:
