@@ -250,7 +250,11 @@ RULES = {
     "entries differ by symbol": (heads, "setdefault((control, symbol)", "setdefault(control"),
     "exits come to known callers": (heads, "self._add(caller, to)", "pass"),
     "known exits come to callers": (heads, "self._add(e, left)", "pass"),
-    "all exits": (heads, "elif to not in self.exits[e]:", "elif not self.exits[e]:"),
+    "all exits": (
+        heads,
+        "elif self._is_new(to, self.exits[e]):",
+        "elif not self.exits[e] and self._is_new(to, self.exits[e]):",
+    ),
     "a push opens": (heads, "inner = self.entry(to, symbol)", "inner = self.entry(to, None)"),
     "a new control goes on": (
         heads,
