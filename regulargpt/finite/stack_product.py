@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import networkx as nx
 import numpy as np
@@ -181,7 +181,7 @@ class Product:
         self.of: list[tuple[int, Control]] = []  # of each pair, its level and control
         self.lengths: list[int] = []
         self.ways: list[Way] = []
-        self.edges: list[tuple[int, int]] | None = None  # from pair to pair, where they are wanted
+        self.edges: list[tuple[Any, Any]] | None = None  # of pairs, and of exits between two; where they are wanted
         self.waiting: list[list[int]] = [[]]  # pairs by the lengths of their words
         self.lag = 0
         self.doubt: Undecided | None = None  # the first
@@ -270,6 +270,8 @@ class Product:
         if found.pushed is not None:
             self.call(found, node, x)
         elif found.pops:
+            if self.edges is not None:
+                self.edges.append((node, (level, found.control)))
             if found.control not in self.levels[level].exits:
                 self.levels[level].exits[found.control] = Way(node, x)
                 for below in list(self.levels[level].callers):
@@ -302,13 +304,15 @@ class Product:
         opened, closed = self.levels[level].callers[below], self.levels[level].exits[control]
         inside = self.lengths[closed.before] - self.lengths[self.levels[level].first]
         length = self.lengths[opened.before] + 1 + inside + 1
-        self.add(below, control, length, Way(opened.before, opened.symbol, closed.before, closed.symbol))
+        node = self.add(below, control, length, Way(opened.before, opened.symbol, closed.before, closed.symbol))
+        if self.edges is not None:
+            self.edges.append(((level, control), node))
 
     def add(self, level: int, control: Control, length: int, way: Way) -> int:
         """A pair with a word of this length, unless there is a shorter word to it."""
         node = self.pairs.setdefault((level, control), len(self.of))
         if self.edges is not None:
-            self.edges += [(before, node) for before in (way.before, way.inside) if before >= 0]
+            self.edges.append((way.before, node))
         if node == len(self.of):
             self.of.append((level, control))
             self.lengths.append(length)

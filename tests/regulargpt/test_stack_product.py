@@ -201,6 +201,8 @@ def test_answers_are_compared_by_name():
 
 
 INSIDE = Move("p", "a", "s", push="g"), Move("s", "b", "s"), Move("s", "a", "q", pop=True), Move("q", "a", "r")
+# It loops behind another way to the same exit than the shortest.
+LATER = Move("p", "a", "s", push="g"), Move("s", "a", "q", pop=True), Move("s", "b", "t"), Move("q", "a", "r")
 LOOP = Move("p", "a", "p"), Move("p", "b", "q")
 
 
@@ -213,11 +215,12 @@ LOOP = Move("p", "a", "p"), Move("p", "b", "q")
         ((Move("p", "b", "q"), Move("q", "b", "r")), "yes", "finitely"),
         # All that loops stands between a push and a pop, behind which alone there is an answer.
         (INSIDE, "yes", None),
+        ((*LATER, Move("t", "b", "t"), Move("t", "a", "q", pop=True)), "yes", None),
         ((Move("p", "a", "q"), Move("q", "a", "r"), Move("r", "b", "s"), Move("s", "b", "s")), "yes", "finitely"),
     ],
 )
 def test_what_proves_nothing_is_refused(moves, answer, why):
     """One answer only, or finitely many words with an answer."""
-    outputs = {"p": answer, "q": "no", "r": "yes", "s": None}
+    outputs = {"p": answer, "q": "no", "r": "yes", "s": None, "t": None}
     machine = PushdownTransducer.from_outputs(ALPHABET, "p", moves, outputs, ("no", "yes"))
     assert (stack_product.why_empty(machine) or "none").find(why or "none") >= 0
