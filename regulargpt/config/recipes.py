@@ -17,7 +17,7 @@ from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
-from regulargpt.training.table_fine_tuning import no_certificate
+from regulargpt.training.proof import attempts, no_certificate, proof_phase
 
 Fields = Mapping[str, Any]
 
@@ -281,7 +281,9 @@ def refuse(recipe: str, model: str, language: str) -> None:
 
 def certified(draft: Draft) -> Fields:
     """What `--certify` sets over a config: the automaton is known, and the certificate is tried on the way."""
-    return KNOWN if draft.flat.get(EVERY) else CERTIFY
+    key = attempts(draft.part("model"))
+    known = KNOWN if key == EVERY else {}
+    return known if draft.flat.get(key) else {key: 100, **(CERTIFY if key == EVERY else {})}
 
 
 # What must be the same where models are compared: the words, and what is shown of them.

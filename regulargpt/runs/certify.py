@@ -24,7 +24,8 @@ from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
-from regulargpt.training.table_fine_tuning import TableFineTuningOptions, no_certificate
+from regulargpt.training.proof import no_certificate
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 
 def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:
