@@ -161,7 +161,7 @@ class Level:
 
 
 class Product:
-    """The search; `limit` bounds the pairs, and `max_lag` the lag.
+    """The search; `limit` bounds the pairs, and `max_lag` the lag. Unless it `stops`, it goes on behind a wrong answer.
 
     >>> from languages.context_free.brackets import brackets
     >>> machine = brackets(2).machine
@@ -170,9 +170,14 @@ class Product:
     """
 
     def __init__(
-        self, machine: StackMachine, reference: PushdownTransducer, max_lag: int = MAX_LAG, limit: int | None = None
+        self,
+        machine: StackMachine,
+        reference: PushdownTransducer,
+        max_lag: int = MAX_LAG,
+        limit: int | None = None,
+        stops: bool = True,
     ):
-        self.machine, self.reference, self.max_lag = machine, reference, max_lag
+        self.machine, self.reference, self.max_lag, self.stops = machine, reference, max_lag, stops
         self.limit = allowed(MAX_PAIRS) if limit is None else limit
         self.table: dict[Case, tuple[int, int]] = {}
         self.levels: list[Level] = []
@@ -185,6 +190,7 @@ class Product:
         self.waiting: list[list[int]] = [[]]  # pairs by the lengths of their words
         self.lag = 0
         self.doubt: Undecided | None = None  # the first
+        self.wrong: Wrong | None = None  # the first
         self.asked: set[int] = set()  # the answers that are asked for
         # As lists, since they are read an entry at a time: (Q + 1, Sigma, 1 + Delta).
         self._moves: list[list[list[int]]] = reference.table.tolist()
@@ -205,8 +211,8 @@ class Product:
                 if (found := self.settle(node)) is not None:
                     return found
             length += 1
-        if self.doubt is not None:
-            return self.doubt
+        if self.wrong is not None or self.doubt is not None:
+            return self.wrong or self.doubt
         states = {self.machine.start, *(state for state, _ in self.table.values())}
         return Proven(self.lag, len(states), len(self.table), len(self.of))
 
@@ -244,12 +250,14 @@ class Product:
                 given = self.machine.answer(found.control.p)
                 if given == TIED:
                     self.note("two answers are tied, or rounding decides between them,", node, x)
-                elif given != right:
-                    return Wrong((*self.word(node), x))
+                elif given != right and self.wrong is None:
+                    self.wrong = Wrong((*self.word(node), x))
+                    if self.stops:
+                        return self.wrong
             self.follow(found, node, x)
             if len(self.of) > self.limit:
                 more = hint(len(self.of), MAX_PAIRS) if self.limit == allowed(MAX_PAIRS) else ""
-                return self.doubt or Undecided(f"the product has more than {self.limit:,} pairs{more}")
+                return self.wrong or self.doubt or Undecided(f"the product has more than {self.limit:,} pairs{more}")
         return None
 
     def note(self, why: str, node: int, x: int) -> None:

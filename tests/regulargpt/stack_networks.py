@@ -1,6 +1,9 @@
 """Networks with a stack of which it is known what they do: any pushdown transducer as weights of signs."""
 
 import numpy as np
+import torch
+
+from regulargpt.models.stack_rnn import StackRnn
 
 
 def network_of(machine, spare=0):
@@ -60,3 +63,12 @@ def run(weights, words, empty=0, direction=None):
         found.append(seen)
     states = np.array(found)
     return states, (states @ w["readout"].T + b["readout"]).argmax(-1)
+
+
+def model_of(weights, **options):
+    """The network of these weights as torch has it."""
+    width, units = weights["push.weight"].shape
+    outputs, symbols = len(weights["readout.weight"]), weights["input.weight"].shape[1] - width
+    model = StackRnn(symbols, outputs, d_model=units, stack_width=width, **options).eval()
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    return model
