@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata.moore import MooreMachine
+from languages.automata.oracle import Oracle
 from languages.automata.pushdown import PushdownTransducer
 from languages.sampling.sampler import nearest_lengths
 
 CLASSES = ("reject", "accept")
-Machine = TypeVar("Machine", MooreMachine, PushdownTransducer)
+Machine = TypeVar("Machine", bound=MooreMachine | PushdownTransducer | Oracle)
 
 
 class Answers(Generic[Machine]):

@@ -6,16 +6,16 @@ points (installed.py), which are read only where a name is not built in, and for
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
 if TYPE_CHECKING:
-    from languages.context_free.nested import NestedTask
     from languages.task import Task
+    from languages.tasks import AnyTask
 
-Made = TypeVar("Made", bound="Task | NestedTask")
+Made = TypeVar("Made", bound="AnyTask")
 
 P_ONE = Parameter("p_one", 0.5, "the probability of a 1, from 0.0 to 1.0")
 SIZE = Parameter("size", 5, "the number of positions, 2 to 1000")
@@ -89,43 +89,109 @@ FAMILIES = (
 )
 
 MODULUS = Parameter("modulus", 5, "a whole number, 2 to 10")
-NESTED: Literal["context-free"] = "context-free"
 NESTING = Parameter("depth", "any", "'any', 'every' or a number, 1 to 5000")
-CONTEXT_FREE = (
+NESTED = (
     Family(
         "brackets-N",
         "brackets:brackets",
         "membership: balanced brackets of N kinds, of any depth or at most bound",
         (Parameter("bound", 0, "a depth from 1 to 1000, or 0 for none"), NESTING),
         (1, 2),
-        level=NESTED,
+        level="context-free",
+        has_brackets=True,
     ),
     Family(
-        "xml-N", "brackets:xml", "membership: one element, tags of N names matched", (NESTING,), (2, 4), level=NESTED
+        "xml-N",
+        "brackets:xml",
+        "membership: one element, tags of N names matched",
+        (NESTING,),
+        (2, 4),
+        level="context-free",
+        has_brackets=True,
     ),
     Family(
         "reversal-N",
         "brackets:reversal",
         "membership: a word over N letters, then its mirror image",
         numbers=(2,),
-        level=NESTED,
+        level="context-free",
+        has_brackets=True,
     ),
-    Family("json", "json_tokens:json", "membership: one JSON value, over tokens", (NESTING,), level=NESTED),
-    Family("formula", "values:formula", "the value of a Boolean formula with brackets", (NESTING,), level=NESTED),
+    Family(
+        "json",
+        "json_tokens:json",
+        "membership: one JSON value, over tokens",
+        (NESTING,),
+        level="context-free",
+        has_brackets=True,
+    ),
+    Family(
+        "formula",
+        "values:formula",
+        "the value of a Boolean formula with brackets",
+        (NESTING,),
+        level="context-free",
+        has_brackets=True,
+    ),
     Family(
         "arithmetic-brackets",
         "values:arithmetic",
         "the value mod m of an expression with brackets",
         (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING),
-        level=NESTED,
+        level="context-free",
+        has_brackets=True,
     ),
-    Family("equation", "values:equation", "the digit x that solves an equation", (MODULUS, NESTING), level=NESTED),
-    Family("list-ops", "values:list_ops", "the value of nested lists: MAX, MIN, SM", (NESTING,), level=NESTED),
     Family(
-        "pushdown:FILE", "user:pushdown", "a visibly pushdown machine in a JSON file: pushdown:path.json", level=NESTED
+        "equation",
+        "values:equation",
+        "the digit x that solves an equation",
+        (MODULUS, NESTING),
+        level="context-free",
+        has_brackets=True,
+    ),
+    Family(
+        "list-ops",
+        "values:list_ops",
+        "the value of nested lists: MAX, MIN, SM",
+        (NESTING,),
+        level="context-free",
+        has_brackets=True,
+    ),
+    Family(
+        "pushdown:FILE",
+        "user:pushdown",
+        "a visibly pushdown machine in a JSON file: pushdown:path.json",
+        level="context-free",
+        has_brackets=True,
     ),
 )
 """Languages whose machine has a stack, and whose brackets are visible."""
+
+
+REVERSED = Parameter("letters", 2, "a whole number, 2 to 10")
+STACK_SAMPLER = Parameter("sampler", "published", "'published' or 'walks'", ("published", "walks"))
+ROWS = (
+    Family(
+        "reverse-string",
+        "reverse_string:reverse_string",
+        "the word backwards",
+        (REVERSED,),
+        level="context-free",
+        has_rows=True,
+    ),
+    Family(
+        "stack-manipulation",
+        "stack_manipulation:stack_manipulation",
+        "the stack that is left after pushes and pops, top first",
+        (STACK_SAMPLER,),
+        level="context-free",
+        has_rows=True,
+    ),
+)
+"""Languages whose words a function draws, without visible brackets; most are answered by a row of symbols."""
+
+ABOVE = NESTED + ROWS
+"""All above the regular ones."""
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}
 """What others call a language that is here."""
@@ -141,8 +207,8 @@ def listing() -> tuple[Family, ...]:
     """
     from languages.installed import installed
 
-    built_in = {family.pattern for family in (*FAMILIES, *CONTEXT_FREE)}
-    return FAMILIES + CONTEXT_FREE + tuple(row for row in installed() if row.pattern not in built_in)
+    built_in = {family.pattern for family in (*FAMILIES, *ABOVE)}
+    return FAMILIES + ABOVE + tuple(row for row in installed() if row.pattern not in built_in)
 
 
 def names() -> tuple[str, ...]:
@@ -155,7 +221,7 @@ def names() -> tuple[str, ...]:
 
 
 # Tasks made in Python, by their names; they live as long as this process.
-MADE: dict[str, "Task | NestedTask"] = {}
+MADE: dict[str, "AnyTask"] = {}
 
 
 TEXT = ("text:", "hf:")
@@ -207,7 +273,7 @@ def is_built_in(name: str) -> bool:
     >>> is_built_in("parity:p_one=0.1"), is_built_in("language-of-a-package")
     (True, False)
     """
-    every = (*FAMILIES, *CONTEXT_FREE)
+    every = (*FAMILIES, *ABOVE)
     if any(family.prefix and name.startswith(family.prefix) for family in every):
         return True
     return _among(every, name.partition(":")[0]) is not None
@@ -221,9 +287,41 @@ def level_of(name: str) -> str:
     """
     if name in MADE:
         return MADE[name].level
+    row = _above(name)
+    return "regular" if row is None else row.level
+
+
+def has_brackets(name: str) -> bool:
+    """Whether the words of a language have visible brackets, by its name.
+
+    >>> has_brackets("brackets-2:bound=3"), has_brackets("reverse-string")
+    (True, False)
+    """
+    if name in MADE:
+        return hasattr(MADE[name], "visibly")
+    row = _above(name)
+    return row is not None and row.has_brackets
+
+
+def has_rows(name: str) -> bool:
+    """Whether a word of a language is answered by a row of symbols, by its name.
+
+    >>> has_rows("brackets-2"), has_rows("reverse-string:letters=3")
+    (False, True)
+    """
+    if name in MADE:
+        return getattr(MADE[name], "empty", None) is not None
+    row = _above(name)
+    return row is not None and row.has_rows
+
+
+def _above(name: str) -> Family | None:
+    """The row of a language above the regular ones."""
+    if (row := next((row for row in ABOVE if row.prefix and name.startswith(row.prefix)), None)) is not None:
+        return row
     stem = name.partition(":")[0]
-    nested = any(row.prefix and name.startswith(row.prefix) for row in CONTEXT_FREE)
-    return "context-free" if nested or _among(CONTEXT_FREE, OTHER_NAMES.get(stem, stem)) else "regular"
+    found = _among(ABOVE, OTHER_NAMES.get(stem, stem))
+    return None if found is None else found[0]
 
 
 def get(spec: str) -> "Task":
@@ -248,13 +346,22 @@ def get(spec: str) -> "Task":
 
 def no_finite_automaton(name: str, level: str) -> LanguageError:
     """What is said where a finite automaton is needed of a language above the regular ones."""
+    has = "has a stack" if level == "context-free" else "has more than a stack"
     return LanguageError(
-        f"{name:.80} is a {level} language: its machine has a stack, and this needs a finite automaton; "
+        f"{name:.80} is a {level} language: its machine {has}, and this needs a finite automaton; "
         "choose a regular language, as in dyck-4"
     )
 
 
-def find(spec: str) -> "Task | NestedTask":
+def no_table(name: str, level: str) -> LanguageError:
+    """What is said where a table along a tree is needed of a language without visible brackets."""
+    return LanguageError(
+        f"{name:.80} is a {level} language without visible brackets: no table along a tree answers it; "
+        "choose a regular language, as in dyck-4, or brackets-2"
+    )
+
+
+def find(spec: str) -> "AnyTask":
     """The task of a language of any level, as `get` reads its name.
 
     >>> find("brackets-2").machine.answers("([])").item(), find("parity").level
@@ -266,7 +373,7 @@ def find(spec: str) -> "Task | NestedTask":
     if spec in MADE:
         return MADE[spec]
     # What follows regex: or dfa: is the user's, colons and commas included.
-    for family in (*FAMILIES, *CONTEXT_FREE):
+    for family in (*FAMILIES, *ABOVE):
         if family.prefix and spec.startswith(family.prefix):
             return family.load()(spec.removeprefix(family.prefix))
     if is_text(spec):
@@ -284,7 +391,7 @@ def find(spec: str) -> "Task | NestedTask":
 
 
 def _find(name: str) -> tuple[Family, tuple[int, ...]]:
-    if (built_in := _among((*FAMILIES, *CONTEXT_FREE), OTHER_NAMES.get(name, name))) is not None:
+    if (built_in := _among((*FAMILIES, *ABOVE), OTHER_NAMES.get(name, name))) is not None:
         return built_in
     from languages.installed import installed, parameters
 
@@ -295,8 +402,8 @@ def _find(name: str) -> tuple[Family, tuple[int, ...]]:
     if name.startswith("made-in-python"):
         remedy = "save the machine with to_json, and name it dfa:FILE, or pushdown:FILE"
         raise LanguageError(f"{name} was made in another process; {remedy}")
-    nested = [name for family in CONTEXT_FREE for name in family.names]
-    every = [*names(), *nested, *(family.pattern for family in others)]
+    above = [name for family in ABOVE for name in family.names]
+    every = [*names(), *above, *(family.pattern for family in others)]
     raise LanguageError(f"unknown language {name!r:.80};{nearest(name, every) or f' known are {one_of(every, 40)}'}")
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from languages.errors import LanguageError, nearest, one_of
 
 if TYPE_CHECKING:
-    from languages.context_free.nested import NestedTask
-    from languages.task import Task
+    from languages.tasks import AnyTask
 
 Value = str | int | float | bool
 MAX_DIGITS = 40
@@ -74,7 +73,9 @@ class Family:
     parameters: tuple[Parameter, ...] = ()
     numbers: tuple[int, ...] = ()  # of a numbered pattern, those that the listing and the tests use
     package: str = ""  # the installed package that brings it, empty for a built-in
-    level: Literal["regular", "context-free"] = "regular"  # of the hierarchy: which kind of machine it has
+    level: Literal["regular", "context-free", "context-sensitive"] = "regular"  # of the hierarchy
+    has_brackets: bool = False  # whether its words have visible brackets, so that a tree can follow them
+    has_rows: bool = False  # whether a word is answered by a row of symbols
 
     @property
     def is_numbered(self) -> bool:
@@ -93,7 +94,7 @@ class Family:
         head, colon, _ = self.pattern.partition(":")
         return head + colon if colon else ""
 
-    def load(self) -> "Callable[..., Task | NestedTask]":
+    def load(self) -> "Callable[..., AnyTask]":
         """The function of a built-in family. Its module is imported here and not before."""
         module, _, function = self.function.partition(":")
         return getattr(import_module(f"languages.{self.level.replace('-', '_')}.{module}"), function)

@@ -14,12 +14,11 @@ from torch import Tensor, nn
 import languages
 from languages.automata import MooreMachine, Semiautomaton
 from languages.automata.pushdown import PushdownTransducer
-from languages.context_free.nested import NestedTask
 from languages.context_free.user import nested_task_of
 from languages.convert.machines import to_json
 from languages.errors import UserError, WordError
 from languages.registry import find
-from languages.task import Task
+from languages.tasks import AnyTask
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import resolve, usual_model
 from regulargpt.config.schema import Draft, RunConfig, flat, key_of, network_of_test
@@ -39,7 +38,7 @@ from regulargpt.storage.manifest import digest
 if TYPE_CHECKING:
     from languages.automata import Dfa
 
-    Language = str | Task | NestedTask | Dfa | MooreMachine | Semiautomaton | PushdownTransducer
+    Language = str | AnyTask | Dfa | MooreMachine | Semiautomaton | PushdownTransducer
 
 
 def run(
@@ -81,12 +80,12 @@ def run(
     return run_config(resolve(recipe, name, language, user, preset=protocol, certify=certify), out, watch)
 
 
-def as_task(language: Language) -> Task | NestedTask:
+def as_task(language: Language) -> AnyTask:
     """The task of a name, or one made in Python, which from then on goes by its name in this process."""
     if isinstance(language, str):
         return find(language)
     # The config holds names: what reads it in this process finds the task by its name.
-    if isinstance(language, Task | NestedTask):
+    if isinstance(language, AnyTask):
         return languages.register(language)
     if isinstance(language, PushdownTransducer):
         return languages.register(nested_task_of(language, name_of(language)))
@@ -114,7 +113,7 @@ class Trained:
     model: nn.Module
 
     @property
-    def task(self) -> Task | NestedTask:
+    def task(self) -> AnyTask:
         """The language with its machine; UserError for a run on a text or a retrieval task, which has none."""
         if not isinstance(self.data, LanguageData):
             name, noun = self.data.name, noun_of(self.data.name)

@@ -11,19 +11,20 @@ import numpy as np
 
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
+from languages.automata.oracle import Oracle
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
-from languages.context_free.nested import NestedTask
 from languages.convert.machines import AnyMachine, read_json
-from languages.errors import UserError
+from languages.errors import LanguageError, UserError
 from languages.task import Task
+from languages.tasks import AnyTask
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 
 
-def against(learned: AnyMachine, task: Task | NestedTask) -> dict[str, Any]:
+def against(learned: AnyMachine, task: AnyTask) -> dict[str, Any]:
     """A learned machine beside the task's, and the shortest word that they answer differently.
 
     >>> import languages
@@ -42,9 +43,16 @@ def against(learned: AnyMachine, task: Task | NestedTask) -> dict[str, Any]:
     return found
 
 
-def right_machine(task: Task | NestedTask) -> AnyMachine:
-    """The machine that has an answer where the task has, and no other."""
-    return task.machine if isinstance(task, NestedTask) else specified_machine(task)
+def right_machine(task: AnyTask) -> AnyMachine:
+    """The machine that has an answer where the task has, and no other.
+
+    LanguageError for a language whose machine is no table.
+    """
+    if isinstance(task, Task):
+        return specified_machine(task)
+    if isinstance(task.machine, Oracle):
+        raise LanguageError(f"{task.name} is a {task.level} language: there is no table of moves to prove it by")
+    return task.machine
 
 
 def parting_word(mine: AnyMachine, other: AnyMachine) -> list[int] | None:

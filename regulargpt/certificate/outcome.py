@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from languages.context_free.nested import NestedTask
 from languages.convert.machines import to_json
-from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against
@@ -61,7 +60,7 @@ class Outcome:
 
 def outcome_of(
     certifier: Certifier,
-    task: Task | NestedTask,
+    task: TreeTask,
     model: Tree,
     quantised: QuantisedNetwork,
     weights: bytes,
@@ -128,7 +127,7 @@ def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, An
     }
 
 
-def wrong_words(task: Task | NestedTask, model: nn.Module, quantised: QuantisedNetwork) -> dict[str, Any]:
+def wrong_words(task: TreeTask, model: nn.Module, quantised: QuantisedNetwork) -> dict[str, Any]:
     """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
     wrong = quantised.proof.wrong
     assert wrong is not None
@@ -147,7 +146,7 @@ def compared(machine: AnyMachine, model: nn.Module, word: Sequence[int]) -> dict
     return {**word_there, "right": machine.output_names[right], "network": machine.output_names[given]}
 
 
-def shortest_wrong(task: Task | NestedTask, model: nn.Module) -> tuple[int, ...] | None:
+def shortest_wrong(task: TreeTask, model: nn.Module) -> tuple[int, ...] | None:
     """The first word that the network itself answers wrongly, among all words of the shortest lengths."""
     length, left = 1, MAX_SYMBOLS
     while (count := task.n_symbols**length * length) <= left:

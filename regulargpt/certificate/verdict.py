@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from languages.automata.pushdown import PushdownTransducer
-from languages.context_free.nested import NestedTask
+from languages.automata.moore import MooreMachine
+from languages.automata.oracle import Oracle
 from languages.convert.machines import to_json
 from languages.errors import UserError
 from languages.registry import find
-from languages.task import Task
+from languages.tasks import AnyTask
 from languages.text import cache
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against, automaton_of, difference
@@ -118,19 +118,24 @@ def of_another(folder: RunFolder, machine: AnyMachine, language: str) -> str:
     if has_changed(folder, task):
         return f"{language} is no longer the automaton that the run was trained on"
     # A certificate is of numbers: machines over other symbols or answers could pass for equal.
-    same_kind = isinstance(machine, PushdownTransducer) == isinstance(task, NestedTask)
+    same_kind = isinstance(machine, MooreMachine) == isinstance(task.machine, MooreMachine)
     if not same_kind or named(machine) != named(task.machine):
         return f"its automaton has other symbols or answers than {language}"
     found: dict[str, Any] = against(machine, task)
     return "" if found["equal"] else f"its automaton is {difference(found)}"
 
 
-def named(machine: AnyMachine) -> tuple[tuple[str, ...], ...]:
+def named(machine: AnyMachine | Oracle) -> tuple[tuple[str, ...], ...]:
     """Its symbols and answers."""
     return machine.alphabet, machine.output_names
 
 
-def has_changed(folder: RunFolder, task: Task | NestedTask) -> bool:
+def has_changed(folder: RunFolder, task: AnyTask) -> bool:
     """Whether a language is no longer the automaton that the run was trained on: that of a file may be another now."""
     known = atomic.parse_json(folder.final_bytes(ENVIRONMENT), folder.path / ENVIRONMENT)
-    return known.get("automaton", {}).get("sha256") not in (None, digest(to_json(task.machine).encode()))
+    written = known.get("automaton", {}).get("sha256")
+    return (
+        written is not None
+        and not isinstance(task.machine, Oracle)
+        and written != digest(to_json(task.machine).encode())
+    )

@@ -14,6 +14,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.context_free.nested import NestedTask
 from languages.convert.machines import read_json
 from languages.errors import UserError
+from languages.tasks import tree_task
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.verdict import has_changed, of_another
@@ -182,7 +183,7 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
 def of_language(folder: RunFolder, name: str) -> Machine | None:
     """The automaton that the run was trained on, None if its file is gone, or has another by now."""
     try:
-        task = languages.find(name)
+        task = tree_task(languages.find(name))
     except UserError:
         return None
     if has_changed(folder, task):

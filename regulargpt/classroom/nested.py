@@ -18,13 +18,11 @@ from languages.automata.words import decode
 from languages.budget import TooLarge
 from languages.context_free.nested import NestedTask
 from languages.randomness import rng
-from languages.task import Task
 
 if TYPE_CHECKING:
     from regulargpt.models.tree.nodes import Node
 
 Machine = MooreMachine | PushdownTransducer
-AnyTask = Task | NestedTask
 # Words that a page holds: lengths, and how many of each.
 LENGTHS = {**dict.fromkeys(range(1, 41), 4), 60: 4, 100: 4, 200: 4, 400: 4}
 MANY = {**dict.fromkeys(range(1, 41), 16), 100: 100, 200: 40, 400: 20}

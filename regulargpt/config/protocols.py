@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from languages.errors import nearest, one_of
-from languages.registry import level_of
+from languages.registry import has_brackets, has_rows
 from regulargpt.config.schema import Draft, EvaluationOptions, RunConfig, flat, parts_first
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.options import TestMixture
@@ -40,8 +40,8 @@ class Protocol:
     families: Mapping[str, Fields] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
     departures: tuple[str, ...] = ()
-    level: str = ""
-    """The level of the hierarchy that languages must have, if it is about those alone."""
+    of_brackets: bool = False
+    """Whether it is about languages with visible brackets alone."""
 
     @property
     def id(self) -> str:
@@ -56,11 +56,12 @@ class Protocol:
         if not is_language(language):
             noun = noun_of(language)
             raise ConfigError(f"{language} is a {noun}, and a protocol is about words of a language; leave it out")
-        if self.level and level_of(language) != self.level:
-            raise ConfigError(f"protocol {self.id} is of {self.level} languages, {language} is none; leave it out")
+        if self.of_brackets and not has_brackets(language):
+            raise ConfigError(f"protocol {self.id} is of languages with brackets, {language} is none; leave it out")
         balanced = self.balanced if sampling(language) == "balanced" else {}
         name = language.partition(":")[0]
-        return {**self.fields, **balanced, **self.families.get(stem(name), {}), **self.families.get(name, {})}
+        fields = rows_of(self.fields) if has_rows(language) else self.fields
+        return {**fields, **balanced, **self.families.get(stem(name), {}), **self.families.get(name, {})}
 
     def spelled(self, language: str) -> str:
         """The language with the parameters that this protocol gives it.
@@ -133,6 +134,16 @@ class Protocol:
         if spelled != config.data.name:
             problems.append(f"protocol {self.id} draws {spelled}, not {config.data.name}; write {spelled}")
         return problems
+
+
+def rows_of(fields: Fields) -> dict[str, Any]:
+    """What a protocol fixes, of a language whose words are answered by a row: that is asked for, and nothing else.
+
+    >>> rows_of({"objective.name": "last", "objective.output_token": True, "evaluation.test_len": 500})
+    {'evaluation.test_len': 500, 'objective.name': 'transduction'}
+    """
+    kept = {key: value for key, value in fields.items() if not key.startswith("objective.")}
+    return {**kept, "objective.name": "transduction"}
 
 
 # How much is tested under a protocol, unless the user says otherwise: results are compared to a tenth of a percent.
@@ -313,7 +324,7 @@ PROTOCOLS: dict[str, Protocol] = {
             },
             {"arithmetic-brackets": lengths((1, 40), (5_001, 5_001))},  # with precedence only odd lengths have words
             dict.fromkeys(DEEP, "depth=1000"),
-            level="context-free",
+            of_brackets=True,
         ),
     )
 }

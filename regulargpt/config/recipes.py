@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from languages.registry import level_of
+from languages.registry import has_brackets, has_rows
 from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig
 from regulargpt.data import is_language, kind_of, sampling
@@ -235,7 +235,7 @@ def resolve(
     """
     name = usual_recipe(language) if recipe is None else recipe
     refuse(name, model, language)
-    with_brackets = is_language(language) and level_of(language) == "context-free"
+    with_brackets = is_language(language) and has_brackets(language)
 
     def draft(options_of: str, certify: bool) -> Draft:
         chosen = MODELS.written(model, "model")["name"]
@@ -245,7 +245,9 @@ def resolve(
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
         if with_brackets:
-            draft.put_present({"model.tree": "nested"})
+            draft.put_present({"model.tree": "nested", "model.actions": "visible"})
+        if is_language(language) and has_rows(language):
+            draft.put({"objective.name": "transduction"})
         draft.put_present(fields)  # a class from outside takes those that it has
         if preset is not None:
             protocol(preset).put(draft.put(MANY))

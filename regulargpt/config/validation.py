@@ -16,13 +16,12 @@ from regulargpt.options import ConfigError, views
 from regulargpt.options.lengths import LONGEST_WORD
 
 if TYPE_CHECKING:
-    from languages.context_free.nested import NestedTask
-    from languages.task import Task
+    from languages.tasks import AnyTask
 
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def validate(config: RunConfig, task: Task | NestedTask | None = None) -> Data:
+def validate(config: RunConfig, task: AnyTask | None = None) -> Data:
     """The data of a config that can be run; raises ConfigError for the first reason why it cannot, before any work.
 
     `task` is that of the language, if it is known already: some automata take seconds to build.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import languages
-from languages.context_free.nested import NestedTask
 from languages.errors import UserError
-from languages.task import Task
+from languages.tasks import TreeTask, tree_task
 from regulargpt.config.recipes import CONSTRUCTED, NEAR_MISSES
 from regulargpt.config.schema import RunConfig, flat
 from regulargpt.construct.plan import model_config, smaller
@@ -34,7 +33,7 @@ def configuration(language: str, chunk_size: int = 2, representation: str | None
     >>> config.recipe, config.training.steps, config.model.d_model, config.data.near_misses
     ('constructed-matrix', 0, 50, 0.5)
     """
-    task = languages.find(language)
+    task = tree_task(languages.find(language))
     chosen = smaller(task, chunk_size) if representation is None else representation
     model = model_config(task, chunk_size, chosen)
     fields = {"recipe": f"constructed-{chosen}", "data.name": language, "training.steps": 0}
@@ -45,7 +44,7 @@ def configuration(language: str, chunk_size: int = 2, representation: str | None
     return RunConfig().replaced(fields | (TEST if quick else LARGE_TEST))
 
 
-def check(config: RunConfig, task: Task | NestedTask) -> None:
+def check(config: RunConfig, task: TreeTask) -> None:
     """Raise UserError if a config with a constructed recipe is not the one that its construction needs.
 
     >>> config = configuration("parity").replaced({"model.d_model": 6})
@@ -68,7 +67,7 @@ def check(config: RunConfig, task: Task | NestedTask) -> None:
         )
 
 
-def build(config: RunConfig, task: Task | NestedTask) -> RegularGPT:
+def build(config: RunConfig, task: TreeTask) -> RegularGPT:
     """The model of a constructed config, as `check` lets it pass."""
     from regulargpt.construct.weights import constructed
 

@@ -11,7 +11,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
 from languages.errors import AutomatonError, UserError, one_of
-from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt.construct import matrix, nested, one_hot
 from regulargpt.construct.representation import Representation
 from regulargpt.models.regulargpt.options import RegularGPTOptions
@@ -59,7 +59,7 @@ def representations(machine: AnyMachine) -> dict[str, Construction]:
     return REPRESENTATIONS if isinstance(machine, MooreMachine) else NESTED
 
 
-def machine_of(task: Task | NestedTask) -> AnyMachine:
+def machine_of(task: TreeTask) -> AnyMachine:
     """The machine of which a construction is made: the smallest where there is one."""
     return task.machine if isinstance(task, NestedTask) else task.machine.minimise()
 
@@ -95,7 +95,7 @@ def plan(machine: AnyMachine, chunk_size: int, representation: str) -> Plan:
     return Plan(chunk_size, *representations(machine)[representation].sizes(machine, chunk_size))
 
 
-def smaller(task: Task | NestedTask, chunk_size: int) -> str:
+def smaller(task: TreeTask, chunk_size: int) -> str:
     """The representation that needs less memory.
 
     >>> import languages
@@ -107,7 +107,7 @@ def smaller(task: Task | NestedTask, chunk_size: int) -> str:
     return ways[0] if len(ways) == 1 else min(ways, key=lambda name: plan(machine, chunk_size, name).bytes)
 
 
-def model_config(task: Task | NestedTask, chunk_size: int, representation: str) -> RegularGPTOptions:
+def model_config(task: TreeTask, chunk_size: int, representation: str) -> RegularGPTOptions:
     """The model that holds the construction: post-LN, ReLU, no biases in attention, as the original code's block.
 
     Raises UserError for an unknown representation, or if the model would need more than 2 GiB.
@@ -143,7 +143,7 @@ def model_config(task: Task | NestedTask, chunk_size: int, representation: str) 
     )
 
 
-def check_nested(task: Task | NestedTask, chunk_size: int, representation: str) -> None:
+def check_nested(task: TreeTask, chunk_size: int, representation: str) -> None:
     """Refuse what there is not along brackets."""
     if representation not in NESTED:
         raise UserError(f"{task.name} has brackets: there is no '{representation}' of it; choose {one_of(NESTED)}")

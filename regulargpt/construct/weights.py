@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from languages.context_free.nested import NestedTask
-from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt import models
 from regulargpt.construct.plan import machine_of, representations
 from regulargpt.construct.representation import Representation
@@ -22,7 +22,7 @@ from regulargpt.models.regulargpt.options import RegularGPTOptions
 RISES, SETTLES = 0.75, 0.25
 
 
-def constructed(config: RegularGPTOptions, task: Task | NestedTask, representation: str) -> RegularGPT:
+def constructed(config: RegularGPTOptions, task: TreeTask, representation: str) -> RegularGPT:
     """The RegularGPT that answers as the task's machine does, for every word.
 
     `config` is that of `plan.model_config`, from which the sizes come.

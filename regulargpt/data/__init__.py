@@ -26,8 +26,7 @@ from regulargpt.options import Options, hints
 from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
-    from languages.context_free.nested import NestedTask
-    from languages.task import Task
+    from languages.tasks import AnyTask
     from regulargpt.data.base import Data
     from regulargpt.data.language import LanguageData
 
@@ -52,7 +51,7 @@ class Sources(Registry):
         return "languages of members and non-members have" if option in hints(BalancedOptions) else ""
 
 
-def task_of(name: str) -> Task | NestedTask:
+def task_of(name: str) -> AnyTask:
     """The task of a language, kept: a config is read often, and some automata take seconds to build.
 
     A file is read again once it has changed; a machine made in Python may be another one under its name by now.
@@ -71,7 +70,7 @@ def task_of(name: str) -> Task | NestedTask:
 
 
 @lru_cache(maxsize=64)
-def _task(name: str, budget: str | None, stamp: tuple[int, ...] | None) -> Task | NestedTask:
+def _task(name: str, budget: str | None, stamp: tuple[int, ...] | None) -> AnyTask:
     import languages
 
     return languages.find(name)
@@ -103,7 +102,7 @@ def noun_of(name: str) -> str:
     return {"words": "language", "text": "text", "retrieval": "retrieval task"}[kind_of(name)]
 
 
-def build(options: Options, task: Task | NestedTask | None = None) -> Data:
+def build(options: Options, task: AnyTask | None = None) -> Data:
     """The data of these options; `task` is that of the language, if it is known already.
 
     Raises UserError for a text that cannot be read.
@@ -121,7 +120,7 @@ def build(options: Options, task: Task | NestedTask | None = None) -> Data:
     return of_words(options, task)
 
 
-def of_words(options: Options, task: Task | NestedTask | None = None) -> LanguageData:
+def of_words(options: Options, task: AnyTask | None = None) -> LanguageData:
     """The words of a language.
 
     Raises UserError for the options of a text or a retrieval task, which no machine answers.

@@ -38,6 +38,11 @@ class Data(Protocol):
         """Whether some symbols call and others return, so that a tree can follow them."""
         ...
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether a word is answered by a row of symbols behind it."""
+        ...
+
     def lengths(self, longest: int) -> list[int]:
         """The lengths of training words up to `longest`."""
         ...

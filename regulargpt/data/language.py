@@ -9,13 +9,17 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from languages.automata.oracle import Oracle
 from languages.context_free.nested import NestedTask
 from languages.context_free.user import without_depth
 from languages.convert.machines import to_json
+from languages.drawn import DrawnTask
 from languages.randomness import rng
 from languages.registry import is_built_in, no_finite_automaton
 from languages.task import Task
+from languages.tasks import AnyTask, TreeTask, tree_task
 from regulargpt.data.base import Words
 from regulargpt.data.options import LanguageOptions, Mixture
 
@@ -31,15 +35,20 @@ class LanguageData:
     """
 
     kind: ClassVar[str] = "words"
-    task: Task | NestedTask
+    task: AnyTask
     options: LanguageOptions
 
     @property
     def finite(self) -> Task:
         """The task, for what needs a finite automaton. LanguageError for a language above the regular ones."""
-        if isinstance(self.task, NestedTask):
+        if not isinstance(self.task, Task):
             raise no_finite_automaton(self.name, self.task.level)
         return self.task
+
+    @property
+    def tree_task(self) -> TreeTask:
+        """The task, for what needs a finite table along a tree. LanguageError for one that has none."""
+        return tree_task(self.task)
 
     @property
     def name(self) -> str:
@@ -48,6 +57,10 @@ class LanguageData:
     @property
     def has_brackets(self) -> bool:
         return isinstance(self.task, NestedTask)
+
+    @property
+    def has_rows(self) -> bool:
+        return isinstance(self.task, DrawnTask) and self.task.asked is not None
 
     @cached_property
     def by_depth(self) -> LanguageData:
@@ -87,9 +100,22 @@ class LanguageData:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
         if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
+        assert not isinstance(self.task.machine, Oracle), "only this package has such"
         read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
         # How deep words are drawn is no part of it: a test may draw them otherwise.
         return {"automaton": {"name": without_depth(self.options.name), "sha256": read}}
+
+    def questions(self, words: Words) -> npt.NDArray[np.bool_]:
+        """(n,) which of these words (n, T) are asked about."""
+        if isinstance(self.task, DrawnTask):
+            return self.task.questions(words)
+        answered = self.task.labels(words) >= 0
+        domain = self.task.domain
+        return answered if domain is None else answered & domain.accepts(words)
+
+    def symbols(self, word: Sequence[int]) -> int:
+        """The length of a word, without the symbols that ask for a row of answers."""
+        return self.task.symbols(word) if isinstance(self.task, DrawnTask) else len(word)
 
     def is_tested(self, length: int) -> bool:
         """Whether there are test words of this length.
@@ -125,24 +151,23 @@ class LanguageData:
         """
         random = rng(seed, "near a wrong word", step)
         words = wrong.copy()
-        count, length = words.shape
-        edits = random.integers(3, size=count)
-        shape = (count, 2)
-        places, symbols = random.integers(length, size=shape), random.integers(self.task.n_symbols, size=shape)
+        count, shape = len(words), (len(words), 2)
+        edits, empties = random.integers(3, size=count), 0
+        length, n_symbols = words.shape[1], self.task.n_symbols
+        if isinstance(self.task, DrawnTask) and self.task.empty is not None:
+            # Empty symbols stay behind the word, as many as they are.
+            n_symbols, empties = n_symbols - 1, (words == self.task.empty).sum(1)[:, None]  # (count, 1)
+        places, symbols = random.integers(length - empties, size=shape), random.integers(n_symbols, size=shape)
         for j in range(2):
             rows = np.flatnonzero(edits > j)
             words[rows, places[rows, j]] = symbols[rows, j]
-        answered = self.task.labels(words) >= 0
-        if isinstance(self.task, Task) and self.task.domain is not None:
-            answered &= self.task.domain.accepts(words)
+        answered = self.questions(words)
         # A word that may not be asked about would teach a wrong answer; the wrong word itself always may.
         words[~answered] = wrong[~answered]
         return words
 
 
-def draw(
-    task: Task | NestedTask, mixture: Mixture | None, random: np.random.Generator, length: int, count: int
-) -> Words:
+def draw(task: AnyTask, mixture: Mixture | None, random: np.random.Generator, length: int, count: int) -> Words:
     """Words as the task samples them; of a balanced task, mixed as the options say."""
     if mixture is None:
         return task.sample(random, length, count)

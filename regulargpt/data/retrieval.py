@@ -31,6 +31,10 @@ class RetrievalData:
         return False
 
     @property
+    def has_rows(self) -> bool:
+        return False
+
+    @property
     def name(self) -> str:
         return self.task.name
 

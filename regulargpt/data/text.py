@@ -38,6 +38,10 @@ class TextData:
         return False
 
     @property
+    def has_rows(self) -> bool:
+        return False
+
+    @property
     def name(self) -> str:
         return self.corpus.name
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from languages.drawn import DrawnTask
 from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data, Words
@@ -145,7 +146,8 @@ def point_at(
     """The measures of a model, as it is, on so many test words of one length."""
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
-    at_once = min(words_at_once(model, length), max(1, LOGITS_AT_ONCE // (length * objective.n_outputs)))
+    symbols = words.shape[1]  # with those that ask for a row of answers
+    at_once = min(words_at_once(model, symbols), max(1, LOGITS_AT_ONCE // (symbols * objective.n_outputs)))
     parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
     found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
     return point_of(length, words, found, objective, data.files(seed, length, samples))
@@ -264,7 +266,10 @@ def shortest_wrong(points: list[Point], data: Data) -> dict[str, str | None]:
     if not isinstance(data, LanguageData):
         return {}
     wrong = min((p.wrong.tolist() for p in points if p.wrong is not None), key=len, default=[])
-    return {"wrong_word": data.task.machine.decode(wrong) if 0 < len(wrong) <= MOST_WRITTEN else None}
+    if not 0 < len(wrong) <= MOST_WRITTEN:
+        return {"wrong_word": None}
+    task = data.task
+    return {"wrong_word": task.written(wrong)[0] if isinstance(task, DrawnTask) else task.machine.decode(wrong)}
 
 
 def lengths_of(points: list[Point]) -> dict[str, Any]:

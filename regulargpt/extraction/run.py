@@ -16,6 +16,7 @@ from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
 from languages.errors import Notice, UserError
 from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt.certificate.compared import parting_word, right_machine
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.verdict import has_changed
@@ -63,7 +64,7 @@ class Extraction:
     answers: tuple[int, int] | None
 
 
-def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task | NestedTask, Extraction]:
+def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[TreeTask, Extraction]:
     """The machine of a finished run of a weight-shared tree or a `Stepwise` model, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
@@ -71,7 +72,7 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task |
     """
     words = of_words(config.data)
     refuse_other_symbols(folder, words)
-    task = words.task
+    task = words.tree_task
     if has_changed(folder, task):
         warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
     model = load_model(folder)
@@ -87,7 +88,7 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task |
     return task, of_tree(model, task, words, codebook)
 
 
-def samples(task: Task | NestedTask, seed: int, longest: int) -> list[Ints]:
+def samples(task: TreeTask, seed: int, longest: int) -> list[Ints]:
     """Batches of words of the task, one a length, without their labels."""
     drawn = [task.sample(rng(seed, "extract", T), T, SAMPLES) for T in task.lengths(1, longest)]
     return [batch.astype(np.int64) for batch in drawn]
@@ -184,7 +185,7 @@ def _answer(machine: MooreMachine, word: Word) -> int:
     return int(machine.answers(np.array([word]))[0])
 
 
-def described(task: Task | NestedTask, extraction: Extraction) -> dict[str, Any]:
+def described(task: TreeTask, extraction: Extraction) -> dict[str, Any]:
     """The result as JSON, the machine apart."""
     found, cut = extraction.found, extraction.cut
     names = {-1: None, **dict(enumerate(task.output_names))}

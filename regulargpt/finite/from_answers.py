@@ -30,6 +30,7 @@ from languages.convert.machines import AnyMachine
 from languages.errors import AutomatonError
 from languages.randomness import rng
 from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.conformance import suite
 from regulargpt.finite.held_out import HeldOut, batches, labels, plan, questions
@@ -83,7 +84,7 @@ class Answers:
 
     model: nn.Module
     longest: int
-    task: Task | NestedTask
+    task: TreeTask
 
     def __call__(self, words: Ints) -> Ints:
         """The answers (n,) to words (n, T), -1 to no questions. Raises Unbounded for words that are too long.
@@ -181,7 +182,7 @@ class AnswerLearner:
     def learned(self, model: nn.Module) -> LearnedMachine | None:
         """The machine of the network's answers, if it is right on all words it is held against; else None."""
         training = model.training
-        network = Answers(model.eval(), self.data.options.train_len, self.data.task)
+        network = Answers(model.eval(), self.data.options.train_len, self.data.tree_task)
         try:
             return self.accepted(network)
         except Unbounded:
@@ -191,7 +192,7 @@ class AnswerLearner:
 
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
-        task = self.data.task
+        task = self.data.tree_task
         self.wrong = HeldOut.of(task, batches(sorted(self.wrong, key=len))).wrong(network)
         if isinstance(task, NestedTask) and not self.may_be_learned(network):
             return None
@@ -233,7 +234,7 @@ class AnswerLearner:
             return
         asked = [word for word in self.asking.known if word]
         chosen = rng(self.seed, "looked up", self.queried).permutation(len(asked))[:MOST_QUERIES]
-        labelled = HeldOut.of(self.data.task, batches(sorted((asked[i] for i in chosen), key=len)))
+        labelled = HeldOut.of(self.data.tree_task, batches(sorted((asked[i] for i in chosen), key=len)))
         self.queried += labelled.count
         self.wrong = list(dict.fromkeys([*labelled.wrong(self.asking.batch), *self.wrong]))[:MOST_QUERIES]
 
@@ -244,7 +245,7 @@ class AnswerLearner:
         file that anyone may have put there, the `model` is asked as well: it must answer these words as the machine
         does, and those that proposals are refined on.
         """
-        task = self.data.task
+        task = self.data.tree_task
         if not is_of(machine, task):
             return None
         compared, classes = self.ruling_out(machine)
@@ -261,7 +262,7 @@ class AnswerLearner:
         longest = self.data.options.train_len
         nested = isinstance(machine, PushdownTransducer)
         telling = nested_suite(machine, longest) if nested else suite(machine, longest)
-        return HeldOut.of(self.data.task, telling.words), telling.classes
+        return HeldOut.of(self.data.tree_task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
@@ -275,7 +276,7 @@ class AnswerLearner:
         self.wrong = [tuple(word) for word in state["wrong"]]
 
 
-def is_of(machine: AnyMachine, task: Task | NestedTask) -> bool:
+def is_of(machine: AnyMachine, task: TreeTask) -> bool:
     """Whether a machine may be one of a task's answers: of its kind, symbols, brackets and outputs, and minimal.
 
     With brackets it need not be minimal: its algebra is made so.
@@ -291,7 +292,7 @@ def is_of(machine: AnyMachine, task: Task | NestedTask) -> bool:
     return isinstance(task, NestedTask) and bool((direction == task.visibly.direction).all())
 
 
-def lstar(task: Task | NestedTask, network: Answers) -> LStar:
+def lstar(task: TreeTask, network: Answers) -> LStar:
     """What proposes machines for the network's answers."""
     if isinstance(task, NestedTask):
         empty = {(): int(task.labels(np.zeros((1, 0), dtype=np.int64))[0])}

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from languages.automata.moore import UNDEFINED
 from languages.context_free.nested import NestedTask
 from languages.randomness import rng
-from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.learn import short_words
@@ -44,7 +44,7 @@ class HeldOut:
         of_length = [number * len(lengths) + i for i in range(len(lengths))]
         if not isinstance(data.task, NestedTask):
             drawn = [data.batch(seed, "held out", i, [T], each) for i, T in zip(of_length, lengths, strict=True)]
-            return cls.of(data.task, drawn)
+            return cls.of(data.tree_task, drawn)
         half = each // 2
         both = [
             [
@@ -58,7 +58,7 @@ class HeldOut:
     @classmethod
     def short(cls, data: LanguageData) -> HeldOut:
         """All words of the shortest lengths that are questions: what is drawn hardly has them all."""
-        task, longest = data.task, data.options.train_len
+        task, longest = data.tree_task, data.options.train_len
         every = [words for words in short_words(task.n_symbols, SHORT) if words.shape[1] <= longest]
         if isinstance(task, NestedTask):
             every = list(with_members(task, every, longest))
@@ -66,7 +66,7 @@ class HeldOut:
         return cls.of(task, [words for words in asked if len(words)])
 
     @classmethod
-    def of(cls, task: Task | NestedTask, words: Sequence[Words]) -> HeldOut:
+    def of(cls, task: TreeTask, words: Sequence[Words]) -> HeldOut:
         """These words with their answers, none outside the domain."""
         batches = [batch.astype(np.int64) for batch in words]
         return cls(batches, [labels(task, batch) for batch in batches])
@@ -95,13 +95,13 @@ class HeldOut:
                 yield words[wrong]
 
 
-def labels(task: Task | NestedTask, words: Ints) -> Ints:
+def labels(task: TreeTask, words: Ints) -> Ints:
     """The answers (n,) to words (n, T), -1 outside the domain."""
     found = task.labels(words).astype(np.int64)
     return found if task.domain is None else np.where(task.domain.accepts(words), found, UNDEFINED)
 
 
-def questions(task: Task | NestedTask, words: Ints) -> npt.NDArray[np.bool_]:
+def questions(task: TreeTask, words: Ints) -> npt.NDArray[np.bool_]:
     """Which words (n, T) are questions: that is told, and is no label."""
     if isinstance(task, NestedTask):
         return task.labels(words) != UNDEFINED

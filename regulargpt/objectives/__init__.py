@@ -14,6 +14,7 @@ from regulargpt.objectives.options import (
     ObjectiveOptions,
     PrefixesOptions,
     RetrieveOptions,
+    TransductionOptions,
 )
 from regulargpt.options.registry import Registry, Row
 
@@ -32,6 +33,12 @@ OBJECTIVES = Registry(
             NextOptions,
             "the legal next symbols after every prefix",
             "Bhattamishra et al. 2020",
+        ),
+        "transduction": Row(
+            f"{PLACE}.transduction:Transduction",
+            TransductionOptions,
+            "a row of answers behind the word",
+            "Deletang et al. 2023",
         ),
         "language_model": Row(
             f"{PLACE}.language_model:LanguageModel", LanguageModelOptions, "the symbol that comes next in a text"

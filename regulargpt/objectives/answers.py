@@ -222,7 +222,7 @@ def guesses(labels: Int[np.ndarray, "batch length"], n: int, chance: float = 0.0
     n_asked = asked.sum(1)  # (batch,)
     rows = np.arange(len(labels))[:, None] * n  # each word counts in bins of its own
     counts = np.bincount((rows + labels)[asked], minlength=len(labels) * n).reshape(-1, n)  # (batch, n)
-    last = np.bincount(labels[:, -1], minlength=n) / len(labels)
+    last = np.bincount(labels[:, -1] + 1, minlength=n + 1)[1:] / len(labels)  # some words have none there
     by_position, whole = (counts / n_asked[:, None]).mean(0), (counts == n_asked[:, None]).mean(0)
     by_last, by_all, by_word = (tuple(map(float, of)) for of in (last, by_position, whole))
     return Guess(chance, by_last), Guess(chance, by_all), Guess(float((chance**n_asked).mean()), by_word)

@@ -17,6 +17,8 @@ Reading = Literal["largest", "member"]
 
 SUITED = {"text": "'language_model'", "retrieval": "'retrieve'", "words": "'last'"}
 """The usual objective of each kind of data."""
+ROWS = "'transduction'"
+"""The usual objective of a language whose words have a row of answers."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class ObjectiveOptions(Options):
         """
         return "largest"
 
+    @property
+    def asks_for_rows(self) -> bool:
+        """Whether words are answered by a row of symbols."""
+        return False
+
     def no_map_of_words(self) -> str | None:
         """Why the network is no map from words to answers, read at the last symbol; None if it is."""
         return f"the run answers '{self.name}', not the word at its end" if self.answers_prefixes else None
@@ -60,6 +67,10 @@ class ObjectiveOptions(Options):
         if data.kind != self.asks_of:
             yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; choose {SUITED[data.kind]}"
             return
+        if data.has_rows != self.asks_for_rows:
+            other, choose = ("one answer", SUITED["words"]) if self.asks_for_rows else ("a row of answers", ROWS)
+            yield f"{data.name} has {other} to a word; choose {choose}"
+            return
         if self.asks_of == "words" and (reason := model.why_no_words()) is not None:
             yield f"it asks about words: {reason}"
         if self.asks_of == "text" and (reason := model.why_no_texts()) is not None:
@@ -67,7 +78,9 @@ class ObjectiveOptions(Options):
             return
         if self.answers_prefixes and model.follows_brackets:
             yield "it asks at every position, and a tree that follows brackets answers at the end; choose 'last'"
-        if self.answers_prefixes and (reason := model.why_no_prefixes()) is not None:
+        # Behind the word every position may see all of it.
+        reason = None if self.asks_for_rows else model.why_no_prefixes()
+        if self.answers_prefixes and reason is not None:
             yield f"it asks at every position: {reason}"
 
 
@@ -139,6 +152,31 @@ class NextOptions(PrefixesOptions):
         elif task is not None and not task.is_classification:
             answers = one_of(task.output_names, 5)
             yield f"it needs members; {task.name} answers {answers}: choose 'prefixes'"
+
+
+@dataclass(frozen=True)
+class TransductionOptions(ObjectiveOptions):
+    """A row of answers behind the word."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Whole words make the score: one wrong answer of 500 is 99.8 % of the answers."""
+        return ("words", "accuracy_by_position")
+
+    @property
+    def answers_prefixes(self) -> bool:
+        """At every position behind the word."""
+        return True
+
+    @property
+    def reading(self) -> Reading | None:
+        """The answers stand behind the word."""
+        return None
+
+    @property
+    def asks_for_rows(self) -> bool:
+        """Whether words are answered by a row of symbols."""
+        return True
 
 
 @dataclass(frozen=True)

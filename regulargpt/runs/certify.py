@@ -46,7 +46,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         lags = [phase.lag for phase in config.phases if isinstance(phase, StackProofOptions)]
         lag = max(lags, default=MAX_LAG)
         return write(folder, stack_outcome(words.task, load_model(folder), weights, network, progress, lag))
-    task, model = words.task, as_tree(load_model(folder))
+    task, model = words.tree_task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)
         if learned is None:

@@ -72,7 +72,7 @@ def run(
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration
 
-        configuration.check(config, data.of_words(config.data).task)
+        configuration.check(config, data.of_words(config.data).tree_task)
     refuse_faulty(config, words)
     # All refusals are behind us: from here on there is a folder.
     device = prepare(config)
@@ -364,7 +364,7 @@ def first_model(config: RunConfig, words: Data, goal: Objective, device: torch.d
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration
 
-        return configuration.build(config, data.of_words(config.data).task).to(device)
+        return configuration.build(config, data.of_words(config.data).tree_task).to(device)
     return make_model(config, words, goal, device)
 
 

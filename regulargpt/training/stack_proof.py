@@ -74,7 +74,7 @@ def no_proof(model: ModelOptions, objective: ObjectiveOptions, language: str) ->
     # A stack is read at every symbol: asked at the end or everywhere, the answers are to the same words.
     if not objective.answers_prefixes and (reason := objective.no_map_of_words()) is not None:
         return reason
-    if objective.reading != "largest":
+    if objective.reading != "largest" and not objective.asks_for_rows:
         return f"the run answers '{objective.name}', which is no answer of the language's machine"
     if (level := level_of(language)) != "context-free":
         return f"{language} is {level}: a stack network is proven by a machine with a stack"

@@ -93,15 +93,17 @@ class WordTraining:
         training, seed = self.config.training, self.config.seed
         if not (self.trains_on_errors or self.progress.cooldowns) or step % NEAR_EVERY:
             return None
-        wrong = [word for word in self.wrong if len(word) <= self.longest]
+        words = self.data
+        if not self.wrong or not isinstance(words, LanguageData):  # only a machine's answers are right or wrong
+            return None
+        wrong = [word for word in self.wrong if words.symbols(word) <= self.longest]
         if not wrong:
             return None
-        assert isinstance(self.data, LanguageData), "only a machine's answers are right or wrong"
         random = rng(seed, "which wrong words", step)
         length = len(wrong[random.integers(len(wrong))])
         alike = np.array([word for word in wrong if len(word) == length])
         chosen = random.integers(len(alike), size=training.batch_size // training.lengths_per_step)
-        return self.data.near(alike[chosen], seed, step)
+        return words.near(alike[chosen], seed, step)
 
     def after(self, trainer: Trainer, loss: float) -> None:
         """The running loss moves, and with it stage, noise and end."""

@@ -15,7 +15,7 @@ from languages import MooreMachine, TransitionMonoid
 from languages.automata import monoid
 from languages.convert.dot import from_dot
 from languages.convert.files import save
-from languages.registry import CONTEXT_FREE, FAMILIES, names
+from languages.registry import ABOVE, FAMILIES, names
 from regulargpt.cli.commands.list import KINDS
 from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
@@ -32,7 +32,7 @@ from tests.languages.test_budget import random_dfa
 REGISTRIES = {"models": MODELS, "encodings": ENCODINGS, "objectives": OBJECTIVES, "phases": PHASES}
 REGISTRIES |= {"observers": OBSERVERS}
 LISTED = {
-    "languages": [family.pattern for family in (*FAMILIES, *CONTEXT_FREE)],
+    "languages": [family.pattern for family in (*FAMILIES, *ABOVE)],
     "texts": ["text:code", "text:code-large", "text:recurrent", "text:PATH", "hf:NAME"],
     "retrieval": [f"retrieval:{name}" for name in ["line", "needles", "passkey", "documents", "code-key", "topic"]],
     **{kind: list(registry) for kind, registry in REGISTRIES.items()},

@@ -11,7 +11,7 @@ import languages
 from languages.context_free.nested import NestedTask
 from languages.errors import LanguageError, LengthEmpty, SamplingError
 from languages.randomness import rng
-from languages.registry import CONTEXT_FREE, level_of
+from languages.registry import NESTED, level_of
 from languages.sampling.grammar import nesting
 from tests.languages import nested_oracles as oracles
 
@@ -86,7 +86,7 @@ def test_longer_words_too_and_those_that_are_drawn_are_questions(name):
 
 
 def test_examples_and_names():
-    for family in CONTEXT_FREE:
+    for family in NESTED:
         for name in family.names:
             task = nested(name)
             assert (task.name, task.level, level_of(name)) == (name, "context-free", "context-free")

@@ -16,7 +16,7 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
 from languages.errors import UserError
-from languages.task import Task
+from languages.tasks import TreeTask
 from regulargpt.certificate.search.codebook import (
     Codebook,
     Target,
@@ -139,7 +139,7 @@ class Certifier:
     target: Target
 
     @classmethod
-    def of(cls, task: Task | NestedTask, chunk_size: int, aligned: Side = "right") -> Certifier:
+    def of(cls, task: TreeTask, chunk_size: int, aligned: Side = "right") -> Certifier:
         """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
         alike = f"all words of {task.name} are alike: there is nothing to prove, choose another language"
         if len(task.output_names) < 2:

@@ -10,6 +10,7 @@ from torch import nn
 
 from languages.convert.machines import to_json
 from languages.errors import UserError
+from languages.tasks import AnyTask
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import stack_claim

@@ -11,6 +11,7 @@ from torch import nn
 
 from languages.automata.pushdown import PushdownTransducer
 from languages.errors import UserError
+from languages.tasks import AnyTask
 from regulargpt.finite.stack_network import StackNetwork
 from regulargpt.finite.stack_product import MAX_LAG, Product, Undecided, Verdict, Word, Wrong, why_empty
 from regulargpt.models.stack_rnn import StackRnn

@@ -63,7 +63,7 @@ class TableFineTuning:
 
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
         assert isinstance(data, LanguageData), "validation refuses what has no automaton"
-        self.options, self.task = options, data.task
+        self.options, self.task = options, data.tree_task
         self.sought = TargetAutomaton(options, config, data)
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None

@@ -38,7 +38,7 @@ class TargetAutomaton:
         self.certifier: Certifier | None = None
         if self.learner is None:
             C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
-            self.certifier = Certifier.of(words.task, C, aligned)
+            self.certifier = Certifier.of(words.tree_task, C, aligned)
 
     def find(self, trainer: Trainer) -> bool:
         """Ask the network for its answers, if there is no certifier yet; whether there is one now."""

@@ -11,11 +11,12 @@ from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
 from languages.context_free.nested import NestedTask
 from languages.errors import UserError
+from languages.tasks import TreeTask, tree_task
 from regulargpt.certificate.checker import Progress
 from regulargpt.classroom import data
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.lesson import material
-from regulargpt.classroom.nested import AnyTask, Elements
+from regulargpt.classroom.nested import Elements
 from regulargpt.config.recipes import resolve, usual_model
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
@@ -51,7 +52,7 @@ def is_small(task: NestedTask) -> bool:
     return elements is not None and elements.size <= MOST_CONSTRUCTED
 
 
-def construction(task: AnyTask) -> RunConfig:
+def construction(task: TreeTask) -> RunConfig:
     """The config of a network that is constructed for a lesson, with the shortest test there is.
 
     Raises UserError for a language that is too large; `--train` is the way for some of them.
@@ -79,7 +80,7 @@ in a moment; train one with `regulargpt demo tomita-3 --train`
 
 def training(language: str) -> RunConfig:
     """The config of a small network on a language with brackets, trained until it is proven, with the shortest test."""
-    task = languages.find(language)
+    task = tree_task(languages.find(language))
     material.check(task)
     config = resolve(None, usual_model(language), language, certify=True)
     config = config.replaced({"model.d_model": SMALL, **short_test(task, config.data.train_len)})
@@ -87,7 +88,7 @@ def training(language: str) -> RunConfig:
     return config
 
 
-def short_test(task: AnyTask, train_len: int) -> dict[str, Any]:
+def short_test(task: TreeTask, train_len: int) -> dict[str, Any]:
     """What is proven needs no test: one word, of a length that was not trained."""
     return {
         "evaluation.test_len": a_length(task, train_len + 1),
@@ -96,7 +97,7 @@ def short_test(task: AnyTask, train_len: int) -> dict[str, Any]:
     }
 
 
-def a_length(task: AnyTask, least: int) -> int:
+def a_length(task: TreeTask, least: int) -> int:
     """The first length from `least` on that a task has words of.
 
     >>> import languages

@@ -12,9 +12,10 @@ from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
 from languages.context_free.nested import NestedTask
 from languages.errors import UserError, shown
+from languages.tasks import TreeTask, tree_task
 from regulargpt.classroom.data import Certificate, PageRun
 from regulargpt.classroom.live.gathering import Live
-from regulargpt.classroom.nested import AnyTask, Elements, Machine
+from regulargpt.classroom.nested import Elements, Machine
 from regulargpt.classroom.network import is_listed
 from regulargpt.finite.specification import specified_machine
 from regulargpt.models.options import ModelOptions
@@ -59,7 +60,7 @@ class Material:
         return isinstance(self.monoid, Elements)
 
 
-def check(task: AnyTask) -> None:
+def check(task: TreeTask) -> None:
     """Raise UserError if a language is no subject of a lesson.
 
     >>> check(languages.get("dyck-12"))
@@ -110,7 +111,7 @@ def material(run: PageRun, rival: PageRun | None = None) -> Material:
         raise UserError(f"{place} is not proven of {name}: {run.reasons[0]}; choose another run")
     if not is_listed(run.certificate.record) or run.live.network is None:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
-    task = languages.find(name)
+    task = tree_task(languages.find(name))
     check(task)
     found = None if rival is None else of_rival(rival, name)
     if isinstance(run.machine, MooreMachine):

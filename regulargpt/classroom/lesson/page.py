@@ -13,6 +13,7 @@ from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
+from languages.tasks import tree_task
 from regulargpt.classroom import automaton, nested
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document
@@ -91,7 +92,7 @@ def other_signs(language: str) -> str:
     >>> other_signs("dyck-2"), other_signs("parity")
     ('. In its data the symbols ( and ) are 0 and 1.', '')
     """
-    task = languages.find(language)
+    task = tree_task(languages.find(language))
     if isinstance(task, NestedTask) or not task.glyphs:
         return ""
     return f". In its data the symbols {' and '.join(task.glyphs)} are {' and '.join(task.alphabet)}."

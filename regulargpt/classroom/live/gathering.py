@@ -10,12 +10,13 @@ import numpy as np
 
 import languages
 from languages.automata import MooreMachine
+from languages.tasks import TreeTask, tree_task
 from regulargpt.classroom.live.network import Network, not_computed
 from regulargpt.classroom.live.snapshots import Snapshots, gather_snapshots
 from regulargpt.classroom.live.state_map import StateMap, node_map, prefix_map
 from regulargpt.classroom.live.states import Prototypes, mean_states, nested_mean_states
 from regulargpt.classroom.live.wrong_words import Answers, Words, WrongWords, search
-from regulargpt.classroom.nested import AnyTask, Machine
+from regulargpt.classroom.nested import Machine
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
 from regulargpt.findings.markup import by_element
@@ -111,7 +112,7 @@ def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machi
     from regulargpt.runs.load import load_reader
 
     assert live.network is not None
-    model, task = load_reader(folder), languages.find(config.data.name)
+    model, task = load_reader(folder), tree_task(languages.find(config.data.name))
     answers = answers_of(model, live.network, machine, live.output_names)
     wrong = search(answers, machine, task, config.seed, config.model.too_long)
     prototypes, is_one_map = live.prototypes, config.model.why_no_certificate() is None
@@ -123,7 +124,7 @@ def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machi
     return replace(live, wrong=wrong, map=found)
 
 
-def mean_states_of(model: Tree, machine: Machine, task: AnyTask, train_len: int, seed: int) -> Prototypes | None:
+def mean_states_of(model: Tree, machine: Machine, task: TreeTask, train_len: int, seed: int) -> Prototypes | None:
     """The mean states of the elements; None for a tree that cuts brackets apart, whose nodes have none."""
     if isinstance(machine, MooreMachine):
         return mean_states(model, machine, task, train_len, seed)

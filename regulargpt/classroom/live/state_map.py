@@ -12,9 +12,10 @@ import numpy.typing as npt
 from languages.automata.pushdown import NO_MOVE
 from languages.errors import UserError
 from languages.randomness import rng
+from languages.tasks import TreeTask
 from regulargpt.classroom.live.numbers import encoded
 from regulargpt.classroom.live.states import Prototypes
-from regulargpt.classroom.nested import AnyTask, Machine
+from regulargpt.classroom.nested import Machine
 from regulargpt.measurements.plane import principal_axes
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def node_map(prototypes: Prototypes) -> StateMap:
 def prefix_map(
     model: Model,
     machine: Machine,
-    task: AnyTask,
+    task: TreeTask,
     train_len: int,
     seed: int,
     token: int | None,

@@ -14,8 +14,9 @@ from languages.automata.monoid import TransitionMonoid
 from languages.automata.pushdown import PushdownTransducer
 from languages.errors import AutomatonError
 from languages.randomness import rng
+from languages.tasks import TreeTask
 from regulargpt.classroom.live.numbers import encoded
-from regulargpt.classroom.nested import AnyTask, Elements
+from regulargpt.classroom.nested import Elements
 
 if TYPE_CHECKING:
     from regulargpt.models.tree.base import Tree
@@ -45,7 +46,7 @@ class Prototypes:
 
 
 def nested_mean_states(
-    model: Tree, machine: PushdownTransducer, task: AnyTask, train_len: int, seed: int
+    model: Tree, machine: PushdownTransducer, task: TreeTask, train_len: int, seed: int
 ) -> Prototypes | None:
     """The same of the elements of a machine's algebra that occur in trees along the brackets of such words."""
     import torch
@@ -71,14 +72,14 @@ def nested_mean_states(
     return Prototypes(points, [[element] for element in occurring], drawn)
 
 
-def words_of_training(task: AnyTask, train_len: int, seed: int) -> list[npt.NDArray[np.integer]]:
+def words_of_training(task: TreeTask, train_len: int, seed: int) -> list[npt.NDArray[np.integer]]:
     """Words of the training lengths, a pure function of the seed."""
     shares = {max(1, int(share * train_len)) for share in SHARES}
     lengths = [length for length in sorted(shares) if task.has_length(length)]
     return [task.sample(rng(seed, "mean states", length), length, WORDS) for length in lengths]
 
 
-def mean_states(model: Tree, machine: MooreMachine, task: AnyTask, train_len: int, seed: int) -> Prototypes | None:
+def mean_states(model: Tree, machine: MooreMachine, task: TreeTask, train_len: int, seed: int) -> Prototypes | None:
     """The mean state of each monoid element that occurs in trees over words of the training lengths.
 
     The words are a pure function of the seed. None where the monoid is too large, or no such word exists.

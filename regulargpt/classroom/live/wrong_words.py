@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.randomness import rng
-from regulargpt.classroom.nested import AnyTask, Machine
+from languages.tasks import TreeTask
+from regulargpt.classroom.nested import Machine
 
 Words = npt.NDArray[np.integer]  # (words, length)
 Answers = npt.NDArray[np.int64]  # (words,)
@@ -61,7 +62,7 @@ def span(lengths: tuple[int, ...] | list[int]) -> str:
 def search(
     answers: Callable[[Words], Answers],
     machine: Machine,
-    task: AnyTask,
+    task: TreeTask,
     seed: int,
     too_long: Callable[[int], str | None] = lambda length: None,
 ) -> WrongWords:
@@ -89,7 +90,7 @@ def search(
     return WrongWords(tuple(wrong), tuple(tried), frozenset(whole))
 
 
-def candidates(task: AnyTask, seed: int, too_long: Callable[[int], str | None]) -> Iterator[tuple[int, Words, bool]]:
+def candidates(task: TreeTask, seed: int, too_long: Callable[[int], str | None]) -> Iterator[tuple[int, Words, bool]]:
     """Each length, its words, and whether they are all."""
     for length in LENGTHS:
         if too_long(length) is not None or not task.has_length(length):

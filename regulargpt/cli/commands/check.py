@@ -58,13 +58,11 @@ def command(
 
 def automaton_of(language: str) -> str:
     """The automaton of a language as the checker reads it; UserError if there is no such language."""
-    from languages.context_free.nested import NestedTask
     from languages.convert.machines import to_json
     from languages.registry import find
-    from regulargpt.finite.specification import specified_machine
+    from regulargpt.certificate.compared import right_machine
 
-    task = find(language)
-    return to_json(task.machine if isinstance(task, NestedTask) else specified_machine(task))
+    return to_json(right_machine(find(language)))
 
 
 def as_record(accepted: Accepted) -> dict[str, object]:

@@ -87,12 +87,13 @@ def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, Pa
     """
     import languages
     from languages.context_free.nested import NestedTask
+    from languages.tasks import tree_task
     from regulargpt.classroom.lesson import making
 
     committed = making.committed(language)
     if committed is not None:
         return "committed", gathered(committed, progress)
-    task = languages.find(language)
+    task = tree_task(languages.find(language))
     if isinstance(task, NestedTask) and not making.is_small(task):
         config = making.training(language)
         say("training a small network until it is proven: this takes about a minute", err=True)
@@ -104,12 +105,13 @@ def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, Pa
 def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, PageRun] | int:
     """How the run was made, and the run: trained until it is proven. The exit code where it did not come to its end."""
     import languages
+    from languages.tasks import tree_task
     from regulargpt.classroom.lesson import making, material
     from regulargpt.cli.configure import configure, default_folder
     from regulargpt.config.validation import validate
     from regulargpt.training.proof import no_certificate
 
-    task = languages.find(language)
+    task = tree_task(languages.find(language))
     material.check(task)
     config = configure(language, None, None, None, {}, certify=True)
     test_len = making.a_length(task, config.data.train_len + MORE_LENGTHS)

@@ -23,10 +23,11 @@ def refuse(phase: str, error: UserError) -> None:
 
 def notice_trivial(words: Data) -> None:
     """Say so if all words of a language have one answer: every network is right on it."""
+    from languages.task import Task
     from regulargpt.data.language import LanguageData
     from regulargpt.finite.specification import trivial
 
-    if isinstance(words, LanguageData) and not words.has_brackets and (notice := trivial(words.finite)):
+    if isinstance(words, LanguageData) and isinstance(words.task, Task) and (notice := trivial(words.task)):
         say(f"notice: {words.name}: {notice}", err=True)
 
 

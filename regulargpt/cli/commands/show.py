@@ -20,6 +20,7 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
     a retrieval task: its symbols, its answers, a document with questions.
     """
     import languages
+    from languages.automata.oracle import Oracle
     from languages.task import Task
     from regulargpt.cli.kinds import kind_with
 
@@ -30,6 +31,8 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
         from languages.convert import pushdown
 
         task = languages.find(language)
+        if isinstance(task.machine, Oracle):
+            raise UserError(f"{language} is a {task.level} language, which has no table of moves to draw")
         text = finite.to_dot(task.machine) if isinstance(task, Task) else pushdown.to_dot(task.machine)
         click.echo(text, nl=False)
         return

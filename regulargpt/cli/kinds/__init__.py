@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from languages.registry import level_of
+from languages.registry import has_brackets, level_of
 from regulargpt.data import kind_of
 
 KINDS = {"languages": "words", "texts": "text", "retrieval": "retrieval"}
@@ -56,4 +56,6 @@ def named(kind: str) -> Kind:
 def kind_with(name: str) -> Kind:
     """The kind of data that a name is of; languages above the regular ones are described in their own words."""
     kind = kind_of(name)
-    return named("nested" if kind == "words" and level_of(name) != "regular" else kind)
+    if kind != "words" or level_of(name) == "regular":
+        return named(kind)
+    return named("nested" if has_brackets(name) else "drawn")

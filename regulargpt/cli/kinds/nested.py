@@ -71,8 +71,15 @@ def text(facts: dict[str, Any]) -> str:
         ("algebra", elements(facts["algebra"])),
         ("source", facts["source"]),
     ]
+    words = [(word["word"], word["label"]) for word in facts["examples"] + facts["samples"]]
+    parts = [f"{facts['language']}: {facts['summary']}", table(cells), moves(facts), table(words, ("word", "label"))]
+    return "\n\n".join(parts)
+
+
+def moves(facts: dict[str, Any]) -> str:
+    """The moves of a pushdown machine, a row each, or how many there are."""
     machine = facts["machine"]
-    moves = [
+    rows = [
         (
             ("> " if move["from"] == machine["initial"] else "  ") + move["from"],
             str(machine["outputs"][move["from"]]),
@@ -83,14 +90,6 @@ def text(facts: dict[str, Any]) -> str:
         )
         for move in machine["moves"]
     ]
-    header = ("state", "answer", "reads", "top", "goes to", "stack")
-    words = [(word["word"], word["label"]) for word in facts["examples"] + facts["samples"]]
-    size = f"{facts['states']:,} states, {len(moves):,} moves"
-    return "\n\n".join(
-        [
-            f"{facts['language']}: {facts['summary']}",
-            table(cells),
-            table(moves, header) if len(moves) <= MOST_ROWS else f"{size}: --json prints them, --dot draws them",
-            table(words, ("word", "label")),
-        ]
-    )
+    if len(rows) > MOST_ROWS:
+        return f"{facts['states']:,} states, {len(rows):,} moves: --json prints them, --dot draws them"
+    return table(rows, ("state", "answer", "reads", "top", "goes to", "stack"))

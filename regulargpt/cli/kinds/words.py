@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import languages
+from languages.drawn import DrawnTask
 from languages.registry import listing
 from regulargpt.cli.kinds import Sample
 from regulargpt.cli.output import table
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
     from languages import MooreMachine
-    from languages.context_free.nested import NestedTask
-    from languages.task import Task
+    from languages.tasks import AnyTask
 
 MOST_SYMBOLS = 100_000_000
 SAMPLES = 6
@@ -87,7 +87,7 @@ def monoid(machine: MooreMachine) -> dict[str, Any]:
     }
 
 
-def samples(task: Task | NestedTask, seed: int) -> list[dict[str, str]]:
+def samples(task: AnyTask, seed: int) -> list[dict[str, str]]:
     """A few words of the first length from 8 on that the task has, with their labels."""
     from languages import rng
 
@@ -95,8 +95,10 @@ def samples(task: Task | NestedTask, seed: int) -> list[dict[str, str]]:
     return labelled(task, task.sample(rng(seed, "show"), lengths[0], SAMPLES)) if lengths else []
 
 
-def labelled(task: Task | NestedTask, words: Int[ndarray, "count length"]) -> list[dict[str, str]]:
+def labelled(task: AnyTask, words: Int[ndarray, "count length"]) -> list[dict[str, str]]:
     """Words with what the machine answers to them."""
+    if isinstance(task, DrawnTask):
+        return [dict(zip(("word", "label"), task.written(word), strict=True)) for word in words]
     decode, names = task.machine.decode, task.output_names
     return [
         {"word": decode(word), "label": names[label]} for word, label in zip(words, task.labels(words), strict=True)

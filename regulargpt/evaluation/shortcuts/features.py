@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from languages.context_free.nested import NestedTask
 from languages.errors import UserError
-from languages.task import Task
+from languages.tasks import AnyTask
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import Words
 
@@ -58,7 +57,7 @@ def features(words: Words, n_symbols: int) -> dict[str, Columns]:
     }
 
 
-def check(task: Task | NestedTask, config: RunConfig) -> None:
+def check(task: AnyTask, config: RunConfig) -> None:
     """Raise UserError if the rules do not fit this task and its supervision."""
     if config.objective.answers_prefixes:
         raise UserError(
@@ -72,7 +71,7 @@ def check(task: Task | NestedTask, config: RunConfig) -> None:
         )
 
 
-def is_small(task: Task | NestedTask) -> bool:
+def is_small(task: AnyTask) -> bool:
     """Whether a task has few enough symbols and answers for the rules."""
     return max(task.n_symbols, task.n_outputs) <= MAX_SIZE
 

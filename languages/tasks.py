@@ -1,0 +1,26 @@
+"""The kinds of tasks."""
+
+from languages.context_free.nested import NestedTask
+from languages.drawn import DrawnTask
+from languages.registry import no_table
+from languages.task import Task
+
+AnyTask = Task | NestedTask | DrawnTask
+"""What a language's name stands for: its machine, and how its words are drawn."""
+
+TreeTask = Task | NestedTask
+"""A task whose answers a finite table along a tree can give: along any tree, or along that of the brackets."""
+
+
+def tree_task(task: AnyTask) -> TreeTask:
+    """The task, for what needs a finite table along a tree. LanguageError for one that has none.
+
+    >>> import languages
+    >>> tree_task(languages.find("reverse-string"))
+    Traceback (most recent call last):
+    ...
+    languages.errors.LanguageError: reverse-string is a context-free language without visible brackets: no table along a tree answers it; choose a regular language, as in dyck-4, or brackets-2
+    """  # noqa: E501
+    if isinstance(task, DrawnTask):
+        raise no_table(task.name, task.level)
+    return task

@@ -1,0 +1,66 @@
+"""Transduction: a row of answers behind the word, one at each empty symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.automata.moore import UNDEFINED
+from regulargpt.data.base import Words
+from regulargpt.data.language import LanguageData
+from regulargpt.models.base import Model
+from regulargpt.objectives.answers import guesses, means, to_tensor
+from regulargpt.objectives.measures import Guess
+
+
+class Transduction:
+    """The machine's answers behind a word. Where it has none, as behind END, nothing is trained on and nothing scored.
+
+    Deletang et al. 2023 take the loss over those positions, too; their score leaves them out, as it is done here.
+    """
+
+    def __init__(self, data: LanguageData):
+        self.task = data.task
+        self.n_inputs, self.n_outputs = self.task.n_symbols, self.task.n_outputs
+
+    def read(
+        self, model: nn.Module, words: Words, device: torch.device
+    ) -> tuple[Float[Tensor, "batch asked n_outputs"], Int[Tensor, "batch asked"]]:
+        """Logits and answers from the first empty symbol of any word on."""
+        labels = self.task.labels(words, every=True)  # (batch, length)
+        asked = labels.shape[1] - int((labels >= 0).any(0).argmax())
+        assert isinstance(model, Model), "only a model has answers"
+        logits = model.answers(to_tensor(words, device), asked)
+        return logits, to_tensor(labels[:, -asked:], device)
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, Mapping[str, float]]:
+        """Mean cross-entropy over all answers of the batch."""
+        logits, labels = self.read(model, words, device)
+        loss = F.cross_entropy(logits.mT, labels, ignore_index=UNDEFINED)  # over (batch, n_outputs, asked)
+        return loss, means(of_rows(logits, labels))
+
+    def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
+        """Which words have every answer right, and how many of all answers are."""
+        return of_rows(*self.read(model, words, device))
+
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
+        """Of each measure by the answers themselves."""
+        _, by_position, whole = guesses(self.task.labels(words, every=True), self.n_outputs)
+        return {"words": whole, "accuracy_by_position": by_position}
+
+
+def of_rows(logits: Float[Tensor, "batch asked n_outputs"], labels: Int[Tensor, "batch asked"]) -> dict[str, Tensor]:
+    """Each measure of each word (batch,).
+
+    >>> logits = nn.functional.one_hot(torch.tensor([[0, 1, 1], [1, 1, 1]])).double()
+    >>> {name: of.tolist() for name, of in of_rows(logits, torch.tensor([[0, 1, -1], [1, 0, 1]])).items()}
+    {'words': [True, False], 'accuracy_by_position': [100.0, 66.66666666666667]}
+    """
+    asked = labels != UNDEFINED
+    right = logits.argmax(-1) == labels
+    share = 100 * (right & asked).sum(1, dtype=torch.float64) / asked.sum(1)
+    return {"words": (right | ~asked).all(1), "accuracy_by_position": share}
