@@ -14,6 +14,7 @@ from regulargpt.models.options import ModelOptions, RecurrentOptions, Transforme
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.stack_rnn.options import StackRnnOptions
+from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.options.registry import Registry, Row
 
@@ -79,6 +80,12 @@ MODELS = Registry(
             StackRnnOptions,
             "recurrent network with stacks, of signs or as published; its certificate holds for every length",
             "Joulin and Mikolov 2015; Deletang et al. 2023",
+        ),
+        "tape-rnn": row(
+            "tape_rnn.model:TapeRnn",
+            TapeRnnOptions,
+            "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
+            "Deletang et al. 2023",
         ),
     },
     ModelOptions,

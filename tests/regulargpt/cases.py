@@ -25,12 +25,15 @@ TREES = [
 CAUSAL = ["transformer:norm=post,activation=relu", *(f"transformer:encoding={name}" for name in ENCODINGS)]
 BIDIRECTIONAL = [name for name in ENCODINGS if not ENCODINGS[name].options.causal_only]
 BOTH_WAYS = [f"transformer:causal=false,encoding={name}" for name in BIDIRECTIONAL]
-AT_ONCE = [f"encoder-decoder:encoding={name}" for name in ("t5", "rotary", "kerple_log", "transformer_xl")]
+AT_ONCE = [
+    "tape-rnn:tapes=2",
+    *(f"encoder-decoder:encoding={name}" for name in ("t5", "rotary", "kerple_log", "transformer_xl")),
+]
 """They answer at the last position alone."""
 EVERY = [*RECURRENT, *TREES, *CAUSAL, *BOTH_WAYS]
 """They answer at every position."""
 CASES = [*EVERY, *AT_ONCE]
-KINDS = [*RECURRENT, *TREES, *CAUSAL[:2], *BOTH_WAYS[:1], *AT_ONCE[:1]]
+KINDS = [*RECURRENT, *TREES, *CAUSAL[:2], *BOTH_WAYS[:1], *AT_ONCE[:2]]
 """One encoding each."""
 
 

@@ -14,7 +14,7 @@ from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, check_words, choose, linear
 from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.stack_rnn.controllers import CONTROLLERS, Vector
-from regulargpt.models.stack_rnn.hardening import ACTION_NOISE, UNIT_NOISE, Hardening
+from regulargpt.models.stack_rnn.hardening import ACTION_NOISE, Hardening
 from regulargpt.models.stack_rnn.stacks import NOOP, POP, PUSH, Pointers, Stack, Superposition
 
 
@@ -125,8 +125,7 @@ class StackRnn(Recurrent):
         of_symbol, of_top = self.input.weight.split([self.n_symbols, self.stacks * self.width], 1)
         # What does not depend on the state is computed for all symbols at once, time first: (part, batch, ...).
         u = F.linear(x.transpose(0, 1), of_symbol, self.input.bias + self.recurrent.bias)
-        hardness = self.hardening.hardness(u) if self.hardening.is_binary else None
-        u = self.hardening.noisy(u, UNIT_NOISE) if self.hardening.is_binary else u
+        u, hardness = self.hardening.units(u) if self.hardening.is_binary else (u, None)
         heads, biases = self.heads(len(u), len(piece))
         visible = self.visible(piece) or [None] * len(u)
         seen = []

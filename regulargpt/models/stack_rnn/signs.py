@@ -8,9 +8,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-STEEPEST = 3.0
-"""The slope of tanh, 1 at first, where hardening is whole."""
-
 
 def signs(u: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """1 where u >= 0, else -1.
