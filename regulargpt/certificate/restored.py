@@ -15,7 +15,7 @@ def restored(
 ) -> dict[str, Any]:
     """Write the certificate, or why there is none, if that is missing; the summary with what the checker says now.
 
-    `now` gives what the summary has of the phase then. Raises UserError where a proof that there was is not found again.
+    `now` gives what the summary has of the phase then. Raises UserError where a proof that there was is found no more.
     """
     if folder.owes_outcome(summary):
         from regulargpt.runs.certify import certificate_report

@@ -17,7 +17,7 @@ from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
-from regulargpt.training.proof import attempts, no_certificate, proof_phase
+from regulargpt.training.proof import attempts, no_certificate
 
 Fields = Mapping[str, Any]
 

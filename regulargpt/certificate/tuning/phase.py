@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from languages.errors import UserError
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.restored import restored
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
