@@ -14,6 +14,7 @@ from regulargpt.models.options import ModelOptions, RecurrentOptions, Transforme
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.stack_rnn.options import StackRnnOptions
+from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.options.registry import Registry, Row
@@ -80,6 +81,7 @@ MODELS = Registry(
             StackRnnOptions,
             "recurrent network with stacks, of signs or as published; its certificate holds for every length",
             "Joulin and Mikolov 2015; Deletang et al. 2023",
+            STACKS,
         ),
         "tape-rnn": row(
             "tape_rnn.model:TapeRnn",
