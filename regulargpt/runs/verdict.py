@@ -35,7 +35,8 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
         return tested(summary)
     verify = f"`regulargpt verify {summary.get('run_dir')}`"
     if "stack_proof" in phases:
-        why = phases["stack_proof"].get("unproven", "not proven")
+        why = phases["stack_proof"].get("unproven", "")
+        why = why if why.startswith("wrong on ") else f"not proven: {why}"
         return f"proven at every length, {STACKED}" if proven else f"{why}; {verify} says more"
     of = phases.get("table_fine_tuning", {})
     if of.get("is_language") is False and of.get("proven_unquantised") is not None:
