@@ -71,7 +71,7 @@ def extract_stack(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
 def extraction_of(model: StackRnn, reference: PushdownTransducer) -> StackExtraction:
     """The network's machine on the words that a reference has moves for."""
     network = network_of(model)
-    product = Product(network, reference, stops=False)
+    product = Product(network, reference, wanted=0)
     found = product.run()
     if isinstance(found, Undecided) or product.doubt is not None or len(product.of) > product.limit:
         reason = (
@@ -83,7 +83,7 @@ def extraction_of(model: StackRnn, reference: PushdownTransducer) -> StackExtrac
     machine = as_transducer(product.table, answers, network.start, reference)
     word = None if isinstance(found, Proven) else found.word
     given = None if word is None else int(machine.answers(np.array([word]))[0])
-    return StackExtraction(machine, network.n_states, len(product.table), product.lag, word, given)
+    return StackExtraction(machine, network.n_states - 1, len(product.table), product.lag, word, given)
 
 
 def as_transducer(

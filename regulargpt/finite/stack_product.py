@@ -161,7 +161,10 @@ class Level:
 
 
 class Product:
-    """The search; `limit` bounds the pairs, and `max_lag` the lag. Unless it `stops`, it goes on behind a wrong answer.
+    """The search; `limit` bounds the pairs, and `max_lag` the lag.
+
+    It ends with so many `wanted` wrong words, each with no wrong answer before its last: `wrong`, the shortest first.
+    With none wanted it goes on to the end, also behind wrong answers, and notes the first.
 
     >>> from languages.context_free.brackets import brackets
     >>> machine = brackets(2).machine
@@ -175,9 +178,9 @@ class Product:
         reference: PushdownTransducer,
         max_lag: int = MAX_LAG,
         limit: int | None = None,
-        stops: bool = True,
+        wanted: int = 1,
     ):
-        self.machine, self.reference, self.max_lag, self.stops = machine, reference, max_lag, stops
+        self.machine, self.reference, self.max_lag, self.wanted = machine, reference, max_lag, wanted
         self.limit = allowed(MAX_PAIRS) if limit is None else limit
         self.table: dict[Case, tuple[int, int]] = {}
         self.levels: list[Level] = []
@@ -188,9 +191,9 @@ class Product:
         self.ways: list[Way] = []
         self.edges: list[tuple[Any, Any]] | None = None  # of pairs, and of exits between two; where they are wanted
         self.waiting: list[list[int]] = [[]]  # pairs by the lengths of their words
-        self.lag = 0
+        self.lag, self.is_bounded = 0, False
         self.doubt: Undecided | None = None  # the first
-        self.wrong: Wrong | None = None  # the first
+        self.wrong: list[Wrong] = []
         self.asked: set[int] = set()  # the answers that are asked for
         # As lists, since they are read an entry at a time: (Q + 1, Sigma, 1 + Delta).
         self._moves: list[list[list[int]]] = reference.table.tolist()
@@ -211,10 +214,15 @@ class Product:
                 if (found := self.settle(node)) is not None:
                     return found
             length += 1
-        if self.wrong is not None or self.doubt is not None:
-            return self.wrong or self.doubt
+        if (found := self.found) is not None:
+            return found
         states = {self.machine.start, *(state for state, _ in self.table.values())}
         return Proven(self.lag, len(states), len(self.table), len(self.of))
+
+    @property
+    def found(self) -> Wrong | Undecided | None:
+        """What has come up against a proof: a wrong word before all else."""
+        return self.wrong[0] if self.wrong else self.doubt
 
     def tops(self, level: int, control: Control) -> tuple[int, int]:
         """The tops of both stacks."""
@@ -250,14 +258,18 @@ class Product:
                 given = self.machine.answer(found.control.p)
                 if given == TIED:
                     self.note("two answers are tied, or rounding decides between them,", node, x)
-                elif given != right and self.wrong is None:
-                    self.wrong = Wrong((*self.word(node), x))
-                    if self.stops:
-                        return self.wrong
+                elif given != right:
+                    if self.wanted or not self.wrong:
+                        self.wrong.append(Wrong((*self.word(node), x)))
+                    if len(self.wrong) == self.wanted:
+                        return self.wrong[0]
+                    if self.wanted:
+                        self.go_on_for_a_while()
+                        continue
             self.follow(found, node, x)
             if len(self.of) > self.limit:
                 more = hint(len(self.of), MAX_PAIRS) if self.limit == allowed(MAX_PAIRS) else ""
-                return self.wrong or self.doubt or Undecided(f"the product has more than {self.limit:,} pairs{more}")
+                return self.found or Undecided(f"the product has more than {self.limit:,} pairs{more}")
         return None
 
     def note(self, why: str, node: int, x: int) -> None:
@@ -265,7 +277,12 @@ class Product:
         if self.doubt is None:
             word = (*self.word(node), x)
             self.doubt = Undecided(f"{why} after a word of {len(word)} symbol{'s' * (len(word) != 1)}", word)
-            self.limit = min(self.limit, max(2 * len(self.of), FURTHER))
+            self.go_on_for_a_while()
+
+    def go_on_for_a_while(self) -> None:
+        """There can be no proof: what is left to look for are wrong words."""
+        if not self.is_bounded:
+            self.limit, self.is_bounded = min(self.limit, max(2 * len(self.of), FURTHER)), True
 
     def follow(self, found: Step, node: int, x: int) -> None:
         """Add the pair that a step leads to."""

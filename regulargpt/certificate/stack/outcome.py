@@ -65,7 +65,7 @@ def counted(found: Attempt) -> dict[str, Any]:
     """How much was gone through, and the least margins of signs, actions and answers, None where nothing was."""
     product, margins = found.product, dataclasses.asdict(found.network.margins)
     least = {name: value if value < float("inf") else None for name, value in margins.items()}
-    sizes = {"states": found.network.n_states, "entries": len(product.table), "pairs": len(product.of)}
+    sizes = {"states": found.network.n_states - 1, "entries": len(product.table), "pairs": len(product.of)}
     return {"lag": product.lag, **sizes, "margins": least}
 
 

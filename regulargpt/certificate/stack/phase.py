@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ from torch import nn
 from regulargpt.certificate.outcome import Outcome
 from regulargpt.certificate.restored import restored
 from regulargpt.certificate.stack.outcome import reason_of, stack_outcome
-from regulargpt.certificate.stack.search import Attempt, attempt, machine_of
+from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import Verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.stack_product import Proven, Word, Wrong
+from regulargpt.finite.stack_product import Proven, Word
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.stack_proof import StackProofOptions
 
@@ -98,22 +98,23 @@ class StackProof:
 
     def holds(self, trainer: Trainer) -> bool:
         """Try the proof; of a wrong word, that words near it are trained on."""
-        found = attempt(trainer.model, self.machine, self.options.lag, self.options.pairs)
+        options = self.options
+        found = attempt(trainer.model, self.machine, options.lag, options.pairs, max(1, options.words))
         self.attempts += 1
         if isinstance(found.verdict, Proven):
             self.reason = None
             return True
         self.reason = reason_of(found, self.data.task)
-        if isinstance(found.verdict, Wrong):
-            self.learn(found, trainer)
+        if found.wrong:
+            self.learn(found.wrong, trainer)
         return False
 
-    def learn(self, found: Attempt, trainer: Trainer) -> None:
-        """Train on words near a wrong one, and near those before."""
-        assert isinstance(found.verdict, Wrong)
-        self.n_wrong += 1
-        word = self.data.whole(found.verdict.word)
-        self.wrong = [*(other for other in self.wrong if other != word), word][-self.options.words :]
+    def learn(self, wrong: Sequence[Word], trainer: Trainer) -> None:
+        """Train on words near wrong ones, and near those before, the latest `words`."""
+        new = dict.fromkeys(map(self.data.whole, wrong))
+        self.n_wrong += len(new.keys() - self.wrong)
+        kept = [*(word for word in self.wrong if word not in new), *new]
+        self.wrong = kept[len(kept) - min(len(kept), self.options.words) :]
         trainer.words.wrong, trainer.words.trains_on_errors = self.wrong, True
 
     def last_step(self, trainer: Trainer) -> int:

@@ -19,11 +19,12 @@ from regulargpt.models.stack_rnn import StackRnn
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a search came to, the network as a machine and the product as far as it went."""
+    """What a search came to, the network as a machine, the product as far as it went, and the wrong words."""
 
     verdict: Verdict
     network: StackNetwork
     product: Product
+    wrong: Sequence[Word] = ()
 
 
 def machine_of(task: AnyTask) -> PushdownTransducer:
@@ -42,15 +43,23 @@ def network_of(model: StackRnn) -> StackNetwork:
     return StackNetwork(weights, float(model.empty), direction)
 
 
-def attempt(model: nn.Module, machine: PushdownTransducer, lag: int = MAX_LAG, limit: int | None = None) -> Attempt:
-    """Go through the product; a wrong word is believed only where the network itself answers it wrongly."""
+def attempt(
+    model: nn.Module, machine: PushdownTransducer, lag: int = MAX_LAG, limit: int | None = None, wanted: int = 1
+) -> Attempt:
+    """Go through the product, up to so many `wanted` wrong words.
+
+    They are believed only where the network itself answers them wrongly.
+    """
     assert isinstance(model, StackRnn), "no other network has such a proof"
     network = network_of(model)
-    product = Product(network, machine, lag, limit)
+    product = Product(network, machine, lag, limit, wanted)
     found = product.run()
-    if isinstance(found, Wrong) and not errs(model, machine, found.word):
+    wrong = [word.word for word in product.wrong if errs(model, machine, word.word)]
+    if wrong:
+        found = Wrong(wrong[0])
+    elif isinstance(found, Wrong):
         found = Undecided(f"rounding decides the answer to a word of {len(found.word)} symbols", found.word)
-    return Attempt(found, network, product)
+    return Attempt(found, network, product, wrong)
 
 
 def errs(model: nn.Module, machine: PushdownTransducer, word: Word) -> bool:
