@@ -13,17 +13,13 @@ from languages.errors import UserError
 from languages.tasks import AnyTask
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker.claims import stack_claim
 from regulargpt.certificate.outcome import Outcome, compared, refused
 from regulargpt.certificate.stack.search import Attempt, attempt, machine_of
 from regulargpt.certificate.verdict import remember
 from regulargpt.finite.stack_product import MAX_LAG, Proven, Undecided, Wrong
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
 from regulargpt.storage.manifest import digest
-
-
-def stack_claim():
-    return "temporary"
-
 
 KIND = {"kind": "stack"}
 MOST_SHOWN = 100  # symbols of a word in a reason
