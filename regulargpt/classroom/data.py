@@ -54,6 +54,12 @@ class Certificate:
         """Whether it is about the network as it is, without replacing any state."""
         return isinstance(self.accepted, AcceptedStack) or self.accepted.unquantised_claim is not None
 
+    @property
+    def of_table(self) -> Accepted:
+        """What was accepted, of a network that has a table."""
+        assert isinstance(self.accepted, Accepted), "lessons are of trees"
+        return self.accepted
+
 
 @dataclass(frozen=True)
 class PageRun:

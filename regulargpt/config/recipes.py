@@ -245,7 +245,8 @@ def resolve(
         chosen = MODELS.written(model, "model")["name"]
         fields = RECIPES[options_of].of(options_of, chosen, language)
         if options_of == "answers" and with_brackets:
-            fields |= WITH_BRACKETS | ({} if MODELS.options(chosen, "model").has_stacks else SOON_LOOKED_UP)
+            has_table = not MODELS.options(chosen, "model").has_stacks
+            fields |= {**WITH_BRACKETS, **(SOON_LOOKED_UP if has_table else {})}
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
         if with_brackets:

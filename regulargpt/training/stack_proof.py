@@ -19,9 +19,10 @@ class StackProofOptions(PhaseOptions):
     """The proof is tried every `every` steps, once the network is hardened: its product with the language's machine.
 
     The product keeps the two stacks aligned, whose heights may differ by `lag` symbols. It ends with a proof for every
-    length, with a shortest wrong word, or undecided. A wrong word that the network itself answers wrongly is trained
-    on: every fourth step is on words near the last `words` of them. Once the proof holds, training ends after
-    `cooldown` steps at a falling rate; should they lose it, what was before comes back.
+    length, with shortest wrong words, or undecided. Wrong words that the network itself answers wrongly are trained on:
+    every fourth step is on words near the last `words` of them. The learning rate is the share `rate` of that before.
+    Once the proof holds, training ends after `cooldown` steps at a falling rate; should they lose it, what was before
+    comes back.
     """
 
     every: int = option(
@@ -48,6 +49,14 @@ class StackProofOptions(PhaseOptions):
     )
     words: int = option(
         64, "Wrong words that are kept to train on.", least=0, why="give a number of words", needs="every"
+    )
+    rate: float = option(
+        0.3,
+        "Share of the learning rate that is left once the network is hardened.",
+        least=0,
+        most=1,
+        why="it is a share, 0 to 1",
+        needs="every",
     )
     cooldown: int = option(
         200,

@@ -17,7 +17,7 @@ from regulargpt.certificate.verdict import Verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.stack_product import Proven, Word
+from regulargpt.finite.stack_product import Proven, Undecided, Word
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.stack_proof import StackProofOptions
 
@@ -30,11 +30,14 @@ def now(found: Verdict) -> dict[str, Any]:
     return {} if found.is_accepted else {"unproven": found.reason}
 
 
-class StackProof:
-    """The phase. It trains only once the proof holds, on words as before, at a rate that falls to 0.
+SOONER = 5  # times as often a proof is tried that rounding alone, or the size of the product, was in the way of
 
-    Every `every` steps the product is tried, once training has hardened the network. A wrong word goes among the
-    training words. Raises UserError for a language whose machine has no stack, or nothing to prove.
+
+class StackProof:
+    """The phase. It begins once training has hardened the network, and trains on words as before, at a lower rate.
+
+    Every `every` steps the product is tried. Wrong words go among the training words. Once it is a proof, the rate
+    falls to 0. Raises UserError for a language whose machine has no stack, or nothing to prove.
     """
 
     name, timer = "stack_proof", "certify_seconds"
@@ -48,26 +51,25 @@ class StackProof:
         self.wrong: list[Word] = []  # whole questions, the latest last
         self.n_wrong = 0
         self.reason: str | None = None  # why the last attempt was no proof
+        self.is_active = False
+        self.is_undecided = False  # and not wrong, in the last attempt
         self.proven_at: int | None = None
         self.before: dict[str, Any] | None = None  # the weights that were proven
         self.taken_back = False
-
-    @property
-    def is_active(self) -> bool:
-        """Whether the proof holds, and the rate falls."""
-        return self.proven_at is not None
 
     def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
         """That of the words."""
         return trainer.optimiser
 
     def lr(self, trainer: Trainer) -> float:
-        """That of the words, falling to 0."""
-        left = self.last_step(trainer) - trainer.step_count
-        return trainer.words.lr(trainer) * left / max(1, self.options.cooldown)
+        """A share of that of the words, falling to 0 once the proof holds."""
+        share = self.options.rate if self.full_noise else 1.0  # what is not hardened has only begun
+        if self.proven_at is not None:
+            share *= (self.last_step(trainer) - trainer.step_count) / max(1, self.options.cooldown)
+        return share * trainer.words.lr(trainer)
 
     def noise(self) -> float:
-        """All of it: the proof is tried of networks that are hardened."""
+        """All of it: this phase is of networks that are hardened."""
         return self.full_noise
 
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
@@ -75,7 +77,9 @@ class StackProof:
         return trainer.words.backward(trainer)
 
     def after(self, trainer: Trainer, loss: float) -> None:
-        """Only the step counts."""
+        """A step on words was taken."""
+        if self.proven_at is None:
+            trainer.words.after(trainer, loss)
 
     def between(self, trainer: Trainer) -> None:
         """Try the proof, if it is time; at the end of the cooldown, whether it still holds."""
@@ -85,6 +89,9 @@ class StackProof:
                 trainer.model.load_state_dict(self.before)
                 self.taken_back = True
             return
+        words = trainer.words
+        # Noise that grows with a low loss shrinks with a high one: then the words have it back.
+        self.is_active = words.in_last_stage and words.progress.noise >= self.full_noise
         if self.asks(trainer) and self.holds(trainer):
             self.proven_at = trainer.step_count
             # Copied: a state dict shares its tensors with the model, which goes on being trained.
@@ -92,15 +99,15 @@ class StackProof:
 
     def asks(self, trainer: Trainer) -> bool:
         """Whether the proof is to be tried now: of a network that is as hard as training makes it."""
-        words, step = trainer.words, trainer.step_count
-        is_time = step % self.options.every == 0 or step == self.steps
-        return is_time and words.in_last_stage and words.progress.noise >= words.plan.noise.full
+        step, every = trainer.step_count, self.options.every
+        soon = self.is_undecided and step % max(1, every // SOONER) == 0
+        return self.is_active and (step % every == 0 or step == self.steps or soon)
 
     def holds(self, trainer: Trainer) -> bool:
         """Try the proof; of a wrong word, that words near it are trained on."""
         options = self.options
         found = attempt(trainer.model, self.machine, options.lag, options.pairs, max(1, options.words))
-        self.attempts += 1
+        self.attempts, self.is_undecided = self.attempts + 1, isinstance(found.verdict, Undecided)
         if isinstance(found.verdict, Proven):
             self.reason = None
             return True
@@ -110,8 +117,9 @@ class StackProof:
         return False
 
     def learn(self, wrong: Sequence[Word], trainer: Trainer) -> None:
-        """Train on words near wrong ones, and near those before, the latest `words`."""
-        new = dict.fromkeys(map(self.data.whole, wrong))
+        """Train on words near wrong ones, and near those before, the latest `words` that are no longer than others."""
+        longest = trainer.config.data.train_len
+        new = dict.fromkeys(word for word in map(self.data.whole, wrong) if self.data.symbols(word) <= longest)
         self.n_wrong += len(new.keys() - self.wrong)
         kept = [*(word for word in self.wrong if word not in new), *new]
         self.wrong = kept[len(kept) - min(len(kept), self.options.words) :]
@@ -144,6 +152,8 @@ class StackProof:
     def state(self) -> dict[str, Any]:
         """Where it stands, and the weights that were proven."""
         return {
+            "is_active": self.is_active,
+            "is_undecided": self.is_undecided,
             "attempts": self.attempts,
             "wrong": self.wrong,
             "n_wrong": self.n_wrong,
