@@ -133,7 +133,7 @@ def test_a_network_that_is_right_to_depth_30_and_wrong_at_31_is_refused() -> Non
         decide(*files(counting(31), REVERSE))
 
 
-def changed(name: str, place: Any, value: float, of: Weights | None = None) -> Weights:
+def changed(name: str, place: Any, value: Any, of: Weights | None = None) -> Weights:
     """Reverse String with another weight."""
     whole = completed(reverse() if of is None else of, REVERSE)
     whole[name][place] = value
@@ -154,6 +154,16 @@ WEIGHTS: dict[str, tuple[Weights, type[ValueError], str]] = {
     ),
     "two actions are equal": (changed("action.bias", 2, 1), Rejected, "the action at .* is not decided: 0 is within"),
     "two actions are nearly equal": (changed("action.bias", 2, 1 - 2.0**-24), Rejected, "the action .* not decided"),
+    "an action whose terms cancel": (
+        changed("action.weight", 2, 2.0**20, changed("action.bias", 2, 1 - 2.0**-10)),
+        Rejected,
+        'the action at the symbol "0" is not decided',
+    ),
+    "units before whose terms cancel": (
+        changed("recurrent.weight", 1, np.array([2.0**22, -(2.0**22)])),
+        Rejected,
+        'the sign of a unit at the symbol "0" is not decided: 2 is within 3',
+    ),
     "two answers are equal": (changed("readout.weight", (0, 1), 1), Rejected, "an answer is not decided"),
     "it never pops": (changed("action.bias", 2, 1.5), Rejected, "the network answers|ahead"),
     "it pushes what it popped": (changed("push.weight", (0, 1), -1), Rejected, "the network answers"),
