@@ -93,8 +93,8 @@ def effort(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[
     seeds = len({config.seed for config in configs})
     if stated.get("seeds", seeds) != seeds:
         yield f"{seeds} seed{'s' * (seeds != 1)}, not {stated['seeds']}"
-    steps = hyper_parameter("training.steps")
-    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps[0]:,}")
+    steps = stated.get("training.steps", hyper_parameter("training.steps")[0])
+    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps:,}")
     rates, published_rates = sorted({config.training.lr for config in configs}), hyper_parameter("training.lr")
     if tuple(rates) != published_rates:
         part = "only, of" if set(rates) < set(published_rates) else "and not"

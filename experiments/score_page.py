@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from experiments.cells import (
     PERCENT,
@@ -21,8 +21,9 @@ from experiments.cells import (
 )
 from experiments.experiment import Shows
 from experiments.page.layout import laid_out
-from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values
+from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
 from experiments.published import Published, published
+from experiments.score_claims import JUDGED
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.plots import Line as Curve
 from regulargpt.results import curves as results
@@ -69,12 +70,21 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
         scale=found.scale,
         heading=heading(found),
         lead=tuple(lead(found)),
+        claims=tuple(verdicts(found)),
+        judged=JUDGED if experiment.claims else "",
         left_out=found.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
         missing=tuple(found.missing),
         train_seconds=round(sum(trained.values()), 3),
         **made,
     )
+
+
+def verdicts(found: Comparison) -> Iterator[Verdict]:
+    """What the cells say of each claim."""
+    too_small = "hardly trained at this scale" if found.scale == "smoke" else ""
+    for claim in found.experiment.claims:
+        yield claim.verdict(cast(Any, found), too_small=too_small)
 
 
 def sections(
