@@ -1,0 +1,95 @@
+"""The answers to words that a function draws, by other means than the tasks' machines; None for no question."""
+
+
+def reverse(word):
+    return list(word)[::-1]
+
+
+def stack_left(word):
+    bits = list(word)
+    commands = []
+    while bits and bits[-1] not in "01":
+        commands.append(bits.pop())
+    if not bits or any(symbol not in "01" for symbol in bits):
+        return None
+    for command in reversed(commands):
+        if command == "POP":
+            bits = bits[:-1]
+        else:
+            bits.append(command.removeprefix("PUSH"))
+    return [*reversed(bits), "END"]
+
+
+def twice(word):
+    return list(word) * 2
+
+
+def by_place(first):
+    def answer(word):
+        return [a for i, a in enumerate(word) if i % 2 == first] + [a for i, a in enumerate(word) if i % 2 != first]
+
+    return answer
+
+
+def missing(word, padded=True):
+    """The one bit that makes the word a square."""
+    word = "".join(word)
+    if padded and len(word) % 2 and word.endswith("3"):
+        word = word[:-1]
+    fits = [bit for bit in "01" if (filled := word.replace("2", bit)) == filled[: len(filled) // 2] * 2]
+    good = word.count("2") == 1 and "3" not in word and len(word) % 2 == 0
+    return fits if good and fits else None
+
+
+def least_first(word):
+    return [symbol for symbol in "0123456789" for _ in range(list(word).count(symbol))]
+
+
+def written_sum(word):
+    """School's addition, a digit and a carry at a time."""
+    first, plus, second = "".join(word).partition("+")
+    if not (first and plus and second) or "+" in second:
+        return None
+    digits, carry = [], 0
+    for i in range(len(word)):
+        carry += (first[i : i + 1] == "1") + (second[i : i + 1] == "1")
+        digits.append(str(carry % 2))
+        carry //= 2
+    return trimmed(digits)
+
+
+def written_product(word):
+    """School's multiplication: columns of products, then carries."""
+    first, times, second = "".join(word).partition("*")
+    if not (first and times and second) or "*" in second:
+        return None
+    columns = [0] * (len(word) + 1)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            columns[i + j] += a == b == "1"
+    digits, carry = [], 0
+    for column in columns:
+        carry += column
+        digits.append(str(carry % 2))
+        carry //= 2
+    return trimmed(digits)
+
+
+def trimmed(digits):
+    while len(digits) > 1 and digits[-1] == "0":
+        digits = digits[:-1]
+    return [*digits, "END"]
+
+
+def root(word):
+    """By a search for the largest number whose square is not too large."""
+    number, low = int("".join(word), 2), 0
+    high = number + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle * middle <= number else (low, middle)
+    return list(format(low, "b").zfill((len(word) + 1) // 2))
+
+
+def little_root(word):
+    return root(word[::-1])[::-1]
