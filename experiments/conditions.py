@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from experiments.phrases import distinct, listed, ordinal, span, text_of, unlike
@@ -58,7 +59,7 @@ def differences(configs: Sequence[RunConfig], stated: Mapping[str, Any], length:
         lengths(configs, stated, length),
         effort(configs, stated),
         words(configs),
-        supervision(configs),
+        supervision(configs, stated),
         fields(configs, reference),
     )
     return tuple(dict.fromkeys(phrase for part in parts for phrase in part))
@@ -125,12 +126,13 @@ def words(configs: Sequence[RunConfig]) -> Iterator[str]:
         yield from unlike(f"{{}} members in {where}", (f"{100 * part.members:g} %" for part in section), "50 %")
 
 
-def supervision(configs: Sequence[RunConfig]) -> Iterator[str]:
+def supervision(configs: Sequence[RunConfig], stated: Mapping[str, Any] = MappingProxyType({})) -> Iterator[str]:
     """What is shown in training, and how the answer is read."""
     for name in distinct(c.objective.name for c in configs):
         if name in SUPERVISION:
             yield SUPERVISION[name]
-    if any(value_of(c, "objective.output_token") for c in configs):
+    token = "objective.output_token"
+    if any(value_of(c, token) for c in configs) and not stated.get(token):
         yield "the answer is read at an empty token after the word"
 
 

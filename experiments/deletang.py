@@ -1,8 +1,8 @@
-"""Table 2 of Deletang et al. 2023: fifteen tasks on three levels of the hierarchy, their five networks, and ours.
+"""Table 2 of Delétang et al. 2023: fifteen tasks on three levels of the hierarchy, their five networks, and ours.
 
-Theirs by the recipe `paper` under the protocol `deletang2023`: the best run counts, chosen on the test, and the share of
-right tokens. Ours are RegularGPT, flat and along brackets where there are some, and the stack network of
-`experiments/hierarchy.py`, which is proven or refuted.
+Theirs are by the recipe `paper` under the protocol `deletang2023`: what counts is the share of right tokens, and the
+best run, chosen on the test. Ours are RegularGPT, flat and along brackets where there are some, and the stack network
+of `experiments/hierarchy.py`, which is proven or refuted.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ WITHOUT_MEMORY, SHORT = ("rnn", "transformer"), "a thousandth of the published s
 COPIES = ("duplicate-string", "missing-duplicate-string", "odds-first", "binary-addition")
 CLAIMS = claimed(
     {
-        "Deletang et al. 2023, abstract": {
+        "Delétang et al. 2023, abstract": {
             "RNNs and Transformers fail to generalize on non-regular tasks": (
                 # The rule by position has 90 on Bucket Sort: what a Transformer scores there says nothing.
                 unsolved([row for row in NOT_REGULAR if row != "bucket-sort"], *WITHOUT_MEMORY),

@@ -12,7 +12,7 @@ from experiments.text.results import Unknown
 from regulargpt.evaluation.interval import SEEDS, Interval
 
 SOLVED = 90.0
-"""From this score on a task is solved, as Deletang et al. 2023 say."""
+"""From this score on a task is solved, as Delétang et al. 2023 say."""
 JUDGED = (
     "A claim holds where every run of each cell lies on its side of the bound, does not where no run of a cell does, "
     "and is not decidable here in between, or where a cell has no run. A figure is the mean over the runs of the cell "

@@ -19,6 +19,7 @@ from experiments.cells import (
     standing,
     values_of,
 )
+from experiments.claims import Printed
 from experiments.experiment import Shows
 from experiments.page.layout import laid_out
 from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
@@ -83,8 +84,22 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
 def verdicts(found: Comparison) -> Iterator[Verdict]:
     """What the cells say of each claim."""
     too_small = "hardly trained at this scale" if found.scale == "smoke" else ""
+    printed = published(found.experiment.published) if found.experiment.published else None
     for claim in found.experiment.claims:
-        yield claim.verdict(cast(Any, found), too_small=too_small)
+        figures = (test.printed(best(printed)) for test in claim.bounds) if printed else ()
+        text = "; ".join(f"{figure:g}" for figure in figures if figure is not None)
+        yield claim.verdict(cast(Any, found), text, too_small)
+
+
+def best(printed: Published) -> Printed:
+    """The published score by `row/column`, the best where there are several statistics."""
+
+    def value(place: str, multiple: int) -> float | None:
+        row, column = place.rsplit("/", 1)
+        found = printed.value(row, column, printed.statistics[0])
+        return found if isinstance(found, int | float) else None
+
+    return value
 
 
 def sections(

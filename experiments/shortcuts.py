@@ -108,9 +108,7 @@ def by_position(words: LanguageData, config: RunConfig) -> dict[str, Any]:
 
     It is fitted to other words of each length, and tested on the test words.
     """
-    accuracy = {
-        T: at_position(words, config, T) for T in config.scored if T in config.tested and words.is_tested(T)
-    }
+    accuracy = {T: at_position(words, config, T) for T in config.scored if T in config.tested and words.is_tested(T)}
     return {POSITION: {"score": fmean(accuracy.values()), "accuracy": {str(T): of for T, of in accuracy.items()}}}
 
 
