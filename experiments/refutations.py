@@ -27,6 +27,6 @@ def reasons(cell: Compared, folder: SweepFolder) -> Iterator[str]:
     unproven = {row.run for row in cell.rows if row.is_done and row.proven is False}
     for config, name in zip(cell.configs, cell.names, strict=True):
         if name in unproven:
-            phases = RunFolder.open(folder.run_path(name)).load_summary()["phases"]
+            phases = RunFolder.open(folder.run_path(name)).load_summary().get("phases", {})
             if why := phases.get(PROOF, {}).get("unproven"):
                 yield f"seed {config.seed}: {why}"
