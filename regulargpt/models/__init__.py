@@ -13,6 +13,9 @@ from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
+from regulargpt.models.stack_rnn.options import StackRnnOptions
+from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
+from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.options.registry import Registry, Row
 
@@ -72,6 +75,19 @@ MODELS = Registry(
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",
             recipes.recurrent(5e-4),
+        ),
+        "stack-rnn": row(
+            "stack_rnn.model:StackRnn",
+            StackRnnOptions,
+            "recurrent network with stacks, of signs or as published; its certificate holds for every length",
+            "Joulin and Mikolov 2015; Deletang et al. 2023",
+            STACKS,
+        ),
+        "tape-rnn": row(
+            "tape_rnn.model:TapeRnn",
+            TapeRnnOptions,
+            "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
+            "Deletang et al. 2023",
         ),
     },
     ModelOptions,

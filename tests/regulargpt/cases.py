@@ -16,7 +16,8 @@ from regulargpt.options import hints
 
 SYMBOLS, OUTPUTS = 3, 4
 SMALL: dict[str, Any] = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
-RECURRENT = ["rnn", "lstm", "gru", "linear-rnn"]
+STACKS = ["stack-rnn:controller=tanh,stacks=2", "stack-rnn:controller=lstm,empty=-1"]
+RECURRENT = ["rnn", "lstm", "gru", "linear-rnn", *STACKS]
 TREES = [
     *("ldru", "ldru:operator=sum", "regulargpt", "regulargpt:gates=true,chunk_size=3", "regulargpt:attention=full"),
     *("regulargpt:chunk_size=3,thickness=2,pad=masked", "regulargpt:norm=post,activation=relu,levels=3"),
@@ -24,12 +25,15 @@ TREES = [
 CAUSAL = ["transformer:norm=post,activation=relu", *(f"transformer:encoding={name}" for name in ENCODINGS)]
 BIDIRECTIONAL = [name for name in ENCODINGS if not ENCODINGS[name].options.causal_only]
 BOTH_WAYS = [f"transformer:causal=false,encoding={name}" for name in BIDIRECTIONAL]
-AT_ONCE = [f"encoder-decoder:encoding={name}" for name in ("t5", "rotary", "kerple_log", "transformer_xl")]
+AT_ONCE = [
+    "tape-rnn:tapes=2",
+    *(f"encoder-decoder:encoding={name}" for name in ("t5", "rotary", "kerple_log", "transformer_xl")),
+]
 """They answer at the last position alone."""
 EVERY = [*RECURRENT, *TREES, *CAUSAL, *BOTH_WAYS]
 """They answer at every position."""
 CASES = [*EVERY, *AT_ONCE]
-KINDS = [*RECURRENT, *TREES, *CAUSAL[:2], *BOTH_WAYS[:1], *AT_ONCE[:1]]
+KINDS = [*RECURRENT, *TREES, *CAUSAL[:2], *BOTH_WAYS[:1], *AT_ONCE[:2]]
 """One encoding each."""
 
 

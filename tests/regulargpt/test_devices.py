@@ -11,7 +11,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 NETWORKS = [
     *((language, model) for language in ("parity", "brackets-2", "formula") for model in ("regulargpt", "ldru")),
     *(("brackets-2", f"regulargpt:chunk_size=3,gates={gates}") for gates in ("true", "false")),
-    *(("dyck-2", model) for model in ("rnn", "lstm", "gru", "linear-rnn", "transformer")),
+    *(("dyck-2", model) for model in ("rnn", "lstm", "gru", "linear-rnn", "transformer", "stack-rnn", "tape-rnn")),
 ]
 
 

@@ -198,7 +198,7 @@ from jaxtyping import install_import_hook
 with install_import_hook(["regulargpt.encodings", "regulargpt.models", "regulargpt.models.hooks"], "beartype.beartype"):
     from regulargpt.models.hooks import run_with_cache
     from tests.regulargpt.cases import CASES, built, words_of
-for case in [*CASES, "regulargpt:chunk_size=8,thickness=3"]:
+for case in [*CASES, "regulargpt:chunk_size=8,thickness=3", "stack-rnn"]:
     model = built(case).train()
     model.set_noise(0.1)
     for T in (1, 5):

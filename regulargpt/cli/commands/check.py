@@ -13,7 +13,7 @@ from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.checker import Accepted
+    from regulargpt.certificate.checker import Accepted, AcceptedStack
 
 
 @click.command()
@@ -65,17 +65,37 @@ def automaton_of(language: str) -> str:
     return to_json(right_machine(find(language)))
 
 
-def as_record(accepted: Accepted) -> dict[str, object]:
+def as_record(accepted: Accepted | AcceptedStack) -> dict[str, object]:
     """For programs: all that was counted."""
     import dataclasses
 
     fields = {field.name: getattr(accepted, field.name) for field in dataclasses.fields(accepted)}
-    del fields["functions"]
+    fields.pop("functions", None)
     return {"accepted": True, **fields}
 
 
-def text(accepted: Accepted) -> str:
+def stack_text(accepted: AcceptedStack) -> str:
+    """For people, of a network with a stack."""
+    claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
+    sizes = f"{accepted.states:,} states, {accepted.entries:,} entries recomputed, {accepted.pairs:,} pairs of both"
+    action = "" if accepted.action_margin is None else f", gap of actions {accepted.action_margin:.3g}"
+    margins = f"least sum of a unit {accepted.sign_margin:.3g}{action}, gap of answers {accepted.answer_margin:.3g}"
+    return "\n".join(
+        [
+            f"accepted: {claims}",
+            f"{accepted.answered_states} of {accepted.automaton_states} states of the automaton have an answer.",
+            f"{sizes}, of whose stacks one is at most {accepted.lag} symbols higher",
+            f"{margins}: at least {accepted.room:,.0f} times what rounding may do",
+        ]
+    )
+
+
+def text(accepted: Accepted | AcceptedStack) -> str:
     """For people: the claims, then what was gone through."""
+    from regulargpt.certificate.checker import AcceptedStack
+
+    if isinstance(accepted, AcceptedStack):
+        return stack_text(accepted)
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
     states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
     if states[0] == states[1] and roots[0] == roots[1]:
