@@ -18,7 +18,7 @@ LANGUAGES: Mapping[str, str] = {
     "parity": "parity",
     "dyck-2-3": "brackets-2:bound=3",
     "stack-manipulation": "",
-    "marked-reversal": "reversal-2",
+    "marked-reversal": "marked-reversal",
     "marked-copy": "",
 }
 """Of each row our language. Empty: theirs is of words with their answers behind them, which are none here."""

@@ -16,7 +16,7 @@ LANGUAGES: Mapping[str, str] = {
     "reverse-string": "reverse-string",
     "stack-manipulation": "stack-manipulation",
     "brackets-2": "brackets-2",
-    "marked-reversal": "reversal-2",
+    "marked-reversal": "marked-reversal",
     "arithmetic-brackets": "arithmetic-brackets",
     "equation": "equation",
 }
@@ -32,7 +32,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     """The runs behind a cell, those of `name`: there is one network.
 
     >>> [(c.data.name, c.recipe, c.model.title) for c in runs("marked-reversal", "binary", "smoke")]
-    [('reversal-2', 'answers', 'stack-rnn')]
+    [('marked-reversal', 'answers', 'stack-rnn')]
     """
     fields: dict[str, object] = {"evaluation.extra_lengths": (LONG,), "evaluation.extra_protocols": ()}
     if scale == "smoke":

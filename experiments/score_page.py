@@ -212,22 +212,25 @@ def conditions(
 
 
 def rules(cells: Sequence[Values]) -> list[Block]:
-    """What trivial rules score on the words of each score."""
-    found: dict[tuple[str, str], dict[tuple[float, ...], Values]] = {}
+    """What trivial rules score on the words of each score: a table for one answer a word, another for rows of them."""
+    found: dict[tuple[str, ...], dict[tuple[str, str], dict[tuple[float, ...], Values]]] = {}
     for values in cells:
         if shortcuts := values["shortcuts"]:
-            place = values["row"], shortcuts["words"]
-            found.setdefault(place, {}).setdefault(tuple(shortcuts["scores"].values()), values)
-    if not found:
-        return []
-    names = next(values["shortcuts"]["scores"] for values in cells if values["shortcuts"])
+            of_names = found.setdefault(tuple(shortcuts["scores"]), {})
+            of_place = of_names.setdefault((values["row"], shortcuts["words"]), {})
+            of_place.setdefault(tuple(shortcuts["scores"].values()), values)
+    return [RULES, *(rule_table(names, places) for names, places in found.items())] if found else []
+
+
+def rule_table(names: Sequence[str], places: Mapping[tuple[str, str], Mapping[tuple[float, ...], Values]]) -> Table:
+    """A row for the words of a score, a column a rule."""
     # Words that are named alike may still be drawn otherwise in each column.
     rows = (
         (", ".join([row, *[values["title"]] * (len(alike) > 1), words]), *map(percent, scores))
-        for (row, words), alike in found.items()
+        for (row, words), alike in places.items()
         for scores, values in alike.items()
     )
-    return [RULES, Table(("words", *names), tuple(rows), folded="All rules, in percent")]
+    return Table(("words", *names), tuple(rows), folded="All rules, in percent")
 
 
 def newer(printed: Published) -> Iterator[Block]:

@@ -8,15 +8,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from experiments.cells import Compared, Comparison, ShortcutScores
 from experiments.phrases import ordinal
-from languages.task import Task
 from regulargpt import data
 from regulargpt.config.protocols import protocol
 from regulargpt.config.schema import RunConfig, value_of
-from regulargpt.data.language import LanguageData
 from regulargpt.data.options import DataOptions
 from regulargpt.objectives.options import LastOptions
 from regulargpt.runs.sweep.names import digits
@@ -24,8 +20,7 @@ from regulargpt.storage import atomic
 from regulargpt.storage.manifest import digest
 
 FOLDER, FORMAT = "shortcuts", 1
-POSITION = "by position"
-FITTED = 512  # words a length that the rule by position is fitted to
+BY_ANSWER = "accuracy_by_position"
 DIGITS = 16
 Words = tuple[str, DataOptions, str]  # language tested, how training words are drawn, protocol tested under
 
@@ -45,11 +40,11 @@ def with_shortcuts(found: Comparison, path: Path) -> Comparison:
 
 
 def is_scored(cell: Compared) -> bool:
-    """Whether the cell has an accuracy of final answers, or of the answers of rows."""
+    """Whether the cell has an accuracy of final answers, or of the answers of rows: of rows the rules have no words."""
     if not cell.configs:
         return False
     asks = cell.configs[0].objective
-    answers = bool(cell.shows.measure) if asks.asks_for_rows else not asks.answers_prefixes
+    answers = cell.shows.measure == BY_ANSWER if asks.asks_for_rows else not asks.answers_prefixes
     return answers and cell.shows.what == "accuracy" and bool(cell.group and cell.group.scores) and not cell.found
 
 
@@ -76,7 +71,7 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
         protocol=tested.protocol,
         seed=trained.seed,
         data=tested.data,
-        objective=tested.objective if tested.objective.asks_for_rows else LastOptions("last"),
+        objective=trained.objective if trained.objective.asks_for_rows else LastOptions("last"),
         evaluation=replace(tested.evaluation, extra_protocols=()),
     )
     file = path / FOLDER / f"{digest(f'{trained.data.name} {digits(plain)}'.encode())[:DIGITS]}.json"
@@ -88,40 +83,16 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
     from regulargpt.evaluation.shortcuts.scores import shortcut_scores
 
     words, training = data.of_words(tested.data), data.of_words(trained.data)
-    if words.has_rows:
-        rules = by_position(words, plain)
-    elif words.has_brackets or not isinstance(words.task, Task) or not is_small(words.finite):
+    if words.has_brackets or not is_small(words.task):
         return None
-    else:
-        found = shortcut_scores(words, plain, trained.seed, training)
-        rules = {
-            name: {"score": rule.score, "accuracy": {str(T): accuracy for T, accuracy in rule.accuracy.items()}}
-            for name, rule in found.items()
-        }
+    found = shortcut_scores(words, plain, trained.seed, training)
+    rules = {
+        name: {"score": rule.score, "accuracy": {str(T): accuracy for T, accuracy in rule.accuracy.items()}}
+        for name, rule in found.items()
+    }
     atomic.make_folder(file.parent)
     atomic.write_json(file, {"format": FORMAT, "rules": rules})
     return rules
-
-
-def by_position(words: LanguageData, config: RunConfig) -> dict[str, Any]:
-    """The score of a rule that reads nothing but the length: at each position of the row the likeliest answer there.
-
-    It is fitted to other words of each length, and tested on the test words.
-    """
-    accuracy = {T: at_position(words, config, T) for T in config.scored if T in config.tested and words.is_tested(T)}
-    return {POSITION: {"score": fmean(accuracy.values()), "accuracy": {str(T): of for T, of in accuracy.items()}}}
-
-
-def at_position(words: LanguageData, config: RunConfig, length: int) -> float:
-    """Its share of right answers at one length, in percent, as networks are scored."""
-    from regulargpt.evaluation.by_length import samples_at
-
-    others = words.batch(config.seed, "rule by position", length, [length], FITTED)
-    counts = np.stack([(words.task.labels(others, every=True) == y).sum(0) for y in range(words.task.n_outputs)])
-    labels = words.task.labels(words.test(config.seed, length, samples_at(length, config.evaluation)), every=True)
-    asked = labels >= 0  # (words, length)
-    right = (labels == counts.argmax(0)) & asked
-    return 100 * float((right.sum(1) / asked.sum(1)).mean())
 
 
 def are_rules(rules: object) -> bool:

@@ -60,3 +60,35 @@ ROWS = (
     ),
 )
 """Languages whose words are answered by a row of symbols."""
+
+WITHOUT_ROWS = (
+    Family(
+        "marked-reversal",
+        "mirrored:marked_reversal",
+        "membership: a word, a mark, and the word backwards",
+        level="context-free",
+    ),
+    Family(
+        "unmarked-reversal",
+        "mirrored:unmarked_reversal",
+        "membership: a word, and the word backwards",
+        level="context-free",
+    ),
+    Family("majority", "counters:majority", "membership: more 1 than 0", level="context-free"),
+    Family("anbn", "counters:anbn", "membership: a..ab..b, as many b as a", level="context-free"),
+    Family(
+        "boolean",
+        "boolean:boolean",
+        "the value of a Boolean formula, its operators in front",
+        level="context-free",
+    ),
+    Family("anbncn", "counters:anbncn", "membership: a..ab..bc..c, as many of each", level="context-sensitive"),
+    Family(
+        "dyck-shuffle-N",
+        "counters:dyck_shuffle",
+        "membership: brackets of N kinds, each kind balanced",
+        numbers=(2,),
+        level="context-sensitive",
+    ),
+)
+"""Languages that are answered at the last symbol."""

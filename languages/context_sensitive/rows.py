@@ -29,15 +29,16 @@ def row_machine(symbols: Sequence[str], outputs: Sequence[str], rows: Rows) -> O
     """
 
     def answers(words: Indices) -> npt.NDArray[np.int64]:
-        empty = words == len(symbols)
+        empty: npt.NDArray[np.bool_] = words == len(symbols)
         found = np.full(words.shape, UNDEFINED)
-        lengths = np.where(empty.any(1), empty.argmax(1), 0)  # (batch,) 0 where nothing is asked
+        # (batch,) 0 where nothing is asked.
+        lengths: npt.NDArray[np.intp] = np.where(empty.any(1), empty.argmax(1), 0)
         for n in np.unique(lengths[lengths > 0]):
             these = np.flatnonzero(lengths == n)
             row = rows(words[these, :n].astype(np.int64))[:, : words.shape[1] - n]
             found[these, n : n + row.shape[1]] = row
-        goes_on = ~empty & (np.arange(words.shape[1]) >= lengths[:, None])  # (batch, length)
-        found[goes_on.cumsum(1) > 0] = UNDEFINED
+        goes_on = np.logical_and(~empty, np.greater_equal(np.arange(words.shape[1]), lengths[:, None]))
+        found[np.cumsum(goes_on, axis=1) > 0] = UNDEFINED
         return found
 
     return Oracle((*symbols, EMPTY), tuple(outputs), answers)

@@ -1,8 +1,8 @@
 """The tables of networks with memory: legal runs, measures, refutations, claims, and the rule by position."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise, product
-from math import comb
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,18 +10,18 @@ import pytest
 
 from experiments import deletang, hierarchy
 from experiments.cells import cell as shown
-from experiments.cells import compare, values_of
+from experiments.cells import ShortcutScores, compare, values_of
 from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.page.record import Table
 from experiments.published import published
 from experiments.registry import experiment
 from experiments.reproduction import write_page
 from experiments.score_claims import solved, unsolved
-from experiments.score_page import score_page
-from experiments.shortcuts import POSITION, at_position, rule_scores
+from experiments.score_page import rules, score_page
+from experiments.shortcuts import is_scored
 from languages.registry import has_brackets, has_rows
-from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.config.schema import value_of
 from regulargpt.config.validation import validate
-from regulargpt.data import read_data
 from regulargpt.results.row import Row
 from regulargpt.runs.sweep.names import name_of
 from tests.experiments.folders import filled
@@ -123,29 +123,15 @@ def test_a_row_without_a_language_here_keeps_its_published_value():
     assert [line.text for line in shown(values_of(cell, found.statistics)).lines] == ["76.0", "does not apply"]
 
 
-def exactly(length: int, letters: int = 5) -> float:
-    """The share that the likeliest symbol at each place of a sorted word gets right, by binomials."""
-
-    def below(i: int, k: int) -> float:
-        """How likely it is that at least i + 1 of the symbols are among the first k."""
-        p = k / letters
-        return sum(comb(length, j) * p**j * (1 - p) ** (length - j) for j in range(i + 1, length + 1))
-
-    places = [[below(i, k) for k in range(letters + 1)] for i in range(length)]
-    return 100 * sum(max(b - a for a, b in pairwise(of)) for of in places) / length
-
-
-def test_the_rule_by_position_sorts_without_counting(tmp_path: Path):
-    def asked(language: str) -> RunConfig:
-        fields = {"data.name": language, "objective.name": "transduction", "evaluation.samples": 256}
-        return RunConfig().replaced({**fields, "evaluation.stride": 60, "evaluation.test_len": 101})
-
-    data = read_data("bucket-sort")
-    assert at_position(data, asked("bucket-sort"), 41) == pytest.approx(exactly(41), abs=2)
-    assert exactly(41) == pytest.approx(78, abs=0.5)
-    config = asked("reverse-string")
-    rules = rule_scores(config, config, tmp_path)
-    assert rules is not None
-    assert rules[POSITION]["score"] == pytest.approx(50, abs=2)
-    assert list(rules[POSITION]["accuracy"]) == ["41", "101"]
-    assert rule_scores(config, config, tmp_path) == rules  # kept
+def test_rules_of_rows_and_of_single_answers_have_a_table_each_beside_tokens_only():
+    rows = done(["bucket-sort", "parity"], {"rnn": [97.5]})
+    found = compare(DELETANG, "cpu", rows, names(rows))
+    scored = {(cell.row, cell.column.name) for cell in found.all if is_scored(cell)}
+    assert scored == {("bucket-sort", "rnn"), ("parity", "rnn"), ("parity", "words-rnn")}
+    fitted = {
+        "bucket-sort": ShortcutScores("words", {"place": 90.0}),
+        "parity": ShortcutScores("words", {"ends": 50.0}),
+    }
+    beside = [replace(cell, shortcuts=fitted[cell.row]) for cell in found.all if is_scored(cell)]
+    tables = [of for of in rules([values_of(cell, found.statistics) for cell in beside]) if isinstance(of, Table)]
+    assert {table.header: len(table.rows) for table in tables} == {("words", "ends"): 1, ("words", "place"): 1}

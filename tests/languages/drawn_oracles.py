@@ -93,3 +93,49 @@ def root(word):
 
 def little_root(word):
     return root(word[::-1])[::-1]
+
+
+def accepts(condition):
+    return lambda word: "accept" if condition("".join(word)) else "reject"
+
+
+marked_reversal = accepts(lambda word: word.count("#") == 1 and word == word[::-1])
+unmarked_reversal = accepts(lambda word: len(word) % 2 == 0 and word == word[::-1])
+majority = accepts(lambda word: word.count("1") > word.count("0"))
+anbn = accepts(lambda word: word == "a" * (len(word) // 2) + "b" * (len(word) // 2) != "")
+anbncn = accepts(lambda word: word == "".join(sorted(word)) and len({word.count(a) for a in "abc"}) == 1)
+
+
+def crossing(pairs):
+    """Each kind alone, its innermost pairs taken out until there is none."""
+
+    def balanced(word):
+        for pair in pairs:
+            kind = "".join(symbol for symbol in word if symbol in pair)
+            while pair in kind:
+                kind = kind.replace(pair, "")
+            if kind:
+                return False
+        return True
+
+    return accepts(balanced)
+
+
+def prefix_formula(word):
+    """By Python, from a formula with brackets; None for what is none."""
+
+    def formula(place):
+        symbol, place = word[place], place + 1
+        if symbol in "01":
+            return f"bool({symbol})", place
+        first, place = formula(place)
+        if symbol == "!":
+            return f"(not {first})", place
+        second, place = formula(place)
+        return f"({first} {'and' if symbol == '&' else 'or'} {second})", place
+
+    try:
+        text, end = formula(0)
+    except IndexError:
+        return None
+    return str(int(eval(text))) if end == len(word) else None

@@ -1,13 +1,14 @@
 """Languages whose words a function draws: machine and oracle agree, and words are drawn as they say."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 
 import languages
 from languages.drawn import DrawnTask
-from languages.drawn_families import ROWS
+from languages.drawn_families import ROWS, WITHOUT_ROWS
 from languages.errors import LanguageError, LengthEmpty
 from languages.randomness import rng
 from languages.registry import has_rows, level_of
@@ -30,6 +31,16 @@ ROW_ORACLES = {
     "bucket-sort": oracles.least_first,
     "bucket-sort:sampler=skewed,letters=3": oracles.least_first,
 }
+ORACLES = {
+    "marked-reversal": oracles.marked_reversal,
+    "unmarked-reversal": oracles.unmarked_reversal,
+    "majority": oracles.majority,
+    "anbn": oracles.anbn,
+    "anbncn": oracles.anbncn,
+    "dyck-shuffle-2": oracles.crossing(("()", "[]")),
+    "dyck-shuffle-3": oracles.crossing(("()", "[]", "{}")),
+    "boolean": oracles.prefix_formula,
+}
 MOST_WORDS = 7_000
 
 
@@ -49,7 +60,7 @@ def words_of(n_symbols, longest=8):
 def asked_of(task, word):
     """A word as text, as indices with as many empty symbols as answers behind them."""
     indices = task.machine.encode(word)
-    return [*indices, *[task.empty] * task.asked(len(indices))]
+    return [*indices, *[task.empty] * (task.asked(len(indices)) if task.asked else 0)]
 
 
 def check_rows(task, oracle, words):
@@ -77,6 +88,30 @@ def test_rows_are_those_of_the_oracle_for_all_short_words_and_for_drawn_ones(nam
         check_rows(task, ROW_ORACLES[name], words[:, :length])
 
 
+def check_answers(task, oracle, words):
+    answers = [task.output_names[label] if label >= 0 else None for label in task.labels(words)]
+    assert answers == [oracle([task.alphabet[i] for i in word]) for word in words]
+    return answers
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_answers_are_those_of_the_oracle_for_all_short_words_and_for_drawn_ones(name):
+    task = drawn(name)
+    mixture = {"near_misses": 0.5, "edits": 2, "swaps": 0.5} if task.is_classification else {}
+    for words in words_of(task.n_symbols):
+        answers = check_answers(task, ORACLES[name], words)
+        if task.is_classification:
+            assert task.classes(words.shape[1]) == ((0, 1) if "accept" in answers else (0,))
+    for length in task.lengths(20, 60)[::9]:
+        words = task.sample(rng(0, "test", length), length, 24, **mixture)
+        answers = check_answers(task, ORACLES[name], words)
+        prefixes = [task.labels(words[:, : t + 1]) for t in range(length)]
+        assert (task.labels(words, every=True) == np.stack(prefixes, axis=1)).all()
+        if task.is_classification and len(task.classes(length)) == 2:
+            assert answers.count("accept") == 12
+        assert None not in answers
+
+
 # Worked strings: a test by hand, whatever the oracles say.
 WORKED = [
     ("reverse-string", "00110", "01100"),
@@ -101,11 +136,11 @@ def test_worked_strings(name, word, row):
     assert task.written(asked_of(task, word)) == (word, row)
 
 
-@pytest.mark.parametrize("name", ROW_ORACLES)
+@pytest.mark.parametrize("name", [*ROW_ORACLES, *ORACLES])
 def test_names_levels_and_examples(name):
     task = drawn(name)
     assert (task.name, task.level) == (name, level_of(name))
-    assert has_rows(name)
+    assert has_rows(name) == (name in ROW_ORACLES)
     assert task.examples
     for word, row in task.examples:
         assert task.written(asked_of(task, word)) == (word, row)
@@ -113,9 +148,10 @@ def test_names_levels_and_examples(name):
 
 def test_every_row_of_the_registry_is_here():
     assert {family.pattern for family in ROWS} == {name.partition(":")[0] for name in ROW_ORACLES}
+    assert {name for family in WITHOUT_ROWS for name in family.names} <= set(ORACLES)
 
 
-@pytest.mark.parametrize("name", ROW_ORACLES)
+@pytest.mark.parametrize("name", [*ROW_ORACLES, *ORACLES])
 def test_words_are_a_function_of_the_generator(name):
     first, second = (drawn(name).sample(rng(3, "test", 7), 40, 5) for _ in range(2))
     assert (first == second).all()
@@ -149,6 +185,16 @@ def test_skewed_words_have_no_likeliest_symbol_at_a_place_of_the_row():
         assert low <= (middle == 2).mean() <= high
 
 
+@pytest.mark.parametrize(
+    ("name", "length", "different"), [("boolean", 5, 114), ("dyck-shuffle-2", 4, 10), ("majority", 6, 22)]
+)
+def test_members_of_a_length_are_all_there_and_as_likely_where_that_is_said(name, length, different):
+    words = Counter(map(bytes, drawn(name).members(rng(0, "test"), length, 100 * different)))
+    assert len(words) == different
+    if name != "dyck-shuffle-2":  # there kinds are drawn first
+        assert sum((count - 100) ** 2 / 100 for count in words.values()) < 1.5 * different
+
+
 def test_lengths_without_words():
     assert drawn("binary-addition").lengths(1, 5) == [3, 4, 5]
     assert drawn("missing-duplicate-string").lengths(1, 5) == [2, 3, 4, 5]
@@ -167,6 +213,7 @@ def test_lengths_without_words():
         ("bucket-sort:letters=1", "letters is 1; it is a whole number, 2 to 10"),
         ("duplicate-string:letters=11", "2 to 10"),
         ("binary-addition:version=code", "no parameter 'version'"),
+        ("dyck-shuffle-1", "2 to 4; for one write brackets-1"),
         ("bucket-sorts", "did you mean 'bucket-sort'"),
     ],
 )
