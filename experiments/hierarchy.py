@@ -7,6 +7,7 @@ Where brackets are visible they push and pop; elsewhere the network learns to.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
 from experiments.table_6_1 import SEEDS
@@ -34,7 +35,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     >>> [(c.data.name, c.recipe, c.model.title) for c in runs("marked-reversal", "binary", "smoke")]
     [('marked-reversal', 'answers', 'stack-rnn')]
     """
-    fields: dict[str, object] = {"evaluation.extra_lengths": (LONG,), "evaluation.extra_protocols": ()}
+    fields: dict[str, object] = {"evaluation.extra_lengths": (long(row),), "evaluation.extra_protocols": ()}
     if scale == "smoke":
         # A long word takes longer than such a training.
         fields |= {**SMOKE, "evaluation.extra_lengths": ()}
@@ -43,6 +44,20 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     if scale == "full":
         fields |= FULL
     return configs(LANGUAGES[row], "answers", "stack-rnn", "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
+
+
+def long(row: str) -> int:
+    """The length of the long words: about 20,000 symbols. A word, a mark and its mirror image have an odd length.
+
+    >>> long("reverse-string"), long("marked-reversal")
+    (20000, 20001)
+    """
+    return LONG + (row == "marked-reversal")
+
+
+def shows(row: str, column: Column) -> Shows:
+    """What the cells show: the long words of a row have a length of their own."""
+    return replace(column.shows, length=column.shows.length and long(row))
 
 
 EXPERIMENT = Experiment(
@@ -57,5 +72,6 @@ EXPERIMENT = Experiment(
     ),
     runs,
     related=("related-deletang",),
+    shows=shows,
     statistics=("mean", "worst"),
 )

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from experiments import deletang, hierarchy
-from experiments.cells import cell as shown
 from experiments.cells import ShortcutScores, compare, values_of
+from experiments.cells import cell as shown
 from experiments.claims import FAILS, HOLDS, OPEN
 from experiments.page.record import Table
 from experiments.published import published
