@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,22 @@ BRACKETS: Record = {
 }
 
 
+def late_reverse() -> Record:
+    """The same machine, but that a symbol is pushed when the next is read: its stack is one lower while it reads."""
+    states, said = ("empty", "hold 0", "hold 1"), ("said 0", "said 1")
+    return {
+        **REVERSE,
+        "initial": "empty",
+        "outputs": {**dict.fromkeys(states), "said 0": "0", "said 1": "1"},
+        "moves": [
+            *(move("empty", x, f"hold {x}") for x in "01"),
+            *(move(f"hold {y}", x, f"hold {x}", push=y) for x in "01" for y in "01"),
+            *(move(f"hold {y}", "_", f"said {y}") for y in "01"),
+            *(move(q, "_", f"said {x}", tops=[x], pop=True) for q in said for x in "01"),
+        ],
+    }
+
+
 def reverse() -> Weights:
     """Reverse String in two units: whether a symbol was read that is not empty, and which, or which was popped.
 
@@ -105,7 +121,58 @@ def completed(weights: Weights, automaton: Record, visible: bool = False) -> Wei
     found: Weights = {}
     for name, shape in shapes.items():
         found[f"{name}.weight"], found[f"{name}.bias"] = np.zeros(shape), np.zeros(shape[0])
-    return {name: np.float32(weights.get(name, zeros)) for name, zeros in found.items()}
+    return {name: weights.get(name, zeros).astype(np.float32) for name, zeros in found.items()}
+
+
+def runs(weights: Weights, automaton: Record, word: Sequence[int]) -> tuple[list[str], list[str]] | None:
+    """The answers of the machine and of the network along a word, where the machine has any; None without moves.
+
+    As they are defined, in float32, with lists for stacks; the network's actions are learned.
+    """
+    state, symbols, stack = automaton["initial"], list[str | None](), list[np.ndarray]()
+    h, found = np.zeros(weights["recurrent.bias"].shape, np.float32), ([], [])
+    for x in word:
+        top, read = symbols[-1] if symbols else None, automaton["alphabet"][x]
+        fits = [one for one in automaton["moves"] if (one["from"], one["read"]) == (state, read) and at(one, top)]
+        if not fits:
+            return None
+        state = fits[0]["to"]
+        if "push" in fits[0]:
+            symbols.append(fits[0]["push"])
+        elif "pop" in fits[0]:
+            symbols.pop()
+        h = stepped(weights, h, x, stack)
+        if (answer := automaton["outputs"][state]) is not None:
+            found[0].append(answer)
+            found[1].append(
+                automaton["output_names"][int((weights["readout.weight"] @ h + weights["readout.bias"]).argmax())]
+            )
+    return found
+
+
+def at(one: Record, top: str | None) -> bool:
+    """Whether a move is possible with this on top."""
+    return top in one["tops"] if "tops" in one else not (one.get("pop") and top is None)
+
+
+def stepped(weights: Weights, h: np.ndarray, x: int, stack: list[np.ndarray]) -> np.ndarray:
+    """The state after a symbol; the stack does what the network says."""
+    width = len(weights["push.bias"])
+    r = stack[-1] if stack else np.zeros(width, np.float32)
+    z = np.concatenate([np.eye(weights["input.weight"].shape[1] - width, dtype=np.float32)[x], r])
+    u = (
+        weights["input.weight"] @ z
+        + weights["input.bias"]
+        + weights["recurrent.weight"] @ h
+        + weights["recurrent.bias"]
+    )
+    h = np.where(u >= 0, 1, -1).astype(np.float32)
+    action = int((weights["action.weight"] @ h + weights["action.bias"]).argmax())
+    if action == PUSH:
+        stack.append(weights["push.weight"] @ h + weights["push.bias"])
+    elif action == POP and stack:
+        stack.pop()
+    return h
 
 
 def files(

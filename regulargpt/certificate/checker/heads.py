@@ -92,7 +92,7 @@ def is_endless(heads: Heads, answered: Callable[[Any], bool]) -> bool:
     """
     ways: dict[Goal, list[list[Goal]]] = {}
     root: Goal = (0, heads.initial, ANSWER)
-    work = [root]
+    work: list[Goal] = [root]
     while work:
         if (goal := work.pop()) not in ways:
             ways[goal] = ways_to(heads, goal, answered)

@@ -145,15 +145,19 @@ class StackNetwork:
 
     def _next(self, state: int, symbol: int, top: Top) -> int:
         """The state whose signs are those of u, all of them decided."""
+        u, bounds = self.sums(state, symbol, top)
+        self.sign_margin = self._decided(abs(u), bounds, self.sign_margin, "the sign of a unit", symbol)
+        signs = np.where(u > 0, 1, -1).astype(np.int8)
+        found = self._numbers.get(signs.tobytes())
+        return self._keep(signs, STAY if self.visible else self._action(signs, symbol)) if found is None else found
+
+    def sums(self, state: int, symbol: int, top: Top) -> tuple[Floats, Floats]:
+        """u (H,), and how far it may be from its true value, and from what float32 makes of it."""
         if top not in self._tops:
             self._tops[top] = self._read_top(top)
         of_top, sizes = self._tops[top]
         u = self.before[state] + self.of_symbol[:, symbol] + self.bias + of_top
-        radius = (gamma(self.H + self.W + 3) * self.sizes[:, symbol] + sizes) * SLACK + TINY
-        self.sign_margin = self._decided(abs(u), radius, self.sign_margin, "the sign of a unit", symbol)
-        signs = np.where(u > 0, 1, -1).astype(np.int8)
-        found = self._numbers.get(signs.tobytes())
-        return self._keep(signs, STAY if self.visible else self._action(signs, symbol)) if found is None else found
+        return u, (gamma(self.H + self.W + 3) * self.sizes[:, symbol] + sizes) * SLACK + TINY
 
     def _read_top(self, top: Top) -> tuple[Floats, Floats]:
         """What a top adds to u (H,), and how far that may err beside what the sizes of the rest allow (H,)."""
