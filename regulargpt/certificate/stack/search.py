@@ -14,7 +14,7 @@ from languages.errors import UserError
 from languages.tasks import AnyTask
 from regulargpt.finite.stack_network import StackNetwork
 from regulargpt.finite.stack_product import MAX_LAG, Product, Undecided, Verdict, Word, Wrong, why_empty
-from regulargpt.models.stack_rnn import StackRnn
+from regulargpt.models.stack_rnn.model import StackRnn
 
 
 @dataclass(frozen=True)
