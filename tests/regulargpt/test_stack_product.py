@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.automata.pushdown import Move, PushdownTransducer
+from languages.errors import AutomatonError
+from regulargpt.certificate.compared import word_of_stacks
 from regulargpt.finite import stack_product
 from regulargpt.finite.stack_product import Product, Proven, Transducer, Undecided, Wrong
 
@@ -158,6 +160,16 @@ def test_another_rule_is_noticed(monkeypatch, old, new):
     monkeypatch.setattr(stack_product, "step", names["step"])
     with pytest.raises(AssertionError):
         all(verdict_is_true(*pair, limit=5000) for pair in pairs)
+
+
+def test_two_machines_are_told_apart_by_the_shortest_word_or_not_at_all():
+    """Also where brackets are not visible, and a word has no answer from one of them."""
+    for one, other in random_pairs(60):
+        word = word_of_stacks(one, other)
+        differ = [words.shape[1] for words in WORDS if (one.answers(words) != other.answers(words)).any()]
+        assert (None if word is None or len(word) > LONGEST else len(word)) == (differ[0] if differ else None)
+    with pytest.raises(AutomatonError, match="is not decided: the heights of the two stacks differ by more than 4"):
+        word_of_stacks(PUSHING, STAYING)
 
 
 def one_state(*moves, answer="yes", names=("no", "yes")):
