@@ -70,7 +70,8 @@ def test_a_network_that_holds_is_proven_cooled_down_and_checked(tmp_path: Path, 
     assert (tmp_path / CERTIFICATE).read_bytes() == certificate
     counted = ("lag", "states", "entries", "pairs")
     assert [report[key] for key in counted] == [getattr(accepted, key) for key in counted]
-    assert report["margins"]["smallest_sum"] == accepted.sign_margin
+    margins = [accepted.sign_margin, accepted.action_margin, accepted.answer_margin]
+    assert [*report["margins"].values()] == margins
     assert (
         sentences(report)[0]
         == "proven at every length, with argmax actions and signs, in real arithmetic and in float32"
