@@ -90,7 +90,7 @@ def stack_sentences(report: dict[str, Any]) -> list[str]:
     ]
 
 
-MARGINS = {"sign": "least sum of a unit", "action": "gap of actions", "answer": "gap of answers"}
+MARGINS = {"sign": "least |u|", "action": "least gap of actions", "answer": "of answers"}
 
 
 def certificate_sentence(report: dict[str, Any]) -> str:
