@@ -204,6 +204,25 @@ def test_what_cannot_be_decided_is_said_with_its_word():
     assert Product(Rounded(other, STAYING), STAYING).run() == Wrong((0,))
 
 
+def test_a_word_may_be_longer_than_any_that_is_written_out(monkeypatch):
+    """Each level is left only after two that are opened behind each other: words double from one to the next."""
+    depth, moves = 40, []
+    for n in range(depth):
+        moves += [
+            Move(f"{n} in", "a", f"{n + 1} in", push=f"{n} first"),
+            Move(f"{n} half", "a", f"{n + 1} in", push=f"{n}"),
+        ]
+        moves += [Move(f"{n + 1} out", "b", f"{n} half", (f"{n} in",), pop=True)]
+        moves += [Move(f"{n + 1} out", "b", f"{n} out", (f"{n} half",), pop=True)]
+    moves += [Move(f"{depth} in", "b", f"{depth} out"), Move("0 out", "b", "0 out")]
+    silent = dict.fromkeys(state for move in moves for state in (move.source, move.target))
+    made = PushdownTransducer.from_outputs
+    machine, wrong = (made(ALPHABET, "0 in", moves, silent | {"0 out": name}, ANSWERS[:2]) for name in ("yes", "no"))
+    assert isinstance(Product(Transducer(machine, machine), machine).run(), Proven)
+    found = Product(Transducer(wrong, machine), machine).run()
+    assert found == Undecided("an answer is wrong after a word of more than 4,194,304 symbols")
+
+
 def test_answers_are_compared_by_name():
     """The same machine with its output names the other way round, and one without the right name."""
     turned = one_state(*STAYING.moves, names=("yes", "no"))
