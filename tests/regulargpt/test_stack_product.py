@@ -204,14 +204,11 @@ def test_what_cannot_be_decided_is_said_with_its_word():
     assert Product(Rounded(other, STAYING), STAYING).run() == Wrong((0,))
 
 
-def test_a_word_may_be_longer_than_any_that_is_written_out(monkeypatch):
+def test_a_word_may_be_longer_than_any_that_is_written_out():
     """Each level is left only after two that are opened behind each other: words double from one to the next."""
     depth, moves = 40, []
     for n in range(depth):
-        moves += [
-            Move(f"{n} in", "a", f"{n + 1} in", push=f"{n} first"),
-            Move(f"{n} half", "a", f"{n + 1} in", push=f"{n}"),
-        ]
+        moves += [Move(f"{n} {at}", "a", f"{n + 1} in", push=f"{n} {at}") for at in ("in", "half")]
         moves += [Move(f"{n + 1} out", "b", f"{n} half", (f"{n} in",), pop=True)]
         moves += [Move(f"{n + 1} out", "b", f"{n} out", (f"{n} half",), pop=True)]
     moves += [Move(f"{depth} in", "b", f"{depth} out"), Move("0 out", "b", "0 out")]
