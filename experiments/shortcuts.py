@@ -20,6 +20,7 @@ from regulargpt.storage import atomic
 from regulargpt.storage.manifest import digest
 
 FOLDER, FORMAT = "shortcuts", 1
+BY_ANSWER = "accuracy_by_position"
 DIGITS = 16
 Words = tuple[str, DataOptions, str]  # language tested, how training words are drawn, protocol tested under
 
@@ -39,9 +40,11 @@ def with_shortcuts(found: Comparison, path: Path) -> Comparison:
 
 
 def is_scored(cell: Compared) -> bool:
-    """Whether the cell has an accuracy of final answers, or of rows of them."""
-    objective = cell.configs[0].objective if cell.configs else None
-    answers = objective is not None and (objective.asks_for_rows or not objective.answers_prefixes)
+    """Whether the cell has an accuracy of final answers, or of the answers of rows: of rows the rules have no words."""
+    if not cell.configs:
+        return False
+    asks = cell.configs[0].objective
+    answers = cell.shows.measure == BY_ANSWER if asks.asks_for_rows else not asks.answers_prefixes
     return answers and cell.shows.what == "accuracy" and bool(cell.group and cell.group.scores) and not cell.found
 
 
