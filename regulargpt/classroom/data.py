@@ -161,10 +161,6 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
         accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
-    if isinstance(accepted, AcceptedStack):
-        raise UserError(
-            f"{atomic.shown(path)} is of a network with a stack, which no page shows; use `regulargpt check`"
-        )
     machine = read_json(automaton.decode(), AUTOMATON)
     assert isinstance(machine, Machine), "the checker accepts no other automaton"
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
