@@ -14,7 +14,7 @@ from torch import nn
 from languages.convert.machines import to_json
 from languages.tasks import TreeTask
 from regulargpt.certificate import record
-from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.unquantised import Searched, certify_unquantised, search_balls, wide_enough
@@ -99,6 +99,7 @@ def outcome_of(
         found = described(certifier, searched.quantised) | against_task
     else:
         unquantised |= wide_enough(searched)
+    assert isinstance(accepted, Accepted), "it is of a table"
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     remember(certificate.encode(), files)
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
