@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from experiments.phrases import distinct, listed, ordinal, span, text_of, unlike
@@ -58,7 +59,7 @@ def differences(configs: Sequence[RunConfig], stated: Mapping[str, Any], length:
         lengths(configs, stated, length),
         effort(configs, stated),
         words(configs),
-        supervision(configs),
+        supervision(configs, stated),
         fields(configs, reference),
     )
     return tuple(dict.fromkeys(phrase for part in parts for phrase in part))
@@ -93,8 +94,8 @@ def effort(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[
     seeds = len({config.seed for config in configs})
     if stated.get("seeds", seeds) != seeds:
         yield f"{seeds} seed{'s' * (seeds != 1)}, not {stated['seeds']}"
-    steps = hyper_parameter("training.steps")
-    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps[0]:,}")
+    steps = stated.get("training.steps", hyper_parameter("training.steps")[0])
+    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps:,}")
     rates, published_rates = sorted({config.training.lr for config in configs}), hyper_parameter("training.lr")
     if tuple(rates) != published_rates:
         part = "only, of" if set(rates) < set(published_rates) else "and not"
@@ -125,12 +126,13 @@ def words(configs: Sequence[RunConfig]) -> Iterator[str]:
         yield from unlike(f"{{}} members in {where}", (f"{100 * part.members:g} %" for part in section), "50 %")
 
 
-def supervision(configs: Sequence[RunConfig]) -> Iterator[str]:
+def supervision(configs: Sequence[RunConfig], stated: Mapping[str, Any] = MappingProxyType({})) -> Iterator[str]:
     """What is shown in training, and how the answer is read."""
     for name in distinct(c.objective.name for c in configs):
         if name in SUPERVISION:
             yield SUPERVISION[name]
-    if any(value_of(c, "objective.output_token") for c in configs):
+    token = "objective.output_token"
+    if any(value_of(c, token) for c in configs) and not stated.get(token):
         yield "the answer is read at an empty token after the word"
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from languages.drawn_families import ROWS, WITHOUT_ROWS
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
@@ -168,29 +169,7 @@ NESTED = (
 """Languages whose machine has a stack, and whose brackets are visible."""
 
 
-REVERSED = Parameter("letters", 2, "a whole number, 2 to 10")
-STACK_SAMPLER = Parameter("sampler", "published", "'published' or 'walks'", ("published", "walks"))
-ROWS = (
-    Family(
-        "reverse-string",
-        "reverse_string:reverse_string",
-        "the word backwards",
-        (REVERSED,),
-        level="context-free",
-        has_rows=True,
-    ),
-    Family(
-        "stack-manipulation",
-        "stack_manipulation:stack_manipulation",
-        "the stack that is left after pushes and pops, top first",
-        (STACK_SAMPLER,),
-        level="context-free",
-        has_rows=True,
-    ),
-)
-"""Languages whose words a function draws, without visible brackets; most are answered by a row of symbols."""
-
-ABOVE = NESTED + ROWS
+ABOVE = NESTED + ROWS + WITHOUT_ROWS
 """All above the regular ones."""
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}

@@ -112,6 +112,47 @@ def brackets() -> Weights:
     }
 
 
+def network_of(automaton: Record, empty: int = 0) -> Weights:
+    """Any machine as a network: a unit for each case of state, symbol and top, which is 1 if that was the last move.
+
+    A unit counts whether the state, the symbol and the top are its own, and is 1 if all three are. A cell has a number
+    for each stack symbol, 1 of its own, and in front of them 1 of any. The last unit is 1 but before the first symbol.
+    Each |u| is 0.5 or more, each gap of logits 1.
+    """
+    stack = list(dict.fromkeys(one["push"] for one in automaton["moves"] if "push" in one))
+    cases = [(one, top) for one in automaton["moves"] for top in (None, *stack) if at(one, top)]
+    n, symbols = len(cases), automaton["alphabet"]
+    H, W = n + 1, 1 + len(stack)
+    found = {"input.weight": np.zeros((H, len(symbols) + W)), "recurrent.weight": np.zeros((H, H))}
+    found |= {"input.bias": np.full(H, -2.5), "push.weight": np.zeros((W, H)), "push.bias": np.zeros(W)}
+    rows = {
+        "action": np.zeros((3, n)),
+        "readout": np.zeros((len(automaton["output_names"]), n)),
+        "push": np.zeros((W, n)),
+    }
+    for i, (one, top) in enumerate(cases):
+        of_state = np.array([other["to"] == one["from"] for other, _ in cases])
+        found["recurrent.weight"][i, :n] = of_state / 2
+        # Of h = -1 or 1 that counts 1 with this; at first h is 0, and it is the state if it is the initial one.
+        first = one["from"] == automaton["initial"]
+        found["recurrent.weight"][i, n] = of_state.sum() / 2 - first
+        found["input.bias"][i] += first
+        found["input.weight"][i, symbols.index(one["read"])] = 1
+        if top is None:
+            found["input.weight"][i, len(symbols)], extra = ((-1.0, 1.0), (-0.5, 0.5))[-empty]
+            found["input.bias"][i] += extra
+        else:
+            found["input.weight"][i, len(symbols) + 1 + stack.index(top)] = 1
+        rows["action"][PUSH if "push" in one else POP if "pop" in one else NOOP, i] = 1
+        rows["push"][[0, 1 + stack.index(one["push"])] if "push" in one else [], i] = 1
+        if (answer := automaton["outputs"][one["to"]]) is not None:
+            rows["readout"][automaton["output_names"].index(answer), i] = 1
+    found["input.bias"][n] = 1
+    for name, row in rows.items():
+        found[f"{name}.weight"], found[f"{name}.bias"] = np.pad(row, ((0, 0), (0, 1))) / 2, row.sum(1) / 2
+    return found
+
+
 def completed(weights: Weights, automaton: Record, visible: bool = False) -> Weights:
     """The same with zeros for what is left out, in float32."""
     symbols, answers = len(automaton["alphabet"]), len(automaton["output_names"])
@@ -124,7 +165,9 @@ def completed(weights: Weights, automaton: Record, visible: bool = False) -> Wei
     return {name: weights.get(name, zeros).astype(np.float32) for name, zeros in found.items()}
 
 
-def runs(weights: Weights, automaton: Record, word: Sequence[int]) -> tuple[list[str], list[str]] | None:
+def runs(
+    weights: Weights, automaton: Record, word: Sequence[int], empty: int = 0
+) -> tuple[list[str], list[str]] | None:
     """The answers of the machine and of the network along a word, where the machine has any; None without moves.
 
     As they are defined, in float32, with lists for stacks; the network's actions are learned.
@@ -141,7 +184,7 @@ def runs(weights: Weights, automaton: Record, word: Sequence[int]) -> tuple[list
             symbols.append(fits[0]["push"])
         elif "pop" in fits[0]:
             symbols.pop()
-        h = stepped(weights, h, x, stack)
+        h = stepped(weights, h, x, stack, empty)
         if (answer := automaton["outputs"][state]) is not None:
             found[0].append(answer)
             found[1].append(
@@ -155,10 +198,10 @@ def at(one: Record, top: str | None) -> bool:
     return top in one["tops"] if "tops" in one else not (one.get("pop") and top is None)
 
 
-def stepped(weights: Weights, h: np.ndarray, x: int, stack: list[np.ndarray]) -> np.ndarray:
+def stepped(weights: Weights, h: np.ndarray, x: int, stack: list[np.ndarray], empty: int) -> np.ndarray:
     """The state after a symbol; the stack does what the network says."""
     width = len(weights["push.bias"])
-    r = stack[-1] if stack else np.zeros(width, np.float32)
+    r = stack[-1] if stack else np.full(width, empty, np.float32)
     z = np.concatenate([np.eye(weights["input.weight"].shape[1] - width, dtype=np.float32)[x], r])
     u = (
         weights["input.weight"] @ z

@@ -10,9 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load, save
+from safetensors.torch import load as load_tensors
 
+from languages.convert.pushdown import from_json
 from regulargpt.certificate.checker import AcceptedStack, Malformed, Rejected, check, decide
+from regulargpt.models.stack_rnn import StackRnn
+from regulargpt.models.stack_rnn.options import StackRnnOptions
+from regulargpt.options import as_mapping
 from tests.regulargpt.stack_certificates import (
     BRACKETS,
     REVERSE,
@@ -241,8 +247,8 @@ CHANGES: dict[str, tuple[str, Any, type[ValueError], str]] = {
     "too few symbols": ("network", lambda n: n.update(n_symbols=2), Malformed, "counts other symbols"),
     "another claim": ("certificate", lambda c: c.update(claim=c["claim"] + "!"), Rejected, "claim is not the one"),
     "another file": ("certificate", lambda c: c["weights"].update(sha256="0" * 64), Rejected, "not the weights of"),
-    "a lag of -1": ("certificate", lambda c: c.update(lag=-1), Malformed, "from 0 to 64"),
-    "a lag of 65": ("certificate", lambda c: c.update(lag=65), Malformed, "from 0 to 64"),
+    "a lag of -1": ("certificate", lambda c: c.update(lag=-1), Malformed, "from 0 to 16"),
+    "a lag of 17": ("certificate", lambda c: c.update(lag=17), Malformed, "from 0 to 16"),
     "a lag that is no number": ("certificate", lambda c: c.update(lag=True), Malformed, "wrong kind"),
     "no lag": ("certificate", lambda c: c.pop("lag"), Malformed, "has no 'lag'"),
     "another kind": ("certificate", lambda c: c.update(kind="tree"), Malformed, "'kind' is 'tree'"),
@@ -331,3 +337,22 @@ def test_the_machine_is_not_that_of_the_language(other: Record, message: str) ->
 def test_a_certificate_is_checked_from_its_files(tmp_path: Any) -> None:
     folder = written(tmp_path, *files(reverse(), REVERSE))
     assert check(folder / "certificate.json") == accepted(reverse(), REVERSE)
+
+
+@pytest.mark.parametrize(("made", "automaton"), [(reverse(), REVERSE), (brackets(), BRACKETS)])
+def test_the_model_has_these_tensors_and_options_and_does_what_was_proven(made: Weights, automaton: Record) -> None:
+    text, data = files(made, automaton)
+    config = json.loads(data["network"])
+    assert set(config["model"]) == set(as_mapping(StackRnnOptions("stack-rnn")))
+    options = StackRnnOptions(**config["model"])
+    model = StackRnn(config["n_symbols"], config["n_outputs"], **options.arguments())
+    model.load_state_dict(load_tensors(data["weights"]))
+    assert decide(text, data)
+    words = np.array(list(product(range(config["n_symbols"]), repeat=6)))
+    with torch.no_grad():
+        logits = model.eval()(torch.tensor(words), readout="all")
+    machine = from_json(json.dumps(automaton))
+    right = machine.answers(words, every=True)
+    asked = right >= 0
+    assert asked.any()
+    assert (logits.argmax(-1).numpy()[asked] == right[asked]).all()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from itertools import count
+from copy import deepcopy
+from itertools import count, product
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from regulargpt.certificate.checker import heads, stack_product
-from regulargpt.certificate.checker.files import Rejected
+from regulargpt.certificate.checker import AcceptedStack, Rejected, decide, heads, stack_product
 from regulargpt.certificate.checker.stack_machine import StackMachine
-from tests.regulargpt.stack_certificates import Record, move
+from tests.regulargpt.stack_certificates import Record, completed, files, move, network_of, runs
 
 LENGTH = 10  # of the words that both machines read here
 LONGER = 14  # where these do not show a fault
@@ -24,6 +24,11 @@ Stack = tuple[int, ...]
 
 def machine(random: np.random.Generator, states: int, symbols: int, tops: int, density: float) -> StackMachine:
     """With moves at random, and answers in most states."""
+    return StackMachine(described(random, states, symbols, tops, density), "it")
+
+
+def described(random: np.random.Generator, states: int, symbols: int, tops: int, density: float) -> Record:
+    """The same as a file has it, moves at random, and answers in most states."""
     names, stack, alphabet = [f"q{i}" for i in range(states)], [f"g{i}" for i in range(tops)], [*"abc"[:symbols]]
     moves = []
     for q in names:
@@ -37,7 +42,7 @@ def machine(random: np.random.Generator, states: int, symbols: int, tops: int, d
         moves.append(move("never", alphabet[0], "never", tops=[g], push=g))
     outputs = {q: [None, "0", "1"][random.choice(3, p=(0.4, 0.3, 0.3))] for q in names} | {"never": None}
     record: Record = {"alphabet": alphabet, "initial": "q0", "outputs": outputs, "output_names": ["0", "1"]}
-    return StackMachine(record | {"moves": moves}, "it")
+    return record | {"moves": moves}
 
 
 class Machine:
@@ -164,10 +169,10 @@ def holds(said: str, wrong: bool, most: int, lag: int) -> bool:
     return wrong if said == "answer" else most > lag and said.startswith("one stack gets")
 
 
-def disagreements(product: ModuleType | Any, of_heads: ModuleType | Any, seeds: range = SEEDS) -> Iterator[int]:
+def disagreements(of_product: ModuleType | Any, of_heads: ModuleType | Any, seeds: range = SEEDS) -> Iterator[int]:
     """The pairs of which the product says what is not so."""
     for seed, (first, right, lag) in zip(seeds, pairs(seeds), strict=True):
-        both = product.Product(first, right, lag)
+        both = of_product.Product(first, right, lag)
         try:
             of_heads.Heads(both.initial, both.steps, most=2000)
         except Rejected as error:
@@ -245,7 +250,11 @@ RULES = {
     "entries differ by symbol": (heads, "setdefault((control, symbol)", "setdefault(control"),
     "exits come to known callers": (heads, "self._add(caller, to)", "pass"),
     "known exits come to callers": (heads, "self._add(e, left)", "pass"),
-    "all exits": (heads, "elif to not in self.exits[e]:", "elif not self.exits[e]:"),
+    "all exits": (
+        heads,
+        "elif self._is_new(to, self.exits[e]):",
+        "elif not self.exits[e] and self._is_new(to, self.exits[e]):",
+    ),
     "a push opens": (heads, "inner = self.entry(to, symbol)", "inner = self.entry(to, None)"),
     "a new control goes on": (
         heads,
@@ -314,3 +323,32 @@ def test_words_may_be_endless_in_depth_alone() -> None:
 def test_too_many_pairs_are_refused() -> None:
     with pytest.raises(Rejected, match="more than 100 pairs"):
         heads.Heads(0, lambda control, symbol: [(control + 1, heads.STAY, None)], most=100)
+
+
+def test_any_machine_as_a_network_is_proven_and_with_a_fault_right_or_refused() -> None:
+    proven = refused = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        automaton = described(random, 3, 2, 2, float(random.choice((0.7, 1))))
+        spoilt, is_spoilt, empty = deepcopy(automaton), bool(random.integers(3)), -int(random.integers(2))
+        if is_spoilt:
+            spoilt["moves"][int(random.integers(len(spoilt["moves"]) - 2))]["to"] = str(
+                random.choice(["q0", "q1", "q2"])
+            )
+        weights = network_of(spoilt, empty)
+        try:
+            found = decide(*files(weights, automaton, 1, empty=empty))
+        except Rejected as error:
+            said = str(error)
+        else:
+            assert isinstance(found, AcceptedStack)
+            assert (found.sign_margin, found.action_margin, found.answer_margin) == (0.5, 1, 1)
+            said, whole = "accepted", completed(weights, automaton)
+            for word in (word for length in range(1, 8) for word in product(range(2), repeat=length)):
+                ran = runs(whole, automaton, word, empty)
+                assert ran is None or ran[0] == ran[1]
+        empty_claim = "say nothing" in said
+        assert is_spoilt or said == "accepted" or empty_claim
+        proven += is_spoilt and said == "accepted"
+        refused += said != "accepted" and not empty_claim
+    assert min(proven, refused) > 3

@@ -8,8 +8,9 @@ control that it leaves with, an *exit*, goes on at every level where the entry w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from typing import Any
 
 from regulargpt.certificate.checker.files import Rejected
@@ -19,8 +20,9 @@ PUSH = 0
 Step = tuple[Any, int, Any]  # the new control; POP, STAY or PUSH; and the symbol pushed
 Steps = Callable[[Any, Any], Iterable[Step]]  # what may happen, by control and the symbol on top, None at the bottom
 MAX_HEADS = 1 << 22
-MAX_FOLLOWED = 1 << 26  # times that a control comes to a level, it may be once more
-MAX_GOALS = 1 << 19
+MAX_LINKS = 1 << 22  # exits and callers of entries
+MAX_FOLLOWED = 1 << 26  # steps, and times that an exit comes to a caller
+MAX_WAYS = 1 << 20
 
 
 class Heads:
@@ -31,7 +33,8 @@ class Heads:
     """
 
     def __init__(self, initial: Hashable, steps: Steps, most: int = MAX_HEADS):
-        self.initial, self.steps, self.most, self.count, self.followed = initial, steps, most, 0, 0
+        self.initial, self.steps, self.most = initial, steps, most
+        self.count = self.followed = self.links = 0
         self.symbols: list[Any] = []
         self.levels: list[set[Any]] = []
         self.exits: list[set[Any]] = []
@@ -53,9 +56,8 @@ class Heads:
         return found
 
     def _add(self, e: int, control: Any) -> None:
-        self.followed += 1
-        if self.followed > MAX_FOLLOWED:
-            raise Rejected(f"the levels of the stack come back more than {MAX_FOLLOWED:,} times: too many to follow")
+        """A control comes to a level, perhaps once more."""
+        self._follow()
         if control not in self.levels[e]:
             self.levels[e].add(control)
             self.count += 1
@@ -63,18 +65,33 @@ class Heads:
                 raise Rejected(f"more than {self.most:,} pairs of what the machines hold and what lies on top")
             self._work.append((e, control))
 
+    def _follow(self) -> None:
+        self.followed += 1
+        if self.followed > MAX_FOLLOWED:
+            raise Rejected(f"more than {MAX_FOLLOWED:,} steps of the machines: too many to follow")
+
+    def _is_new(self, link: Any, links: set[Any]) -> bool:
+        """Whether an entry had no such exit or caller; it has from now on."""
+        if link in links:
+            return False
+        links.add(link)
+        self.links += 1
+        if self.links > MAX_LINKS:
+            raise Rejected(f"the levels of the stack have more than {MAX_LINKS:,} exits and callers")
+        return True
+
     def _go_on(self, e: int, control: Any) -> None:
+        """All steps of a control on a level."""
         for to, action, symbol in self.steps(control, self.symbols[e]):
+            self._follow()
             if action == STAY:
                 self._add(e, to)
             elif action == PUSH:
                 inner = self.entry(to, symbol)
-                if e not in self._callers[inner]:
-                    self._callers[inner].add(e)
+                if self._is_new(e, self._callers[inner]):
                     for left in self.exits[inner]:
                         self._add(e, left)
-            elif to not in self.exits[e]:
-                self.exits[e].add(to)
+            elif self._is_new(to, self.exits[e]):
                 for caller in self._callers[e]:
                     self._add(caller, to)
 
@@ -93,12 +110,14 @@ def is_endless(heads: Heads, answered: Callable[[Any], bool]) -> bool:
     ways: dict[Goal, list[list[Goal]]] = {}
     root: Goal = (0, heads.initial, ANSWER)
     work: list[Goal] = [root]
+    found = 0
     while work:
         if (goal := work.pop()) not in ways:
-            ways[goal] = ways_to(heads, goal, answered)
-            work += [part for way in ways[goal] for part in way]
-            if len(ways) > MAX_GOALS:
+            ways[goal] = list(islice(ways_to(heads, goal, answered), MAX_WAYS + 1 - found))
+            found += 1 + len(ways[goal])
+            if found > MAX_WAYS:
                 raise Rejected("whether infinitely many words have an answer takes too long to tell")
+            work += [part for way in ways[goal] for part in way]
     possible = possible_goals(ways)
     graph: dict[Goal, set[Goal]] = {}
     work = [root] if root in possible else []
@@ -113,20 +132,23 @@ def is_endless(heads: Heads, answered: Callable[[Any], bool]) -> bool:
     return False
 
 
-def ways_to(heads: Heads, goal: Goal, answered: Callable[[Any], bool]) -> list[list[Goal]]:
+def ways_to(heads: Heads, goal: Goal, answered: Callable[[Any], bool]) -> Iterator[list[Goal]]:
     """The ways to a goal: of each, the goals that remain."""
     e, control, wanted = goal
-    found: list[list[Goal]] = [[]] if wanted == ANSWER and answered(control) else []
+    if wanted == ANSWER and answered(control):
+        yield []
     for to, action, symbol in heads.steps(control, heads.symbols[e]):
         if action == STAY:
-            found.append([(e, to, wanted)])
+            yield [(e, to, wanted)]
         elif action == POP:
-            found += [[]] if to == wanted else []
+            if to == wanted:
+                yield []
         else:
             inner = heads.entry(to, symbol)
-            found += [[(inner, to, left), (e, left, wanted)] for left in heads.exits[inner]]
-            found += [[(inner, to, ANSWER)]] if wanted == ANSWER else []
-    return found
+            if wanted == ANSWER:
+                yield [(inner, to, ANSWER)]
+            for left in heads.exits[inner]:
+                yield [(inner, to, left), (e, left, wanted)]
 
 
 def possible_goals(ways: dict[Goal, list[list[Goal]]]) -> set[Goal]:

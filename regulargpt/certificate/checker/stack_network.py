@@ -63,8 +63,9 @@ OPTIONS |= dict.fromkeys(UNREAD, (int, float))
 EMPTY = (0, -1)
 MAX_WIDTH = 1 << 12
 MAX_WEIGHT = 2.0**40
-MAX_ENTRIES = 1 << 22
-MAX_NUMBERS = 1 << 26  # that are kept of all states
+MAX_ENTRIES = 1 << 21
+MAX_NUMBERS = 1 << 25  # that are kept of all states, in each of which
+OVERHEAD = 64  # more take as much
 UNIT, SLACK, TINY = 2.0**-24, 1 + 2.0**-20, 2.0**-130
 PUSH = 0  # any number from 0 on is a symbol pushed
 START = 0  # the state before the first symbol: h is 0, no vector of signs
@@ -161,7 +162,7 @@ class StackNetwork:
 
     def _read_top(self, top: Top) -> tuple[Floats, Floats]:
         """What a top adds to u (H,), and how far that may err beside what the sizes of the rest allow (H,)."""
-        self._count(2 * self.H)
+        self._count()
         if top is None:
             r, eta = np.full(self.W, float(self.model["empty"])), np.zeros(self.W)
         else:
@@ -171,15 +172,16 @@ class StackNetwork:
 
     def _keep(self, signs: npt.NDArray[np.int8], action: int) -> int:
         """The number of a new state."""
-        self._count(2 * self.H)
+        self._count()
         number = self._numbers[signs.tobytes()] = len(self.states)
         self.states.append(signs)
         self.before.append(self.w["recurrent.weight"] @ signs.astype(np.float64))
         self.actions.append(action)
         return number
 
-    def _count(self, numbers: int) -> None:
-        self.kept += numbers
+    def _count(self) -> None:
+        """Of a state, or a top, two vectors are kept."""
+        self.kept += 2 * self.H + OVERHEAD
         if self.kept > MAX_NUMBERS:
             raise Rejected(f"the states of the network that come up take more than {MAX_NUMBERS:,} numbers")
 

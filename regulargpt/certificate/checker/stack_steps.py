@@ -16,7 +16,7 @@ from regulargpt.certificate.checker.stack_machine import StackMachine, Top
 from regulargpt.certificate.checker.stack_network import StackNetwork
 from regulargpt.certificate.checker.stack_product import Product
 
-MAX_LAG = 64
+MAX_LAG = 16
 
 
 @dataclass(frozen=True)

@@ -18,4 +18,11 @@ HARDENED = {
     "training.cooldown": 600,
     **BETA2,
 }
-RECIPES: Recipes = {"answers": {"*": HARDENED}, "words": {"*": HARDENED}}
+# Deletang et al. 2023, appendix: one stack of cells of 8 numbers, all actions in superposition, in tests, too.
+PUBLISHED = {
+    "model.controller": "elman-relu",
+    "model.d_model": 256,
+    "model.actions": "learned",
+    "model.tests": "superposition",
+}
+RECIPES: Recipes = {"answers": {"*": HARDENED}, "words": {"*": HARDENED}, "paper": {"*": PUBLISHED}}
