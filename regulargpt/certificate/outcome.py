@@ -14,7 +14,7 @@ from torch import nn
 from languages.convert.machines import to_json
 from languages.tasks import TreeTask
 from regulargpt.certificate import record
-from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.unquantised import Searched, certify_unquantised, search_balls, wide_enough
@@ -88,6 +88,7 @@ def outcome_of(
     try:
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
+        assert isinstance(accepted, Accepted)
         of_model = Float64Network(model, json.loads(network)["model"])
         if searched is None or not searched.is_of(of_model):
             searched = search_balls(certifier, model, quantised, of_model)

@@ -15,7 +15,7 @@ from languages.context_free.nested import NestedTask
 from languages.convert.machines import read_json
 from languages.errors import UserError
 from languages.tasks import tree_task
-from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker import Accepted, AcceptedStack, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.verdict import has_changed, of_another
 from regulargpt.classroom.live import gathering
@@ -150,6 +150,10 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
         accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
+    if isinstance(accepted, AcceptedStack):
+        raise UserError(
+            f"{atomic.shown(path)} is of a network with a stack, which no page shows; use `regulargpt check`"
+        )
     machine = read_json(automaton.decode(), AUTOMATON)
     assert isinstance(machine, Machine), "the checker accepts no other automaton"
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine

@@ -14,6 +14,7 @@ from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, assert_refused
 from tests.regulargpt.small import ATTENTION, COMMON, config
+from tests.regulargpt.stack_certificates import REVERSE, files, reverse, written
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +139,12 @@ def test_the_windows_of_a_table_are_worked_out_once(cli: Cli, tmp_path: Path, mo
     small = ("--steps", "2", "--d-model", "8", "--test-len", "42", "--samples", "8")
     assert cli("run", "parity", "--certify", *small, "--out", tmp_path / "r").code == 0
     assert len(made) == 1
+
+
+def test_check_says_what_is_proven_of_a_network_with_a_stack(cli: Cli, tmp_path: Path) -> None:
+    folder = written(tmp_path, *files(reverse(), REVERSE))
+    found = cli("check", folder)
+    assert found.code == 0
+    assert found.out.startswith("accepted: For every word that the machine in automaton.json has moves for")
+    assert "4 states of the network, 12 entries of its table, 9 pairs, no stack more than 0 ahead" in found.out
+    assert json.loads(cli("check", folder, "--json").out)["room"] > 1e5

@@ -18,6 +18,8 @@ tables    the windows and their images, listed or found on the way
 images    the prototype nearest to each state, proven
 affine_forms  how far vectors move when the states under them move in balls: linear maps, LayerNorm, activation, product
 image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
+stack_machine, stack_network  a machine with a stack of whatever moves; a network of signs with a stack
+heads, stack_product, stack_equality, stack_steps  all that such machines come to, and two of them side by side
 steps     the steps of a check, in order
 claims    what is proven, in words
 
@@ -25,6 +27,7 @@ It imports numpy, python-flint and the standard library.
 """
 
 from regulargpt.certificate.checker.files import Malformed, Rejected
+from regulargpt.certificate.checker.stack_steps import AcceptedStack
 from regulargpt.certificate.checker.steps import FORMAT, Accepted, Progress, check, decide
 
-__all__ = ["FORMAT", "Accepted", "Malformed", "Progress", "Rejected", "check", "decide"]
+__all__ = ["FORMAT", "Accepted", "AcceptedStack", "Malformed", "Progress", "Rejected", "check", "decide"]

@@ -57,6 +57,19 @@ def unquantised_claim(slack: float, nested: bool = False) -> str:
     )
 
 
+def stack_claim() -> str:
+    """What the product proves of a network with a stack.
+
+    >>> stack_claim()[:56]
+    'For every word that the machine in automaton.json has mo'
+    """
+    return (
+        "For every word that the machine in automaton.json has moves for, of every length, the network answers as it "
+        "does at every position where it has an answer, computed symbol by symbol with argmax actions and signs: in "
+        "real arithmetic, and in IEEE float32 with sums in any order."
+    )
+
+
 def listed(symbols: Iterable[str]) -> str:
     """Symbols, between commas."""
     return ", ".join(map(quoted, symbols))

@@ -18,6 +18,21 @@ PUSHDOWN = {"alphabet": list, "initial": str, "outputs": dict, "output_names": l
 Opened = tuple[tuple[int, int], ...]  # what a call and the row behind it do: from each state, to a state and a push
 
 
+def described(record: Any, name: str) -> dict[str, Any]:
+    """A pushdown automaton as its file describes it, but for the moves all in order. Raises Malformed."""
+    data = fields(record, name, PUSHDOWN)
+    alphabet, output_names, outputs = names(data, "alphabet", name), names(data, "output_names", name), data["outputs"]
+    if not alphabet or data["initial"] not in outputs or not are_outputs(outputs, output_names):
+        raise Malformed(f"{name}: give symbols, and every state an output or null, the initial one, too")
+    return data
+
+
+def numbered(data: dict[str, Any]) -> list[int | None]:
+    """The output of each state, as a number."""
+    number = {output: i for i, output in enumerate(data["output_names"])}
+    return [None if output is None else number[output] for output in data["outputs"].values()]
+
+
 class PushdownMachine(Automaton):
     """A visibly pushdown automaton, completed by a sink without an answer, where words go for which there is no move.
 
@@ -27,26 +42,24 @@ class PushdownMachine(Automaton):
 
     def __init__(self, record: Any, name: str):
         super().__init__()
-        data = fields(record, name, PUSHDOWN)
-        self.alphabet, self.output_names = names(data, "alphabet", name), names(data, "output_names", name)
-        states, outputs = list(data["outputs"]), data["outputs"]
-        if not self.alphabet or data["initial"] not in states or not are_outputs(outputs, self.output_names):
-            raise Malformed(f"{name}: give symbols, and every state an output or null, the initial one, too")
+        data = described(record, name)
+        self.alphabet, self.output_names = data["alphabet"], data["output_names"]
+        states = list(data["outputs"])
         self.n, self.initial = len(states) + 1, states.index(data["initial"])
         if 2 * self.n >= MAX_STATES:
             most = MAX_STATES // 2 - 2
             raise Rejected(f"{name} has {len(states):,} states; pushdown automata of at most {most:,} are checked")
-        given = [None if outputs[q] is None else self.output_names.index(outputs[q]) for q in states]
+        given = numbered(data)
         self.outputs = [*given, None, *given, None, None]
-        self._complete(Moves(data, states, self.alphabet, name))
+        self._complete(Moves(data, states, self.alphabet, name), name)
         self.inner_letters = {a: tuple(self.steps[a]) for a, kind in enumerate(self.direction) if kind == INTERNAL}
         self.letters = [self._at_top(a) for a in range(len(self.alphabet))]
         self._relate()
 
-    def _complete(self, moves: Moves) -> None:
-        """What each symbol does, the sink included."""
+    def _complete(self, moves: Moves, name: str) -> None:
+        """What each symbol does, the sink included. Raises Rejected if it is no visibly pushdown automaton."""
         sink, bottom = self.n - 1, len(moves.stack)
-        self.stack_size, self.direction = bottom, moves.direction
+        self.stack_size, self.direction = bottom, moves.directions(name)
 
         def to(a: int, top: int) -> list[int]:
             return [moves.cases.get((q, a, top), (sink, 0))[0] for q in range(self.n)]

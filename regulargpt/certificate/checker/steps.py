@@ -39,6 +39,8 @@ from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Autom
 from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.pushdown import PushdownMachine
+from regulargpt.certificate.checker.stack_machine import StackMachine
+from regulargpt.certificate.checker.stack_steps import AcceptedStack, check_stack
 from regulargpt.certificate.checker.tables import FoundTable, Table
 
 FORMAT = "regulargpt certificate 3"
@@ -48,6 +50,9 @@ NAME, SHA256 = re.compile(r"\w[\w.-]*", re.ASCII), re.compile("[0-9a-f]{64}")
 CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), **dict.fromkeys(FILES, dict)}
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
 TREE, NESTED = {"tree": str}, "nested"  # of a tree that follows brackets
+# Of a network with a stack.
+STACK = {"format": str, "kind": str, "claim": str, **dict.fromkeys(FILES, dict), "lag": int}
+KIND = "stack"
 Flags = npt.NDArray[np.bool_]
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
@@ -91,7 +96,7 @@ def check(
     files: Mapping[str, Path] | None = None,
     language: tuple[str, str] | None = None,
     progress: Progress = lambda part, done, count: None,
-) -> Accepted:
+) -> Accepted | AcceptedStack:
     """Check the certificate in a file. `files` may name the weights, network and automaton that do not lie beside it.
 
     The rest is as in `decide`. Raises OSError if a file cannot be read.
@@ -107,7 +112,11 @@ def check(
 def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
     """The fields of a certificate, each of its kind."""
     record = parsed(text, name)
-    record = fields(record, name, CERTIFICATE | (TREE if isinstance(record, dict) and "tree" in record else {}))
+    is_object = isinstance(record, dict)
+    kinds = STACK if is_object and "kind" in record else CERTIFICATE | (TREE if is_object and "tree" in record else {})
+    record = fields(record, name, kinds)
+    if record.get("kind", KIND) != KIND:
+        raise Malformed(f"{name}: 'kind' is {record['kind']!r:.40}; it is {KIND!r}, or left out")
     if record.get("tree", NESTED) != NESTED:
         raise Malformed(f"{name}: 'tree' is {record['tree']!r:.40}; it is {NESTED!r}, or left out")
     if record["format"] != FORMAT:
@@ -128,7 +137,7 @@ def decide(
     progress: Progress = lambda part, done, count: None,
     name: str = "the certificate",
     places: Mapping[str, str] | None = None,
-) -> Accepted:
+) -> Accepted | AcceptedStack:
     """Check a certificate of these weights, network (config.json) and automaton.
 
     `language` is a name and the JSON of its automaton, to which the certificate's must be equivalent. `name` and
@@ -151,7 +160,7 @@ def check_parsed(
     places: Mapping[str, str],
     language: tuple[str, str] | None,
     progress: Progress,
-) -> Accepted:
+) -> Accepted | AcceptedStack:
     """Check the digests, read the files, and go through the proof with more and more bits until all is decided."""
     for file in FILES:
         found, stated = digest(files[file]), record[file]["sha256"]
@@ -162,6 +171,8 @@ def check_parsed(
             raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MAX_SIZES[file]:,} are read")
     weights = tensors(files["weights"])
     network = parsed(files["network"], places["network"])
+    if "kind" in record:
+        return of_stack(record, weights, network, parsed(files["automaton"], places["automaton"]), places, language)
     kind = PushdownMachine if "tree" in record else Machine
     machine = kind(parsed(files["automaton"], places["automaton"]), places["automaton"])
     other = language and (language[0], of_language(*language, kind))
@@ -173,6 +184,20 @@ def check_parsed(
         except Undecided:
             continue
     raise Rejected(f"{PRECISIONS[-1]} bits do not decide which of two numbers is the smaller: a tie, or nearly one")
+
+
+def of_stack(
+    record: Mapping[str, Any],
+    weights: Mapping[str, Floats],
+    config: Any,
+    automaton: Any,
+    places: Mapping[str, str],
+    language: tuple[str, str] | None,
+) -> AcceptedStack:
+    """Check a certificate of a network with a stack."""
+    machine = StackMachine(automaton, places["automaton"])
+    other = language and (language[0], StackMachine(parsed(language[1].encode(), language[0]), language[0]))
+    return check_stack(record, weights, config, machine, other)
 
 
 def of_language(name: str, text: str, kind: type[Machine | PushdownMachine]) -> Automaton:

@@ -13,7 +13,7 @@ from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.checker import Accepted
+    from regulargpt.certificate.checker import Accepted, AcceptedStack
 
 
 @click.command()
@@ -65,17 +65,21 @@ def automaton_of(language: str) -> str:
     return to_json(right_machine(find(language)))
 
 
-def as_record(accepted: Accepted) -> dict[str, object]:
+def as_record(accepted: Accepted | AcceptedStack) -> dict[str, object]:
     """For programs: all that was counted."""
     import dataclasses
 
     fields = {field.name: getattr(accepted, field.name) for field in dataclasses.fields(accepted)}
-    del fields["functions"]
+    fields.pop("functions", None)
     return {"accepted": True, **fields}
 
 
-def text(accepted: Accepted) -> str:
+def text(accepted: Accepted | AcceptedStack) -> str:
     """For people: the claims, then what was gone through."""
+    from regulargpt.certificate.checker import AcceptedStack
+
+    if isinstance(accepted, AcceptedStack):
+        return text_of_stack(accepted)
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
     states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
     if states[0] == states[1] and roots[0] == roots[1]:
@@ -87,3 +91,17 @@ def text(accepted: Accepted) -> str:
         f"{accepted.smallest_margin:.4g}, {accepted.levels} levels until they repeat"
     )
     return "\n".join(["accepted: " + "\n".join(filter(None, claims)), answered, counted])
+
+
+def text_of_stack(accepted: AcceptedStack) -> str:
+    """The same of a network with a stack."""
+    claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
+    answered = f"{accepted.answered_states} of {accepted.automaton_states} reachable states have an answer."
+    action = "" if accepted.action_margin is None else f", of actions {accepted.action_margin:.4g}"
+    table = f"{accepted.states} states of the network, {accepted.entries:,} entries of its table"
+    counted = f"{table}, {accepted.pairs:,} pairs, no stack more than {accepted.lag} ahead"
+    least = (
+        f"least |u| {accepted.sign_margin:.4g}, least gaps of answers {accepted.answer_margin:.4g}{action}: at least "
+        f"{accepted.room:.4g} times what rounding may do"
+    )
+    return "\n".join([f"accepted: {claims}", answered, counted, least])
