@@ -100,6 +100,7 @@ def outcome_of(
         found = described(certifier, searched.quantised) | against_task
     else:
         unquantised |= wide_enough(searched)
+    assert isinstance(accepted, Accepted), "it is of a table"
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     remember(certificate.encode(), files)
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})

@@ -60,12 +60,53 @@ def everywhere(is_nested: bool) -> str:
     return "at every length and every depth" if is_nested else "at every length"
 
 
+STACKED = "with argmax actions and signs"
+"""What of a stack network is proven: not the softer one that training computes."""
+
+
+def stack_sentences(report: dict[str, Any]) -> list[str]:
+    """The outcome of a stack network in words.
+
+    >>> margins = {"sign": 0.1, "action": 2.0, "answer": 3.0, "smallest_sum": 0.1}
+    >>> found = {"kind": "stack", "lag": 2, "states": 52, "entries": 144, "pairs": 427, "margins": margins}
+    >>> stack_sentences({**found, "proven": True, "file": "certificate.json"})[0]
+    'proven at every length, with argmax actions and signs, in real arithmetic and in float32'
+    >>> stack_sentences({**found, "proven": False, "reason": "wrong on a word of 1 symbol: a"})
+    ['no certificate: wrong on a word of 1 symbol: a', '52 states, 144 entries, 427 pairs of levels and controls']
+    """
+    counted = "{states:,} states, {entries:,} entries, {pairs:,} pairs of levels and controls".format(**report)
+    if not report["proven"]:
+        lines = [f"no certificate: {report['reason']}"]
+        if "wrong" in report:
+            lines.append("right is {right}, the network itself says {network}".format(**report["wrong"]))
+        return [*lines, counted]
+    margins = "; ".join(
+        f"{name}s {value:.2g}" for name, value in report["margins"].items() if name in MARGINS and value
+    )
+    lag = report["lag"]
+    return [
+        f"proven at every length, {STACKED}, in real arithmetic and in float32",
+        f"{counted}; the stacks differ by at most {lag} symbol{'s' * (lag != 1)} in height; least margins: {margins}",
+        certificate_sentence(report),
+    ]
+
+
+MARGINS = ("sign", "action", "answer")
+
+
+def certificate_sentence(report: dict[str, Any]) -> str:
+    """Where the certificate lies, and how to check it."""
+    return f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`"
+
+
 def sentences(report: dict[str, Any]) -> list[str]:
     """The outcome in words.
 
     >>> sentences({"proven": False, "reason": "rnn does not use one map at every level of a tree"})
     ['no certificate: rnn does not use one map at every level of a tree']
     """
+    if "states" in report:
+        return stack_sentences(report)
     is_nested = "algebra" in report
     if report["proven"]:
         own = "the algebra's own operations" if is_nested else "the transition monoid's own multiplication"
@@ -78,7 +119,7 @@ def sentences(report: dict[str, Any]) -> list[str]:
             f"nearest of {report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
             unquantised_sentence(report["unquantised"]),
-            f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
+            certificate_sentence(report),
         ]
     lines = [*learned_sentences(report), f"no certificate: {report['reason']}"]
     for key, who in (("wrong", "quantised network's"), ("wrong_unquantised", "network's own")):

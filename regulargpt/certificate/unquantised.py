@@ -110,7 +110,7 @@ def certify_unquantised(
             if isinstance(error, Rejected) and error.excess is not None:
                 most[id(balls)] = slack - error.excess
             continue
-        assert isinstance(accepted, Accepted)
+        assert isinstance(accepted, Accepted), "it is of a table"
         return (certificate, accepted), {"proven": True, "slack": slack, "radius": float(balls.radii.max())}
     return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}
 

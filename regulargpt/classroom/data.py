@@ -44,13 +44,24 @@ class Certificate:
     """A certificate that the checker has accepted: as it lies there, and what was accepted.
 
     Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words. There are
-    none of an algebra with more elements than a page names.
+    none of an algebra with more elements than a page names, nor of a network with a stack.
     """
 
     record: dict[str, Any]
-    accepted: Accepted
+    accepted: Accepted | AcceptedStack
     elements: tuple[tuple[int, ...], ...]
     words: tuple[tuple[str, ...], ...]
+
+    @property
+    def as_it_is(self) -> bool:
+        """Whether it is about the network as it is, without replacing any state."""
+        return isinstance(self.accepted, AcceptedStack) or self.accepted.unquantised_claim is not None
+
+    @property
+    def of_table(self) -> Accepted:
+        """What was accepted, of a network that has a table."""
+        assert isinstance(self.accepted, Accepted), "lessons are of trees"
+        return self.accepted
 
 
 @dataclass(frozen=True)
@@ -119,7 +130,7 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
         if isinstance(machine, MooreMachine):
             machine = as_shown(machine, config.data.name)
             certificate = certificate_of(certificate.record, machine, certificate.accepted)
-    as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
+    as_it_is = certificate is not None and certificate.as_it_is
     is_proven, words = as_it_is and not reasons, None
     if (task := drawn_task(folder, config.data.name)) is not None:
         words, network = rows.gather(folder, config, task, is_proven=is_proven)
@@ -138,7 +149,7 @@ def live_network(
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
     known = None
-    if certificate is not None and certificate.elements and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+    if certificate is not None and 0 < len(certificate.elements) <= MOST_PROTOTYPES:
         known = Prototypes(np.array(certificate.record["prototypes"]), certificate.elements)
     return gathering.gather(folder, config, machine, known, is_proven=is_proven)
 
@@ -167,8 +178,10 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
 
 
-def certificate_of(record: dict[str, Any], machine: Machine, accepted: Accepted) -> Certificate:
+def certificate_of(record: dict[str, Any], machine: Machine, accepted: Accepted | AcceptedStack) -> Certificate:
     """With the elements that each prototype stands for; none if no node comes to it."""
+    if isinstance(accepted, AcceptedStack):
+        return Certificate(record, accepted, (), ())
     if isinstance(machine, MooreMachine):
         monoid = TransitionMonoid.of(machine)
         number = {tuple(function): {i} for i, function in enumerate(monoid.elements.tolist())}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from languages.automata.pushdown import PushdownTransducer
 from languages.registry import level_of
-from regulargpt.certificate.checker import Accepted
+from regulargpt.certificate.checker import Accepted, AcceptedStack
+from regulargpt.certificate.sentences import STACKED
 from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
@@ -16,9 +17,11 @@ from regulargpt.objectives.measures import Measure
 from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.storage.folder import CERTIFICATE
 from regulargpt.tables import number
+from regulargpt.training.proof import no_certificate
 
 PROVEN, PARTLY, OBSERVED = "proven", "partly", "observed"
 PROOF = "Proven for every length, in real arithmetic"
+STACK_PROOF = f"Proven for every length, {STACKED}, in real arithmetic and in float32"
 NESTED_PROOF = "Proven for every length and every depth, in real arithmetic"
 MARKS = {PROVEN: "✓", PARTLY: "◐", OBSERVED: "○"}
 
@@ -42,15 +45,20 @@ def status(run: PageRun) -> tuple[str, str]:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
         measured = "the share of words right at every position" if measured == "words" else measured
         return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
+    accepted = run.certificate.accepted
     proof = NESTED_PROOF if isinstance(run.machine, PushdownTransducer) else PROOF
+    if isinstance(accepted, AcceptedStack):
+        proof = STACK_PROOF
     if run.is_another:
         return PARTLY, f"{proof}, but of automaton.json only: {run.reasons[0]}."
-    if run.certificate.accepted.unquantised_claim:
+    if isinstance(accepted, AcceptedStack):
+        return PROVEN, f"{proof}."
+    if accepted.unquantised_claim:
         return PROVEN, f"{proof}, for the network as it is."
     return PARTLY, (
         f"{proof}, for the quantised network: the state of each node above the symbols is "
         "replaced by the nearest of "
-        f"{run.certificate.accepted.prototypes} prototypes. Of the network as it is, this is observed."
+        f"{accepted.prototypes} prototypes. Of the network as it is, this is observed."
     )
 
 
@@ -63,6 +71,8 @@ def without(run: PageRun) -> str:
     can_have_one = run.config.model.name == "regulargpt"
     if run.is_on_language and level_of(run.config.data.name) != "regular":
         can_have_one = run.config.model.follows_brackets
+    if run.config.model.has_stacks:
+        can_have_one = no_certificate(run.config.model, run.config.objective, run.config.data.name) is None
     return "No certificate" + (f"; run `regulargpt verify {run.path}`" if can_have_one else "")
 
 
@@ -80,7 +90,9 @@ def proof(run: PageRun) -> str:
     if run.certificate is None:
         return tag("p", code(status(run)[1])) + (listed(run.reasons[1:]) if run.reasons[1:] else "") + observed
     record, accepted = run.certificate.record, run.certificate.accepted
-    lines = [("claim", text(accepted.claim)), ("as it is", text(accepted.unquantised_claim or "not proven"))]
+    lines = [("claim", text(accepted.claim))]
+    if not isinstance(accepted, AcceptedStack):
+        lines.append(("as it is", text(accepted.unquantised_claim or "not proven")))
     lines += [("table", text(entries(accepted))), ("automaton", text(answered(accepted)))]
     lines += [
         (record[name]["file"], tag("code", text(record[name]["sha256"])))
@@ -97,8 +109,13 @@ def listed(lines: Sequence[str]) -> str:
     return tag("ul", *(tag("li", text(line)) for line in lines))
 
 
-def entries(accepted: Accepted) -> str:
+def entries(accepted: Accepted | AcceptedStack) -> str:
     """The table of the certificate in numbers."""
+    if isinstance(accepted, AcceptedStack):
+        return (
+            f"{accepted.states:,} states, {accepted.entries:,} entries, {accepted.pairs:,} pairs with the automaton, "
+            f"of whose stacks one is at most {accepted.lag} higher; least sum of a unit {accepted.sign_margin:.3g}"
+        )
     one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
     return (
         f"{accepted.prototypes} prototypes, {accepted.entries} entries, nearest rival at least "
@@ -106,8 +123,10 @@ def entries(accepted: Accepted) -> str:
     )
 
 
-def answered(accepted: Accepted) -> str:
+def answered(accepted: Accepted | AcceptedStack) -> str:
     """How much the automaton asks."""
+    if isinstance(accepted, AcceptedStack):
+        return f"answers in {accepted.answered_states} of the {accepted.automaton_states} states that words lead to"
     return (
         f"answers in {accepted.answered_states} of the {accepted.states} states that words lead to, "
         f"at {accepted.answered_roots} of {accepted.roots} kinds of root"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from regulargpt.options.registry import Registry, Row
 from regulargpt.training.options import PhaseOptions
+from regulargpt.training.stack_proof import StackProofOptions
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 PHASES = Registry(
@@ -13,7 +14,12 @@ PHASES = Registry(
             "regulargpt.certificate.tuning.phase:TableFineTuning",
             TableFineTuningOptions,
             "train until the certificate holds, then on the certificate's own table",
-        )
+        ),
+        "stack_proof": Row(
+            "regulargpt.certificate.stack.phase:StackProof",
+            StackProofOptions,
+            "train a network with a stack until its product with the language's machine proves it",
+        ),
     },
     PhaseOptions,
     "regulargpt.phases",

@@ -17,7 +17,7 @@ from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
-from regulargpt.training.table_fine_tuning import no_certificate
+from regulargpt.training.proof import attempts, no_certificate
 
 Fields = Mapping[str, Any]
 
@@ -38,13 +38,17 @@ class Recipe:
     """Whether it is only for models that have options of their own in it."""
     otherwise: str = ""
     """The recipe whose options a network takes instead that can have no certificate."""
+    stacks: Fields | None = None
+    """For networks with stacks, in place of `fields`."""
 
     def of(self, name: str, model: str, language: str) -> dict[str, Any]:
         """The options of this recipe, of this name, for a model and a language."""
-        own = MODELS[model].recipes.get(name, {})
-        every = {**self.fields.get("*", {}), **own.get("*", {})}
+        own, fields = MODELS[model].recipes.get(name, {}), self.fields
+        if self.stacks is not None and MODELS.options(model, "model").has_stacks:
+            fields = {"*": self.stacks}
+        every = {**fields.get("*", {}), **own.get("*", {})}
         balanced = self.balanced if self.balanced and sampling(language) == "balanced" else {}
-        return {**every, **balanced, **of_language(self.fields, language), **of_language(own, language)}
+        return {**every, **balanced, **of_language(fields, language), **of_language(own, language)}
 
     def models(self, name: str) -> tuple[str, ...]:
         """The built-in models that it is for."""
@@ -70,11 +74,8 @@ def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
 # Words with brackets are as deep as they are long, and depth costs levels: a million symbols would take hours. Of the
 # words that L* asks a network for, most have brackets where training words have none: they are soon looked up.
-WITH_BRACKETS: Fields = {
-    "evaluation.extra_lengths": (10_000,),
-    "evaluation.symbols": 65_536,
-    "phases.table_fine_tuning.membership_queries_from": 300,
-}
+WITH_BRACKETS: Fields = {"evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
+SOON_LOOKED_UP: Fields = {"phases.table_fine_tuning.membership_queries_from": 300}
 PUBLISHED: Fields = {
     "training.optimiser": "adam",
     "training.steps": 100_000,
@@ -103,6 +104,8 @@ FROM_ANSWERS: Fields = {
     "phases.table_fine_tuning.lr": 1e-2,
     "phases.table_fine_tuning.contraction": 0.1,
 }
+# A network with a stack is its own automaton: there is nothing to learn, only to prove.
+UNTIL_PROVEN: Fields = {"phases.stack_proof.every": 100}
 # Members of every depth: drawn uniformly, hardly any of 40 symbols is twelve deep. The automaton is learned from
 # answers that are right on all short words: with a lower rate they are sooner.
 DEEP: Fields = {"data.name": "dyck-12:depth=every", "training.lr": 3e-4}
@@ -159,6 +162,7 @@ RECIPES: dict[str, Recipe] = {
         {"*": FROM_ANSWERS, "modular-arithmetic": PAIRS, "dyck-12": DEEP},
         NEAR_MISSES,
         otherwise="words",
+        stacks=UNTIL_PROVEN,
     ),
     "words": Recipe(
         "learn from words and their answers alone, until solved; no proof", {"*": UNTIL_SOLVED}, NEAR_MISSES
@@ -241,7 +245,8 @@ def resolve(
         chosen = MODELS.written(model, "model")["name"]
         fields = RECIPES[options_of].of(options_of, chosen, language)
         if options_of == "answers" and with_brackets:
-            fields |= WITH_BRACKETS
+            has_table = not MODELS.options(chosen, "model").has_stacks
+            fields |= {**WITH_BRACKETS, **(SOON_LOOKED_UP if has_table else {})}
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
         if with_brackets:
@@ -283,7 +288,9 @@ def refuse(recipe: str, model: str, language: str) -> None:
 
 def certified(draft: Draft) -> Fields:
     """What `--certify` sets over a config: the automaton is known, and the certificate is tried on the way."""
-    return KNOWN if draft.flat.get(EVERY) else CERTIFY
+    key = attempts(draft.part("model"))
+    known = KNOWN if key == EVERY else {}
+    return known if draft.flat.get(key) else {key: 100, **(CERTIFY if key == EVERY else {})}
 
 
 # What must be the same where models are compared: the words, and what is shown of them.

@@ -117,6 +117,18 @@ class LanguageData:
         """The length of a word, without the symbols that ask for a row of answers."""
         return self.task.symbols(word) if isinstance(self.task, DrawnTask) else len(word)
 
+    def whole(self, word: Sequence[int]) -> tuple[int, ...]:
+        """The question that a word is the beginning of: with all the empty symbols that ask for its row of answers.
+
+        >>> from regulargpt.data import read_data
+        >>> read_data("reverse-string").whole((1, 0, 0, 2))
+        (1, 0, 0, 2, 2, 2)
+        """
+        if not isinstance(self.task, DrawnTask) or self.task.asked is None:
+            return tuple(word)
+        symbols = tuple(x for x in word if x != self.task.empty)
+        return (*symbols, *[self.task.n_symbols - 1] * self.task.asked(len(symbols)))
+
     def is_tested(self, length: int) -> bool:
         """Whether there are test words of this length.
 

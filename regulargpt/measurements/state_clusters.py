@@ -37,10 +37,12 @@ from regulargpt.measurements.options import ClusterOptions
 from regulargpt.measurements.plane import plane
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import Sample, words_of
+from regulargpt.measurements.stack_states import measure_stack
 from regulargpt.measurements.states import NodeStates, node_states
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.opened import OpenedRun
 from regulargpt.tables import Table
+from regulargpt.training.proof import no_certificate
 
 COLUMNS = ("depth", *(field.name for field in dataclasses.fields(Scores) if field.name != "explained_variance"))
 STATE_COLUMNS = ("depth", "word", "start", "end", "count", "element", "least_word", "cluster", "pc1", "pc2")
@@ -68,6 +70,8 @@ class Sought:
 def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     """The clusters of the states of all nodes, and of those of each depth."""
     assert isinstance(run.data, LanguageData)
+    if is_stack_machine(run):
+        return measure_stack(run, options)
     refuse_stack(run)
     sample = words_of(run, options.length, options.words, options.seed)
     seed = sample.seed
@@ -110,6 +114,12 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
         tables=[Table([SHOWN.get(column, column) for column in COLUMNS], [*map(shown_row, rows)], notes=[held])],
         sentence=values["summary"],
     )
+
+
+def is_stack_machine(run: OpenedRun) -> bool:
+    """Whether its states are those of a machine with a stack, and can be held against the language's."""
+    model, objective = run.config.model, run.config.objective
+    return model.has_stacks and no_certificate(model, objective, run.data.name) is None
 
 
 def refuse_stack(run: OpenedRun) -> None:

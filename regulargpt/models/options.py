@@ -75,6 +75,15 @@ class ModelOptions(Options):
         """Why the levels are not one and the same map at every length; None if they are."""
         return f"{self.name} does not use one map at every level of a tree"
 
+    @property
+    def has_stacks(self) -> bool:
+        """Whether it is a network with stacks, proven by the product with a machine."""
+        return False
+
+    def why_no_stack_proof(self) -> str | None:
+        """Of a network with stacks, why it is no machine of finitely many states and one stack; None if it is."""
+        return f"{self.name} has no stack"
+
     def too_long(self, length: int) -> str | None:
         """Why words of this length are too long for the model; None if they are not."""
         return None

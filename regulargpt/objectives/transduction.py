@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -13,8 +14,12 @@ from languages.automata.moore import UNDEFINED
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.models.base import Model
+from regulargpt.models.hooks import listened_to
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.objectives.answers import guesses, means, to_tensor
 from regulargpt.objectives.measures import Guess
+
+NUMBERS_AT_ONCE = 1 << 24  # of the states of a recurrent network that are kept in one pass
 
 
 class Transduction:
@@ -46,6 +51,22 @@ class Transduction:
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """Which words have every answer right, and how many of all answers are."""
         return of_rows(*self.read(model, words, device))
+
+    def symbols_at_once(self, model: nn.Module) -> int:
+        # What stands behind a word changes no answer of a network that only reads on.
+        if type(self).measure is not Transduction.measure or not isinstance(model, Recurrent) or listened_to(model):
+            return 0
+        return NUMBERS_AT_ONCE // model.readout.in_features
+
+    def measure_at_once(
+        self, model: nn.Module, words: Sequence[Words], device: torch.device
+    ) -> Iterator[Mapping[str, Tensor]]:
+        longest = max(alike.shape[1] for alike in words)
+        padded = np.concatenate([np.pad(alike, ((0, 0), (0, longest - alike.shape[1]))) for alike in words])
+        logits = model(to_tensor(padded, device), readout="all").split([len(alike) for alike in words])
+        for alike, of_alike in zip(words, logits, strict=True):
+            labels = to_tensor(self.task.labels(alike, every=True), device)
+            yield of_rows(of_alike[:, : labels.shape[1]], labels)
 
     def guesses(self, words: Words) -> Mapping[str, Guess]:
         """Of each measure by the answers themselves."""

@@ -13,18 +13,22 @@ from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.compared import AnyMachine, automaton_of
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.stack.outcome import stack_outcome
 from regulargpt.certificate.tuning.mending import saved_prototypes
 from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.finite.stack_product import MAX_LAG
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
-from regulargpt.training.table_fine_tuning import TableFineTuningOptions, no_certificate
+from regulargpt.training.proof import no_certificate
+from regulargpt.training.stack_proof import StackProofOptions
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 
 def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:
@@ -38,6 +42,10 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
+    if config.model.has_stacks:
+        lags = [phase.lag for phase in config.phases if isinstance(phase, StackProofOptions)]
+        lag = max(lags, default=MAX_LAG)
+        return write(folder, stack_outcome(words.task, load_model(folder), weights, network, progress, lag))
     task, model = words.tree_task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)

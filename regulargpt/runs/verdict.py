@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from languages.registry import level_of
-from regulargpt.certificate.sentences import everywhere
+from regulargpt.certificate.sentences import STACKED, everywhere
 from regulargpt.objectives.measures import measure
 
 MOST_SHOWN = 100
@@ -24,11 +24,21 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
     >>> verdict_line({"proven": False, "run_dir": "r", "phases": phases})
     'not proven: the quantised network errs on a word; `regulargpt verify r` says more'
+    >>> verdict_line({"proven": True, "phases": {"stack_proof": {}}})
+    'proven at every length, with argmax actions and signs'
+    >>> stack = {"stack_proof": {"unproven": "wrong on a word of 1 symbol: a"}}
+    >>> verdict_line({"proven": False, "run_dir": "r", "phases": stack})
+    'wrong on a word of 1 symbol: a; `regulargpt verify r` says more'
     """
-    proven, of = summary.get("proven"), summary.get("phases", {}).get("table_fine_tuning", {})
+    proven, phases = summary.get("proven"), summary.get("phases", {})
     if proven is None:
         return tested(summary)
     verify = f"`regulargpt verify {summary.get('run_dir')}`"
+    if "stack_proof" in phases:
+        why = phases["stack_proof"].get("unproven", "")
+        why = why if why.startswith("wrong on ") else f"not proven: {why}"
+        return f"proven at every length, {STACKED}" if proven else f"{why}; {verify} says more"
+    of = phases.get("table_fine_tuning", {})
     if of.get("is_language") is False and of.get("proven_unquantised") is not None:
         return f"proven of its automaton, not of {summary['language']}; {verify} says where they differ"
     if not proven:

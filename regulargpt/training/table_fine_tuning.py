@@ -98,19 +98,11 @@ class TableFineTuningOptions(PhaseOptions):
 
     def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
         """The certificate is about one map that answers words."""
-        return no_certificate(model, objective, language)
+        return no_table(model, objective, language)
 
 
-def no_certificate(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
-    """Why there can be no certificate for such a run; None if there can.
-
-    >>> from regulargpt.config.schema import RunConfig
-    >>> config = RunConfig().replaced({"model.name": "lstm"})
-    >>> no_certificate(config.model, config.objective, "parity")
-    'lstm does not use one map at every level of a tree'
-    >>> no_certificate(RunConfig().model, config.objective, "brackets-2")
-    "a flat tree has no finite table of brackets-2; set model.tree = 'nested'"
-    """
+def no_table(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
+    """Why there can be no finite table for such a run, and so no certificate; None if there can."""
     reason = objective.no_map_of_words() or model.why_no_certificate()
     if reason is None and model.name not in CHECKED:
         return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"

@@ -25,7 +25,8 @@ from regulargpt.certificate.checker.steps import Checker
 from regulargpt.certificate.search import networks as search_networks
 from regulargpt.config.schema import RunConfig
 from regulargpt.finite.specification import specified_machine
-from regulargpt.training.table_fine_tuning import CHECKED, no_certificate
+from regulargpt.training.proof import no_certificate
+from regulargpt.training.table_fine_tuning import CHECKED
 from tests.regulargpt.forging import (
     FILES,
     Cases,
@@ -99,7 +100,7 @@ def test_the_networks_that_have_certificates_are_those_of_search_and_checker():
 
 def test_a_tree_that_the_checker_does_not_know_has_no_certificate():
     config = RunConfig()
-    mine = SimpleNamespace(name="lab.models:MyTree", why_no_certificate=lambda: None)
+    mine = SimpleNamespace(name="lab.models:MyTree", why_no_certificate=lambda: None, has_stacks=False)
     assert no_certificate(config.model, config.objective, "parity") is None
     reason = "lab.models:MyTree is no network that the checker knows, which are regulargpt, ldru"
     assert no_certificate(mine, config.objective, "parity") == reason  # type: ignore[arg-type]

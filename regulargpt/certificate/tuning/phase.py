@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from languages.errors import UserError
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
+from regulargpt.certificate.restored import restored
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, StabilityCheck, is_time
 from regulargpt.certificate.tuning.state import MENDED, TuningState, is_large
 from regulargpt.certificate.tuning.table_tuner import NOTHING, TableTuner
 from regulargpt.certificate.tuning.target import TargetAutomaton
 from regulargpt.certificate.unquantised import Searched, search_in_training
-from regulargpt.certificate.verdict import Verdict, verdict
+from regulargpt.certificate.verdict import Verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.levels import TooManyWindows
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.options import as_mapping
-from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
@@ -312,17 +311,7 @@ class TableFineTuning:
 
         Raises UserError where a proof that there was is not found again.
         """
-        if folder.owes_outcome(summary):
-            from regulargpt.runs.certify import certificate_report
-
-            report = certificate_report(folder)
-            if summary["proven"] and not report["proven"]:
-                raise UserError(f"{shown(folder.path)} was proven, and is not again: {report['reason']}; train it anew")
-        if summary.get("proven") is None:
-            return summary
-        found = verdict(folder, summary["language"])
-        of_phase = {**summary["phases"].get(TableFineTuning.name, {}), **now(found)}
-        return {**summary, "proven": found.proven, "phases": {**summary["phases"], TableFineTuning.name: of_phase}}
+        return restored(folder, summary, TableFineTuning.name, now)
 
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""

@@ -27,7 +27,7 @@ LONG = 1000  # symbols in a word whose levels are counted
 
 def traits_of(lesson: Material) -> set[str]:
     """Which sentences this lesson says."""
-    accepted, config = lesson.certificate.accepted, lesson.run.config
+    accepted, config = lesson.certificate.of_table, lesson.run.config
     return {
         *rule_traits(lesson.machine),
         *origin_traits(lesson.run),
@@ -79,7 +79,7 @@ class Cases:
     @classmethod
     def of(cls, lesson: Material) -> Cases:
         """The cases of the certificate's table."""
-        record, K = lesson.certificate.record, lesson.certificate.accepted.prototypes
+        record, K = lesson.certificate.record, lesson.certificate.of_table.prototypes
         counted = [
             counted_cases(size, record["chunk_size"], len(record[part]["windows"]))
             for part, size in (("leaves", lesson.machine.n_symbols), ("nodes", K))
@@ -136,9 +136,9 @@ def values_of(lesson: Material) -> dict[str, str]:
         "chunk": f"{C}",
         "weights": f"{sum(tensor.size for tensor in network.weights.values()):,}",
         "size": f"{len(certificate.record['prototypes'][0])}",
-        "places": f"{certificate.accepted.prototypes}",
-        "entries": f"{certificate.accepted.entries:,}",
-        "roots": f"{certificate.accepted.answered_roots:,}",
+        "places": f"{certificate.of_table.prototypes}",
+        "entries": f"{certificate.of_table.entries:,}",
+        "roots": f"{certificate.of_table.answered_roots:,}",
         "steps": f"{steps:,}",
         "word_steps": f"{on_words:,}",
         "table_steps": f"{steps - on_words:,}",

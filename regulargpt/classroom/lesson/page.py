@@ -125,7 +125,7 @@ def further(step: Step, lesson: Material) -> str:
     if step.name == "automaton":
         return tag("div", automaton.drawing(lesson.machine), class_="scroll picture")
     if step.name == "proof":
-        accepted = lesson.certificate.accepted
+        accepted = lesson.certificate.of_table
         claims = [tag("p", text(claim)) for claim in (accepted.claim, accepted.unquantised_claim) if claim]
         note = "An independent program went through the same cases when this page was made, and lost no rounding:"
         return tag("details", tag("summary", "What exactly is proven"), tag("p", note), *claims, class_="claim")

@@ -109,7 +109,7 @@ def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, Page
     from regulargpt.classroom.lesson import making, material
     from regulargpt.cli.configure import configure, default_folder
     from regulargpt.config.validation import validate
-    from regulargpt.training.table_fine_tuning import no_certificate
+    from regulargpt.training.proof import no_certificate
 
     task = tree_task(languages.find(language))
     material.check(task)

@@ -12,6 +12,7 @@ from languages.errors import UserError, one_of
 from languages.registry import level_of
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
+from regulargpt.training.proof import no_certificate
 
 if TYPE_CHECKING:
     from languages.automata import MooreMachine
@@ -50,18 +51,26 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
     config = open_run(run_folder, on=("words",), reads=False).config
     check_run(config, codebook)
 
-    from regulargpt.extraction.run import described, extract
     from regulargpt.storage.atomic import write_text
 
-    task, extraction = extract(run_folder, config, codebook)
-    machine, place = extraction.found.machine, None
-    result: dict[str, Any] = {"run_dir": str(folder), "language": task.name, "model": config.model.title}
-    result |= {"codebook": codebook, **described(task, extraction)}
+    place: Path | None = None
+    result: dict[str, Any] = {"run_dir": str(folder), "language": config.data.name, "model": config.model.title}
+    if config.model.has_stacks:
+        from regulargpt.extraction.stack import extract_stack
+
+        result |= extract_stack(run_folder, config)
+        machine = result.pop("machine")
+    else:
+        from regulargpt.extraction.run import described, extract
+
+        task, extraction = extract(run_folder, config, codebook)
+        machine = extraction.found.machine
+        result |= {"language": task.name, "codebook": codebook, **described(task, extraction)}
     if machine is not None:
         place = out or folder / DEFAULT
         write_text(place, rendered(machine, place.suffix))
     result |= {"out": None if place is None else str(place)}
-    emit(result) if as_json else say(text(result))
+    emit(result) if as_json else say(stack_text(result) if config.model.has_stacks else text(result))
     return 0 if machine is not None else FAILED
 
 
@@ -77,6 +86,12 @@ def check_out(out: Path) -> None:
 
 def check_run(config: RunConfig, codebook: str) -> None:
     """Refuse a run in which there is no machine to find."""
+    if config.model.has_stacks:
+        if codebook != "blind":
+            raise UserError(f"--codebook {codebook}: the states of a stack network are exact; choose --codebook blind")
+        if (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
+            raise UserError(f"nothing to extract: {reason}")
+        return
     model, stepwise = config.model.name, is_stepwise(config.model.name)
     if stepwise and codebook != "blind":
         raise UserError(f"--codebook {codebook} is for weight-shared trees, not for '{model}'; choose --codebook blind")
@@ -156,6 +171,20 @@ def text(result: dict[str, Any]) -> str:
     rows.append(("compared", verdict(result)))
     if result["out"] is not None:
         rows.append(("written", result["out"]))
+    return table(rows)
+
+
+def stack_text(result: dict[str, Any]) -> str:
+    """For people, of a stack network."""
+    size = "{states:,} states and {stack_symbols:,} stack symbols, merged of {network_states:,} states".format(**result)
+    entries = f"{result['entries']:,} entries of the network's table"
+    lag = result["lag"]
+    rows = [
+        ("machine", f"{size} in {entries}"),
+        ("stack", f"its height differs from that of the language's machine by at most {lag}"),
+        ("compared", verdict({**result, "proven_quantised": True})),
+        ("written", result["out"]),
+    ]
     return table(rows)
 
 

@@ -68,13 +68,12 @@ def command(
     choice. The automaton only checks.
     """
     from regulargpt.cli.configure import configure, default_folder, texts
-    from regulargpt.config.recipes import EVERY
-    from regulargpt.training.table_fine_tuning import no_certificate
+    from regulargpt.training.proof import EVERY, no_certificate
 
     flags = {"compile": compiled, "tensorboard": tensorboard}
     written = texts(fields_of(fields) | {key: "true" for key, is_on in flags.items() if is_on}, settings)
-    if certify and written.get(EVERY) == "0":
-        raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
+    if certify and (off := [key for key in EVERY if written.get(key) == "0"]):
+        raise UserError(f"--certify and {off[0]} = 0 contradict each other; leave one of them out")
     config = configure(language, model, recipe, config_file, written, protocol, certify)
     if certify and (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
         raise UserError(f"--certify: {reason}; leave it out")

@@ -10,6 +10,14 @@ from regulargpt.options import option, share
 
 WHILE_TRAINING = ("hardening", "hardening_loss", "hardening_growth")
 
+# What a network has that the proof is about, and what others have in place of it.
+PROVEN = {
+    "controller": ("binary", "has no end of states"),
+    "tests": ("hard", "takes soft actions, which leak"),
+    "stacks": (1, "is more than one machine with a stack can follow"),
+    "push": ("linear", "is pushed through a sigmoid"),
+}
+
 
 @dataclass(frozen=True)
 class StackRnnOptions(ModelOptions):
@@ -71,6 +79,21 @@ class StackRnnOptions(ModelOptions):
     def follows_brackets(self) -> bool:
         """Whether brackets push and pop."""
         return self.actions == "visible"
+
+    @property
+    def has_stacks(self) -> bool:
+        return True
+
+    def why_no_stack_proof(self) -> str | None:
+        """It has finitely many states and one stack, whose cells are what a state pushed.
+
+        >>> StackRnnOptions("stack-rnn", controller="lstm").why_no_stack_proof()
+        "model.controller = 'lstm' has no end of states; a proof needs 'binary'"
+        """
+        for key, (needed, why) in PROVEN.items():
+            if (value := getattr(self, key)) != needed:
+                return f"model.{key} = {value!r} {why}; a proof needs {needed!r}"
+        return None
 
     def parameters(self) -> int:
         """Those that grow with the square of the width."""

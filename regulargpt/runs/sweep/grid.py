@@ -12,11 +12,11 @@ from typing import Any
 
 from languages.errors import UserError
 from regulargpt.config.phases import PHASES
-from regulargpt.config.recipes import EVERY, apart, resolve, usual_model
+from regulargpt.config.recipes import apart, resolve, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
 from regulargpt.options import ConfigError
 from regulargpt.runs.sweep.values import read_values
-from regulargpt.training.table_fine_tuning import no_certificate
+from regulargpt.training.proof import EVERY, no_certificate
 
 MOST_RUNS = 100_000
 """Runs of one sweep: a product with more of them is a slip of the pen."""
@@ -59,8 +59,8 @@ class Grid:
         self._refuse_size(given for given in self.values.values() if not is_written(given))
         values = self.read()
         self._refuse_size(values.values())
-        if self.certify and 0 in values.get(EVERY, ()):
-            raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
+        if self.certify and (off := [key for key in EVERY if 0 in values.get(key, ())]):
+            raise UserError(f"--certify and {off[0]} = 0 contradict each other; leave one of them out")
         used: set[str] = set()
         # Each once: models without a key that is swept over would be there again for every value.
         configs = list(dict.fromkeys(self._configs(values, used)))

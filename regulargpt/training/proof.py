@@ -1,0 +1,49 @@
+"""Which phase ends in a proof of a model's networks, and why there can be none. Never imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from regulargpt.training import stack_proof, table_fine_tuning
+
+if TYPE_CHECKING:
+    from regulargpt.models.options import ModelOptions
+    from regulargpt.objectives.options import ObjectiveOptions
+
+Refuse = Callable[["ModelOptions", "ObjectiveOptions", str], str | None]
+REFUSE: Mapping[str, Refuse] = {
+    "table_fine_tuning": table_fine_tuning.no_table,
+    "stack_proof": stack_proof.no_proof,
+}
+
+EVERY = tuple(f"phases.{name}.every" for name in REFUSE)
+"""The keys of the steps between two attempts at a proof."""
+
+
+def proof_phase(model: ModelOptions) -> str:
+    """The phase that ends in a proof of such networks, if any does.
+
+    >>> from regulargpt.models import MODELS
+    >>> proof_phase(MODELS.options("ldru", "model"))
+    'table_fine_tuning'
+    """
+    return "stack_proof" if model.has_stacks else "table_fine_tuning"
+
+
+def attempts(model: ModelOptions) -> str:
+    """The key of the steps between two attempts at its proof."""
+    return f"phases.{proof_phase(model)}.every"
+
+
+def no_certificate(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
+    """Why there can be no certificate for such a run; None if there can.
+
+    >>> from regulargpt.config.schema import RunConfig
+    >>> config = RunConfig().replaced({"model.name": "lstm"})
+    >>> no_certificate(config.model, config.objective, "parity")
+    'lstm does not use one map at every level of a tree'
+    >>> no_certificate(RunConfig().model, config.objective, "brackets-2")
+    "a flat tree has no finite table of brackets-2; set model.tree = 'nested'"
+    """
+    return REFUSE[proof_phase(model)](model, objective, language)
