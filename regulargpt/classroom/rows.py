@@ -205,5 +205,7 @@ def candidates(task: DrawnTask, config: RunConfig) -> Iterator[tuple[int, Words,
             behind = whole(task, length) - length
             words = np.pad(every_word(n_symbols, length), ((0, 0), (0, behind)), constant_values=task.n_symbols - 1)
         else:
-            words = task.sample(rng(config.seed, "wrong words", length), length, min(MOST_WORDS, MOST_SYMBOLS // length))
+            words = task.sample(
+                rng(config.seed, "wrong words", length), length, min(MOST_WORDS, MOST_SYMBOLS // length)
+            )
         yield length, words[task.questions(words)], is_complete
