@@ -153,7 +153,7 @@ class StackNetwork:
         chosen, rows = logits.argmax(1), np.arange(len(logits))
         leads = logits[rows, chosen][:, None] - logits  # (n, choices)
         leads[rows, chosen] = np.inf
-        return chosen, float(leads.min()), (leads > far[chosen][:, None] + far).all(1)
+        return chosen, float(leads.min()), np.asarray((leads > far[chosen][:, None] + far).all(1))
 
     def answer(self, state: int) -> int:
         """The answer in a state; -2 where rounding decides between two."""

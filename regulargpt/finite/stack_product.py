@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
-import networkx as nx
 import numpy as np
 
 from languages.automata.pushdown import NO_MOVE, POP, STAY, PushdownTransducer
@@ -384,6 +383,8 @@ def why_empty(machine: PushdownTransducer) -> str | None:
     >>> from languages.context_free.brackets import brackets
     >>> why_empty(brackets(2).machine)
     """
+    import networkx as nx  # here: it is no part of the product, and pages need no graphs
+
     walk = Product(Transducer(machine, machine), machine, 0)
     walk.edges = []
     walk.run()

@@ -14,7 +14,7 @@ REFUSED = {
         "langauges": "'langauges'",
         "": "Missing argument",
         "texts text:code": "texts are listed without a name: leave text:code out; `regulargpt show` shows a text",
-        "phases words": "unknown phase 'words'; choose 'table_fine_tuning' or 'stack_proof'",
+        "phases words": "unknown phase 'words'; choose 'table_fine_tuning', 'stack_proof'",
         "languages parity": "languages are listed without a name: leave parity out; `regulargpt show` shows",
         "retrieval line": "retrieval tasks are listed without a name: leave line out; … shows a retrieval task",
         "recipes words": "recipes are listed without a name: leave words out; options have 'models', 'enc",
