@@ -53,6 +53,7 @@ class StackProof:
         self.reason: str | None = None  # why the last attempt was no proof
         self.is_active = False
         self.is_undecided = False  # and not wrong, in the last attempt
+        self.was_near = False  # whether the last step was on words near wrong ones
         self.proven_at: int | None = None
         self.before: dict[str, Any] | None = None  # the weights that were proven
         self.taken_back = False
@@ -74,11 +75,12 @@ class StackProof:
 
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
         """As on words."""
+        self.was_near = trainer.words.near_wrong(trainer.step_count) is not None
         return trainer.words.backward(trainer)
 
     def after(self, trainer: Trainer, loss: float) -> None:
-        """A step on words was taken."""
-        if self.proven_at is None:
+        """A step on words was taken; what loss there is on words near wrong ones says nothing of the others."""
+        if self.proven_at is None and not self.was_near:
             trainer.words.after(trainer, loss)
 
     def between(self, trainer: Trainer) -> None:
