@@ -4,15 +4,14 @@ from typing import Literal
 
 from languages.specification import Family, Parameter
 
+Level = Literal["context-free", "context-sensitive"]
 VERSION = Parameter("version", "code", "'code' or 'paper'", ("code", "paper"))
 LETTERS = Parameter("letters", 2, "a whole number, 2 to 10")
 STACK_SAMPLER = Parameter("sampler", "published", "'published' or 'walks'", ("published", "walks"))
 SORT_SAMPLER = Parameter("sampler", "uniform", "'uniform' or 'skewed'", ("uniform", "skewed"))
 
 
-def row(
-    level: Literal["context-free", "context-sensitive"], name: str, place: str, summary: str, *parameters: Parameter
-) -> Family:
+def row(level: Level, name: str, place: str, summary: str, *parameters: Parameter) -> Family:
     """Of a language that is answered by a row of symbols; `place` is "module:function"."""
     return Family(name, place, summary, parameters, level=level, has_rows=True)
 
@@ -92,3 +91,24 @@ WITHOUT_ROWS = (
     ),
 )
 """Languages that are answered at the last symbol."""
+
+
+def flare(level: Level, name: str, summary: str) -> Family:
+    """Of FLaRe: membership."""
+    return Family(f"flare-{name}", f"flare:flare_{name.replace('-', '_')}", f"membership: {summary}", level=level)
+
+
+FLARE = (
+    flare("context-free", "majority", "FLaRe's more 1 than 0"),
+    flare("context-free", "stack-manipulation", "a stack, commands, and the stack that is left"),
+    flare("context-free", "marked-reversal", "FLaRe's word, mark, and the word backwards"),
+    flare("context-free", "unmarked-reversal", "FLaRe's word, and the word backwards"),
+    flare("context-sensitive", "marked-copy", "a word, a mark, and the word again"),
+    flare("context-sensitive", "missing-duplicate", "a word twice, a 1 of it missing"),
+    flare("context-sensitive", "odds-first", "a word, a mark, its odd places, then its even ones"),
+    flare("context-sensitive", "binary-addition", "a sum of two numbers"),
+    flare("context-sensitive", "binary-multiplication", "a product of two numbers"),
+    flare("context-sensitive", "compute-sqrt", "a number and its square root"),
+    flare("context-sensitive", "bucket-sort", "a word, a mark, and its symbols in order"),
+)
+"""Those of FLaRe above the regular ones, with its members and near misses."""

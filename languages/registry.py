@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from languages.drawn_families import ROWS, WITHOUT_ROWS
+from languages.drawn_families import FLARE, ROWS, WITHOUT_ROWS
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
@@ -169,7 +169,7 @@ NESTED = (
 """Languages whose machine has a stack, and whose brackets are visible."""
 
 
-ABOVE = NESTED + ROWS + WITHOUT_ROWS
+ABOVE = NESTED + ROWS + WITHOUT_ROWS + FLARE
 """All above the regular ones."""
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}

@@ -37,7 +37,8 @@ def row_machine(symbols: Sequence[str], outputs: Sequence[str], rows: Rows) -> O
             these = np.flatnonzero(lengths == n)
             row = rows(words[these, :n].astype(np.int64))[:, : words.shape[1] - n]
             found[these, n : n + row.shape[1]] = row
-        goes_on = np.logical_and(~empty, np.greater_equal(np.arange(words.shape[1]), lengths[:, None]))
+        places: npt.NDArray[np.intp] = np.arange(int(words.shape[1]))
+        goes_on = np.logical_and(~empty, places >= lengths[:, None])
         found[np.cumsum(goes_on, axis=1) > 0] = UNDEFINED
         return found
 

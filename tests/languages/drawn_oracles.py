@@ -1,5 +1,7 @@
 """The answers to words that a function draws, by other means than the tasks' machines; None for no question."""
 
+import re
+
 
 def reverse(word):
     return list(word)[::-1]
@@ -139,3 +141,45 @@ def prefix_formula(word):
     except IndexError:
         return None
     return str(int(eval(text))) if end == len(word) else None
+
+
+def halves(image):
+    """A word, #, and what Python makes of it."""
+    return accepts(lambda word: word.count("#") == 1 and image(word.split("#")[0]) == word.split("#")[1])
+
+
+marked_copy = halves(str)
+marked_odds = halves(lambda word: "".join(by_place(0)(word)))
+marked_sort = halves(lambda word: "".join(sorted(word)))
+missing_one = accepts(
+    lambda word: word.count("_") == 1 and (full := word.replace("_", "1"))[: len(full) // 2] * 2 == full
+)
+
+
+def true_equation(word):
+    """By regular expressions and Python's numbers."""
+    found = re.fullmatch(r"([01]+)([+*])([01]+)=([01]+)", "".join(word))
+    if found is None:
+        return "reject"
+    x, y, z = (int(found[i][::-1], 2) for i in (1, 3, 4))
+    return "accept" if (x + y if found[2] == "+" else x * y) == z else "reject"
+
+
+def true_root(word):
+    found = re.fullmatch(r"([01]+)=([01]+)", "".join(word))
+    if found is None:
+        return "reject"
+    x, z = (int(found[i][::-1], 2) for i in (1, 2))
+    return "accept" if z * z <= x < (z + 1) ** 2 else "reject"
+
+
+def stack_checked(word):
+    """By rewriting: PUSH b is b, a bit before a POP goes."""
+    text = "".join(word).replace("PUSH", "u").replace("POP", "o")
+    found = re.fullmatch(r"([01]*)((?:u[01]|o)*)#([01]*)", text)
+    if found is None:
+        return "reject"
+    left, right = (found[1] + found[2]).replace("u", ""), found[3]
+    while (shorter := re.sub("[01]o", "", left)) != left:
+        left = shorter
+    return "accept" if left == right[::-1] else "reject"

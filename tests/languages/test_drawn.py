@@ -8,7 +8,7 @@ import pytest
 
 import languages
 from languages.drawn import DrawnTask
-from languages.drawn_families import ROWS, WITHOUT_ROWS
+from languages.drawn_families import FLARE, ROWS, WITHOUT_ROWS
 from languages.errors import LanguageError, LengthEmpty
 from languages.randomness import rng
 from languages.registry import has_rows, level_of
@@ -40,6 +40,17 @@ ORACLES = {
     "dyck-shuffle-2": oracles.crossing(("()", "[]")),
     "dyck-shuffle-3": oracles.crossing(("()", "[]", "{}")),
     "boolean": oracles.prefix_formula,
+    "flare-majority": oracles.majority,
+    "flare-stack-manipulation": oracles.stack_checked,
+    "flare-marked-reversal": oracles.marked_reversal,
+    "flare-unmarked-reversal": oracles.unmarked_reversal,
+    "flare-marked-copy": oracles.marked_copy,
+    "flare-missing-duplicate": oracles.missing_one,
+    "flare-odds-first": oracles.marked_odds,
+    "flare-binary-addition": oracles.true_equation,
+    "flare-binary-multiplication": oracles.true_equation,
+    "flare-compute-sqrt": oracles.true_root,
+    "flare-bucket-sort": oracles.marked_sort,
 }
 MOST_WORDS = 7_000
 
@@ -148,7 +159,7 @@ def test_names_levels_and_examples(name):
 
 def test_every_row_of_the_registry_is_here():
     assert {family.pattern for family in ROWS} == {name.partition(":")[0] for name in ROW_ORACLES}
-    assert {name for family in WITHOUT_ROWS for name in family.names} <= set(ORACLES)
+    assert {name for family in (*WITHOUT_ROWS, *FLARE) for name in family.names} <= set(ORACLES)
 
 
 @pytest.mark.parametrize("name", [*ROW_ORACLES, *ORACLES])
@@ -193,6 +204,31 @@ def test_members_of_a_length_are_all_there_and_as_likely_where_that_is_said(name
     assert len(words) == different
     if name != "dyck-shuffle-2":  # there kinds are drawn first
         assert sum((count - 100) ** 2 / 100 for count in words.values()) < 1.5 * different
+
+
+def test_near_misses_of_flare_are_inserted_replaced_and_deleted():
+    """Where only symbols change places or others, a member's length and its mark give nothing away."""
+    task = drawn("flare-marked-copy")
+    words = task.sample(rng(0, "test"), 21, 400, members=0.0, near_misses=1.0)
+    assert not task.labels(words).any()
+    middle = (words[:, 10] == 2) & ((words == 2).sum(1) == 1)
+    assert 100 < middle.sum() < 300  # the others: the mark moved, went, or came twice
+    one_edit_away = (words[middle][:, :10] != words[middle][:, 11:]).sum(1) == 1
+    assert one_edit_away.mean() > 0.5
+    # A length without members has near misses, too, of the members beside it.
+    assert task.classes(20) == (0,)
+
+
+def test_members_of_flare():
+    ones = drawn("flare-majority").members(rng(0, "test"), 100, 2000).sum(1)
+    assert (ones.min(), ones.max()) == (51, 100)
+    stacks = drawn("flare-stack-manipulation")
+    assert stacks.lengths(1, 6) == [1, 2, 3, 4, 5, 6]
+    assert stacks.classes(2) == (0,)
+    for name in ("flare-binary-multiplication", "flare-compute-sqrt"):
+        long = drawn(name).members(rng(0, "test"), 500, 4)
+        assert drawn(name).labels(long).all()
+        assert [ORACLES[name]([drawn(name).alphabet[i] for i in word]) for word in long] == ["accept"] * 4
 
 
 def test_lengths_without_words():
