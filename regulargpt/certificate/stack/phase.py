@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +31,7 @@ def now(found: Verdict) -> dict[str, Any]:
     return {} if found.is_accepted else {"unproven": found.reason}
 
 
+BACKS_OFF = 3  # times the loss below which noise grows, from which on a hardened network gets less of it
 SOONER = 5  # times as often a proof is tried that rounding alone, or the size of the product, was in the way of
 
 
@@ -80,8 +82,12 @@ class StackProof:
 
     def after(self, trainer: Trainer, loss: float) -> None:
         """A step on words was taken; what loss there is on words near wrong ones says nothing of the others."""
+        words = trainer.words
         if self.proven_at is None and not self.was_near:
-            trainer.words.after(trainer, loss)
+            words.after(trainer, loss)
+            # A hard network unlearns more by growing soft again than by a loss that is a little too high.
+            if words.progress.loss < BACKS_OFF * words.plan.noise.loss:
+                words.progress = replace(words.progress, noise=self.full_noise)
 
     def between(self, trainer: Trainer) -> None:
         """Try the proof, if it is time; at the end of the cooldown, whether it still holds."""
