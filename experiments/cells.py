@@ -12,6 +12,7 @@ from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
 from experiments.page.record import Cell, Line, Values, part
 from experiments.published import Number, Published, published
 from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.objectives.measures import measure
 from regulargpt.results.beside import family
 from regulargpt.results.row import Row
 from regulargpt.results.statistics import Group, groups
@@ -40,6 +41,7 @@ class Compared:
     `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these. `missing`
     are the runs that are not finished, `found` is what a figure's analysis says of those that are, `notes` are the
     numbers of what differs in the conditions, `shortcuts` is what rules without an automaton score on such words.
+    `refuted` has the shortest wrong words of runs whose proof came to one, in a sentence each.
     """
 
     row: str
@@ -55,6 +57,7 @@ class Compared:
     found: tuple[Analysis, ...] = ()
     notes: tuple[int, ...] = ()
     shortcuts: ShortcutScores | None = None
+    refuted: tuple[str, ...] = ()
 
     @property
     def done(self) -> int:
@@ -155,7 +158,7 @@ def compare(
     left_out: list[str] = []
     for name in experiment.rows:
         runs = {column.runs: experiment.configs(name, column.runs, scale) for column in experiment.columns}
-        if not {name_of(config) for configs in runs.values() for config in configs} & requested:
+        if (asked := {name_of(config) for configs in runs.values() for config in configs}) and not asked & requested:
             left_out.append(name)
             continue
         cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
@@ -185,7 +188,7 @@ def cell_of(
     names = tuple(name_of(config) for config in configs)
     shows, statistics = experiment.shows(row, column), statistics_of(experiment, printed)
     tests = [test for name in names for test in by_run.get(name, ()) if is_shown(test, shows)]
-    group = groups(tests, [])[0] if tests else None
+    group = groups(tests, [], measure(shows.measure) if shows.measure else None)[0] if tests else None
     return Compared(
         row,
         column,
@@ -193,19 +196,20 @@ def cell_of(
         tuple(configs),
         names,
         tuple(printed.value(row, column.published, s) if printed and column.published else None for s in statistics),
-        tuple(statistic(s, group, tests) for s in statistics),
+        tuple(statistic(s, group, tests, shows.measure) for s in statistics),
         tuple(tests),
         group,
         tuple(name for name in names if name not in by_run),
     )
 
 
-def statistic(name: str, group: Group | None, tests: Sequence[Row]) -> Number | None:
-    """A statistic over the runs of a cell; the worst is over the lengths that count, too."""
+def statistic(name: str, group: Group | None, tests: Sequence[Row], of: str = "") -> Number | None:
+    """A statistic over the runs of a cell, in that measure; the worst is over the lengths that count, too."""
     if name != "worst":
         return getattr(group, name, None) if group else None
     counted = [test for test in tests if test.in_score] or tests
-    return min((value for test in counted if (value := test.measures.get(test.measure)) is not None), default=None)
+    values = (test.measures.get(of or test.measure) for test in counted)
+    return min((value for value in values if value is not None), default=None)
 
 
 def is_shown(test: Row, shows: Shows) -> bool:
@@ -229,7 +233,9 @@ def with_notes(cell: Compared, experiment: Experiment, notes: dict[str, int]) ->
     if table is None or not has_conditions(cell, experiment):
         return cell
     row = cell.row if experiment.published else cell.row.partition("/")[0]
-    phrases = differences(cell.configs, published(table).conditions_of(row), cell.shows.length)
+    phrases = [*differences(cell.configs, published(table).conditions_of(row), cell.shows.length)]
+    if cell.column.published and (doubt := published(table).doubt(row, cell.column.published)):
+        phrases.append(f"the published value is {doubt}")
     return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
 
 
@@ -276,7 +282,11 @@ def values_of(found: Compared, statistics: tuple[str, ...]) -> Values:
         "steps": found.steps,
         "train_seconds": None if None in seconds else round(found.seconds, 3),
         "shortcuts": found.shortcuts and asdict(found.shortcuts),
-        "found": [*(sentence for finding in found.found for sentence in finding.sentences), *failing(found)],
+        "found": [
+            *(sentence for finding in found.found for sentence in finding.sentences),
+            *failing(found),
+            *found.refuted,
+        ],
         "notes": found.notes,
     }
 
@@ -308,13 +318,14 @@ def cell(values: Values, everywhere: Collection[int] = ()) -> Cell:
 def lines(values: Values) -> list[Line]:
     """Published, ours, difference, and the state of its runs; never blank."""
     what, length = values["shows"]["what"], values["shows"]["length"]
+    printed = [Line(text_of(values["published"].values()), "published")] if is_published(values) else []
     if not values["runs"]:
-        return [Line("does not apply", "state")]
+        return [*printed, Line("does not apply", "state")]
     if what != "accuracy":
         # The depth follows from the length: it needs no run.
         found = [Line(MEASURES[what](values), "ours")] if values["done"] or what == "depth" else []
-        return [*found, *state(values)]
-    found = [Line(text_of(values["published"].values()), "published")] if is_published(values) else []
+        return [*found, *map(Line, values["found"]), *state(values)]
+    found = printed
     if known(values["ours"].values()):
         found.append(Line(text_of(values["ours"].values(), ours=True), "ours"))
     elif values["done"]:

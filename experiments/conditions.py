@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from experiments.phrases import distinct, listed, ordinal, span, text_of, unlike
@@ -13,6 +14,8 @@ from regulargpt.data.options import BalancedOptions, Mixture
 from regulargpt.options import defaults
 
 HYPER_PARAMETERS = "table-6.5"
+# What a publication says of a recipe that is not that of Table 6.5, so that nothing of it is compared.
+ITS_OWN = "its own"
 STEPS, AUTOMATON = "phases.table_fine_tuning.steps", "phases.table_fine_tuning.automaton"
 TABLES = {
     "known": "trained on the table of the language's automaton, too",
@@ -53,12 +56,14 @@ def differences(configs: Sequence[RunConfig], stated: Mapping[str, Any], length:
     """  # noqa: E501
     if not configs:
         return ()
+    if stated.get("recipe") == ITS_OWN:
+        return tuple(dict.fromkeys([*lengths(configs, stated, length), *seeds(configs, stated)]))
     reference = as_described(configs[0])
     parts = (
         lengths(configs, stated, length),
         effort(configs, stated),
         words(configs),
-        supervision(configs),
+        supervision(configs, stated),
         fields(configs, reference),
     )
     return tuple(dict.fromkeys(phrase for part in parts for phrase in part))
@@ -88,13 +93,18 @@ def lengths(configs: Sequence[RunConfig], stated: Mapping[str, Any], length: int
         yield from unlike("{} test words a length", samples, str(WORDS_A_LENGTH))
 
 
+def seeds(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[str]:
+    """How many seeds."""
+    count = len({config.seed for config in configs})
+    if stated.get("seeds", count) != count:
+        yield f"{count} seed{'s' * (count != 1)}, not {stated['seeds']}"
+
+
 def effort(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[str]:
     """How many seeds and steps, at which rates, and when it ends."""
-    seeds = len({config.seed for config in configs})
-    if stated.get("seeds", seeds) != seeds:
-        yield f"{seeds} seed{'s' * (seeds != 1)}, not {stated['seeds']}"
-    steps = hyper_parameter("training.steps")
-    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps[0]:,}")
+    yield from seeds(configs, stated)
+    steps = stated.get("training.steps", hyper_parameter("training.steps")[0])
+    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps:,}")
     rates, published_rates = sorted({config.training.lr for config in configs}), hyper_parameter("training.lr")
     if tuple(rates) != published_rates:
         part = "only, of" if set(rates) < set(published_rates) else "and not"
@@ -125,12 +135,13 @@ def words(configs: Sequence[RunConfig]) -> Iterator[str]:
         yield from unlike(f"{{}} members in {where}", (f"{100 * part.members:g} %" for part in section), "50 %")
 
 
-def supervision(configs: Sequence[RunConfig]) -> Iterator[str]:
+def supervision(configs: Sequence[RunConfig], stated: Mapping[str, Any] = MappingProxyType({})) -> Iterator[str]:
     """What is shown in training, and how the answer is read."""
     for name in distinct(c.objective.name for c in configs):
         if name in SUPERVISION:
             yield SUPERVISION[name]
-    if any(value_of(c, "objective.output_token") for c in configs):
+    token = "objective.output_token"
+    if any(value_of(c, token) for c in configs) and not stated.get(token):
         yield "the answer is read at an empty token after the word"
 
 

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+from experiments.claims import Claim
 from experiments.published import Number
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config.recipes import resolve
@@ -25,12 +26,14 @@ class Shows:
     """What of its runs a cell shows: their accuracy, how many are proven, the training or its seconds, or the depth.
 
     The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
-    The depth is that of a word of `length` symbols. The training is its seconds and its steps.
+    With `measure` it is in that one, "" for the one that makes the runs' own score. The depth is that of a word of
+    `length` symbols. The training is its seconds and its steps.
     """
 
     what: Literal["accuracy", "proven", "seconds", "training", "depth"] = "accuracy"
     tested: str = ""
     length: int | None = None
+    measure: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class Experiment:
     `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
     conditions hold: those of its row that is called like ours up to the first slash. `statistics` are those over the
     runs of a cell, by default those that were published, or the maximum and the mean; "worst" is the lowest at any
-    length of any run. A figure has an `analyse` that
-    looks into its runs; what that writes stays in the run's folder.
+    length of any run. `claims` are sentences that the cells are to bear out (`experiments/score_claims.py`). A figure
+    has an `analyse` that looks into its runs; what that writes stays in the run's folder.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Experiment:
     related: tuple[str, ...] = ()
     conditions: str | None = None
     statistics: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
     analyse: Callable[[RunFolder], Analysis] | None = None
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:

@@ -19,6 +19,7 @@ from experiments import sessions
 from experiments.cells import Comparison, compare
 from experiments.experiment import Analysis, Experiment, Scale
 from experiments.page.files import write
+from experiments.refutations import with_refutations
 from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
 from experiments.text.page import text_page
@@ -83,7 +84,7 @@ def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Com
     if not found.cells:
         where = atomic.shown(folder.path)
         raise UserError(f"no run of {experiment.name} at scale {scale} was asked for in {where}; leave --page-only out")
-    return found
+    return with_refutations(found, folder)
 
 
 def findings_of(figure: Experiment, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:

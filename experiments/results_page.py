@@ -89,6 +89,11 @@ def linked(name: str, title: str = "") -> str:
     return f"[{title or titled(page(name))}]({LINK}/{name}/{files.PAGE})"
 
 
+def is_of_texts(found: Page) -> bool:
+    """Whether a page is of claims about texts, whose verdicts are over something."""
+    return "over" in found.facts
+
+
 def titled(found: Page) -> str:
     """What a page is called: as in print, without what is said of all of them; its title where it is not in print."""
     if found.claims and not found.experiment.startswith(("table", "figure", "lex")):
@@ -106,7 +111,7 @@ def pages_of_scores() -> str:
     rows = []
     for name in names():
         done = next((found for line in page(name).lead if (found := RUNS_DONE.search(line))), None)
-        if done and not page(name).claims:
+        if done and not is_of_texts(page(name)):
             counts = standings(page(name))
             told = ", ".join(f"{counts[key]} {key}" for key in ("above", "within", "below") if counts[key])
             rows.append((linked(name), f"{done[1]} of {done[2]}", told or "-"))
@@ -167,7 +172,7 @@ def texts() -> Iterator[str]:
     """A row a page about texts, or two that test the same claims on the same runs: verdicts counted."""
     rows, total, groups = [], np.zeros((3, 3), int), list[list[str]]()
     for name in names():
-        if page(name).claims:
+        if page(name).claims and is_of_texts(page(name)):
             known = next((group for group in groups if are_alike(page(group[0]), page(name))), None)
             known.append(name) if known else groups.append([name])
     for group in groups:

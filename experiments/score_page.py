@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from experiments.cells import (
     PERCENT,
@@ -19,10 +19,12 @@ from experiments.cells import (
     standing,
     values_of,
 )
+from experiments.claims import Printed
 from experiments.experiment import Shows
 from experiments.page.layout import laid_out
-from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values
+from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
 from experiments.published import Published, published
+from experiments.score_claims import JUDGED
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.plots import Line as Curve
 from regulargpt.results import curves as results
@@ -69,12 +71,35 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
         scale=found.scale,
         heading=heading(found),
         lead=tuple(lead(found)),
+        claims=tuple(verdicts(found)),
+        judged=JUDGED if experiment.claims else "",
         left_out=found.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
         missing=tuple(found.missing),
         train_seconds=round(sum(trained.values()), 3),
         **made,
     )
+
+
+def verdicts(found: Comparison) -> Iterator[Verdict]:
+    """What the cells say of each claim."""
+    too_small = "hardly trained at this scale" if found.scale == "smoke" else ""
+    printed = published(found.experiment.published) if found.experiment.published else None
+    for claim in found.experiment.claims:
+        figures = (test.printed(best(printed)) for test in claim.bounds) if printed else ()
+        text = "; ".join(f"{figure:g}" for figure in figures if figure is not None)
+        yield claim.verdict(cast(Any, found), text, too_small)
+
+
+def best(printed: Published) -> Printed:
+    """The published score by `row/column`, the best where there are several statistics."""
+
+    def value(place: str, multiple: int) -> float | None:
+        row, column = place.rsplit("/", 1)
+        found = printed.value(row, column, printed.statistics[0])
+        return found if isinstance(found, int | float) else None
+
+    return value
 
 
 def sections(
@@ -187,22 +212,25 @@ def conditions(
 
 
 def rules(cells: Sequence[Values]) -> list[Block]:
-    """What trivial rules score on the words of each score."""
-    found: dict[tuple[str, str], dict[tuple[float, ...], Values]] = {}
+    """What trivial rules score on the words of each score: a table for one answer a word, another for rows of them."""
+    found: dict[tuple[str, ...], dict[tuple[str, str], dict[tuple[float, ...], Values]]] = {}
     for values in cells:
         if shortcuts := values["shortcuts"]:
-            place = values["row"], shortcuts["words"]
-            found.setdefault(place, {}).setdefault(tuple(shortcuts["scores"].values()), values)
-    if not found:
-        return []
-    names = next(values["shortcuts"]["scores"] for values in cells if values["shortcuts"])
+            of_names = found.setdefault(tuple(shortcuts["scores"]), {})
+            of_place = of_names.setdefault((values["row"], shortcuts["words"]), {})
+            of_place.setdefault(tuple(shortcuts["scores"].values()), values)
+    return [RULES, *(rule_table(names, places) for names, places in found.items())] if found else []
+
+
+def rule_table(names: Sequence[str], places: Mapping[tuple[str, str], Mapping[tuple[float, ...], Values]]) -> Table:
+    """A row for the words of a score, a column a rule."""
     # Words that are named alike may still be drawn otherwise in each column.
     rows = (
         (", ".join([row, *[values["title"]] * (len(alike) > 1), words]), *map(percent, scores))
-        for (row, words), alike in found.items()
+        for (row, words), alike in places.items()
         for scores, values in alike.items()
     )
-    return [RULES, Table(("words", *names), tuple(rows), folded="All rules, in percent")]
+    return Table(("words", *names), tuple(rows), folded="All rules, in percent")
 
 
 def newer(printed: Published) -> Iterator[Block]:

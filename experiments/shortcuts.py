@@ -20,6 +20,7 @@ from regulargpt.storage import atomic
 from regulargpt.storage.manifest import digest
 
 FOLDER, FORMAT = "shortcuts", 1
+BY_ANSWER = "accuracy_by_position"
 DIGITS = 16
 Words = tuple[str, DataOptions, str]  # language tested, how training words are drawn, protocol tested under
 
@@ -39,8 +40,11 @@ def with_shortcuts(found: Comparison, path: Path) -> Comparison:
 
 
 def is_scored(cell: Compared) -> bool:
-    """Whether the cell has an accuracy of final answers."""
-    answers = bool(cell.configs) and not cell.configs[0].objective.answers_prefixes
+    """Whether the cell has an accuracy of final answers, or of the answers of rows: of rows the rules have no words."""
+    if not cell.configs:
+        return False
+    asks = cell.configs[0].objective
+    answers = cell.shows.measure == BY_ANSWER if asks.asks_for_rows else not asks.answers_prefixes
     return answers and cell.shows.what == "accuracy" and bool(cell.group and cell.group.scores) and not cell.found
 
 
@@ -67,7 +71,7 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
         protocol=tested.protocol,
         seed=trained.seed,
         data=tested.data,
-        objective=LastOptions("last"),
+        objective=trained.objective if trained.objective.asks_for_rows else LastOptions("last"),
         evaluation=replace(tested.evaluation, extra_protocols=()),
     )
     file = path / FOLDER / f"{digest(f'{trained.data.name} {digits(plain)}'.encode())[:DIGITS]}.json"
@@ -79,7 +83,7 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
     from regulargpt.evaluation.shortcuts.scores import shortcut_scores
 
     words, training = data.of_words(tested.data), data.of_words(trained.data)
-    if words.has_brackets or not is_small(words.finite):
+    if words.has_brackets or not is_small(words.task):
         return None
     found = shortcut_scores(words, plain, trained.seed, training)
     rules = {

@@ -14,8 +14,10 @@ from languages.automata.oracle import Oracle
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.words import Indices, single_characters, smallest_unsigned
 from languages.errors import LanguageError
+from languages.sampling.balanced import Mixture
 from languages.sampling.edits import edited
 from languages.sampling.mixed import MixedWords
+from languages.sampling.perturbed import perturbed
 
 EMPTY = "_"
 """How the symbol is written at which the next answer of a row is asked for."""
@@ -33,6 +35,8 @@ class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
 
     `draw(random, length, count)` gives words (count, length) without empty symbols: the questions where sampling is
     "uniform", the members where it is "balanced". There are words of the lengths that `has` says, all by default.
+    Near misses are members with 1..edits symbols changed or two exchanged; where `perturbs` is true, with a geometric
+    number of symbols inserted, replaced or deleted, as Butoi et al. 2025 draw them, whatever is said of edits.
 
     Source: the protocol of Deletang et al. 2023, section 4 and appendix A.
 
@@ -54,6 +58,7 @@ class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
     has: Callable[[int], bool] = bool
     sampling: Literal["uniform", "balanced"] = "uniform"
     level: Literal["context-free", "context-sensitive"] = "context-free"
+    perturbs: bool = False
     domain = None
 
     def __post_init__(self) -> None:
@@ -113,6 +118,16 @@ class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
         row = [self.output_names[int(label)] for label in labels if label >= 0]
         apart = "" if single_characters(self.output_names) else " "
         return self.machine.decode(array[array != self.empty]), apart.join(row)
+
+    def _near(self, random: np.random.Generator, length: int, count: int, mixture: Mixture) -> Indices:
+        if not self.perturbs:
+            return super()._near(random, length, count, mixture)
+        words = np.zeros((count, length), dtype=smallest_unsigned(self.n_symbols))
+        still = np.arange(count)
+        while len(still):
+            words[still] = perturbed(random, self.members, self.has, self.n_symbols, length, len(still))
+            still = still[self.labels(words[still]) == 1]
+        return words
 
     def _changed(self, random: np.random.Generator, words: Indices, edits: int, swaps: float) -> Indices:
         return edited(random, words, np.zeros(self.n_symbols, dtype=np.int8), edits, swaps)

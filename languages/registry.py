@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from languages.drawn_families import FLARE, ROWS, WITHOUT_ROWS
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
@@ -90,6 +91,7 @@ FAMILIES = (
 
 MODULUS = Parameter("modulus", 5, "a whole number, 2 to 10")
 NESTING = Parameter("depth", "any", "'any', 'every' or a number, 1 to 5000")
+EXPRESSIONS = Parameter("sampler", "grammar", "'grammar' or 'published'", ("grammar", "published"))
 NESTED = (
     Family(
         "brackets-N",
@@ -137,7 +139,7 @@ NESTED = (
         "arithmetic-brackets",
         "values:arithmetic",
         "the value mod m of an expression with brackets",
-        (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING),
+        (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING, EXPRESSIONS),
         level="context-free",
         has_brackets=True,
     ),
@@ -145,7 +147,7 @@ NESTED = (
         "equation",
         "values:equation",
         "the digit x that solves an equation",
-        (MODULUS, NESTING),
+        (MODULUS, NESTING, EXPRESSIONS),
         level="context-free",
         has_brackets=True,
     ),
@@ -168,29 +170,7 @@ NESTED = (
 """Languages whose machine has a stack, and whose brackets are visible."""
 
 
-REVERSED = Parameter("letters", 2, "a whole number, 2 to 10")
-STACK_SAMPLER = Parameter("sampler", "published", "'published' or 'walks'", ("published", "walks"))
-ROWS = (
-    Family(
-        "reverse-string",
-        "reverse_string:reverse_string",
-        "the word backwards",
-        (REVERSED,),
-        level="context-free",
-        has_rows=True,
-    ),
-    Family(
-        "stack-manipulation",
-        "stack_manipulation:stack_manipulation",
-        "the stack that is left after pushes and pops, top first",
-        (STACK_SAMPLER,),
-        level="context-free",
-        has_rows=True,
-    ),
-)
-"""Languages whose words a function draws, without visible brackets; most are answered by a row of symbols."""
-
-ABOVE = NESTED + ROWS
+ABOVE = NESTED + ROWS + WITHOUT_ROWS + FLARE
 """All above the regular ones."""
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}

@@ -112,7 +112,8 @@ def claims(page: Page) -> Iterator[Block]:
         (f"{number}. {one.sentence} ({one.source})", verdict(one), one.figure or "–", one.published or "–")
         for number, one in enumerate(page.claims, 1)
     )
-    yield Table(("claim", "here", "our figure [95 % interval]", "as published"), tuple(rows))
+    ends = "lowest, highest run" if page.layout == "scores" else "95 % interval"
+    yield Table(("claim", "here", f"our figure [{ends}]", "as published"), tuple(rows))
     rules = tuple(f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(page.claims, 1))
     yield Items(rules, folded="The rule of each claim")
 

@@ -19,6 +19,7 @@ class Oracle:
     """What answers words of a language above the context-free ones: `function` of words (batch, length).
 
     It gives an index into `output_names` after each symbol, (batch, length), -1 where nothing is to be answered.
+    `last` gives the answers (batch,) after the last symbol alone, where that is quicker.
 
     >>> zeros = Oracle(("0", "1"), ("even", "odd"), lambda words: (words == 0).cumsum(1) % 2)
     >>> zeros.answers("0010").item(), zeros.answers("0010", every=True).tolist()
@@ -28,6 +29,7 @@ class Oracle:
     alphabet: tuple[str, ...]
     output_names: tuple[str, ...]
     function: Answering
+    last: Answering | None = None
 
     @property
     def n_symbols(self) -> int:
@@ -45,7 +47,9 @@ class Oracle:
         """The answer after each word (batch,), or with `every` after each symbol (batch, length); -1 for none."""
         array = self.encode(words) if isinstance(words, str) else checked(words, self.n_symbols)
         batch = np.atleast_2d(array)
-        found = self.function(batch)  # (batch, length)
-        if not every:
-            found = found[:, -1]
+        if not every and self.last is not None:
+            found = self.last(batch)  # (batch,)
+        else:
+            found = self.function(batch)  # (batch, length)
+            found = found if every else found[:, -1]
         return found if array.ndim == 2 else found[0]

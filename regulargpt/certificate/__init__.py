@@ -20,11 +20,14 @@ tuning        training until a certificate holds:
   settling           training on a certified table's own errors, until they shrink on their way up the tree
   stability          what a certified network still needs: no drift, and of a small table balls
   last_layer         the last linear layer, solved for the table
+stack         networks with a stack: search, the product with the language's machine; phase, training until it is a
+              proof; outcome, what is said of it
 checker       the independent checker: ball arithmetic, and none of the code above
 record        certificate.json
 compared      the automaton of a certificate beside the language
 verdict       whether a run is proven now: by the checker, of its language
 unquantised   the balls that prove a network without replacing its states, or why there are none
+restored      what a finished run still owes, and what is proven of it now
 outcome       what is said of a trained network; sentences: the same in words
 
 The finite table, its levels and the proof about it lie in regulargpt/finite.

@@ -5,6 +5,7 @@ An automaton that was learned from a network's answers can be another one than t
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from languages.automata.oracle import Oracle
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.convert.machines import AnyMachine, read_json
-from languages.errors import LanguageError, UserError
+from languages.errors import AutomatonError, LanguageError, UserError
 from languages.task import Task
 from languages.tasks import AnyTask
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
+from regulargpt.finite.stack_product import Product, Transducer, Undecided, Word, Wrong
 from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 
@@ -58,15 +60,31 @@ def right_machine(task: AnyTask) -> AnyMachine:
 def parting_word(mine: AnyMachine, other: AnyMachine) -> list[int] | None:
     """A shortest word that two machines over the same symbols answer differently, None if there is none.
 
-    Of two with a stack the same symbols call and return, or AutomatonError is raised.
+    AutomatonError for two with stacks whose heights differ so much that it is not decided.
     """
     if isinstance(mine, PushdownTransducer) and isinstance(other, PushdownTransducer):
-        word = VisiblyPushdown.of(mine).counterexample(VisiblyPushdown.of(other))
-        return None if word is None else mine.encode(word).tolist()
+        return word_of_stacks(mine, other)
     assert isinstance(mine, MooreMachine), "both are with a stack, or without"
     assert isinstance(other, MooreMachine), "both are with a stack, or without"
     word_of_both = counterexample(mine, other)
     return None if word_of_both is None else [*word_of_both]
+
+
+def word_of_stacks(mine: PushdownTransducer, other: PushdownTransducer) -> list[int] | None:
+    """The same of two machines with stacks: by their brackets if these are visible, else by their product."""
+    with suppress(AutomatonError):
+        one, two = VisiblyPushdown.of(mine), VisiblyPushdown.of(other)
+        if (one.direction == two.direction).all():
+            word = one.counterexample(two)
+            return None if word is None else mine.encode(word).tolist()
+    wrong = list[Word]()
+    # A product says nothing of words that the second has no answer to.
+    for one, two in ((mine, other), (other, mine)):
+        found = Product(Transducer(one, two), two).run()
+        if isinstance(found, Undecided):
+            raise AutomatonError(f"whether two machines with stacks are alike is not decided: {found.reason}")
+        wrong += [found.word] if isinstance(found, Wrong) else []
+    return list(min(wrong, key=len)) if wrong else None
 
 
 def automaton_of(folder: RunFolder) -> AnyMachine:

@@ -88,7 +88,6 @@ def outcome_of(
     try:
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
-        assert isinstance(accepted, Accepted)
         of_model = Float64Network(model, json.loads(network)["model"])
         if searched is None or not searched.is_of(of_model):
             searched = search_balls(certifier, model, quantised, of_model)

@@ -67,7 +67,7 @@ STACKED = "with argmax actions and signs"
 def stack_sentences(report: dict[str, Any]) -> list[str]:
     """The outcome of a stack network in words.
 
-    >>> margins = {"sign": 0.1, "action": 2.0, "answer": 3.0, "smallest_sum": 0.1}
+    >>> margins = {"sign": 0.1, "action": 2.0, "answer": 3.0}
     >>> found = {"kind": "stack", "lag": 2, "states": 52, "entries": 144, "pairs": 427, "margins": margins}
     >>> stack_sentences({**found, "proven": True, "file": "certificate.json"})[0]
     'proven at every length, with argmax actions and signs, in real arithmetic and in float32'
@@ -80,18 +80,17 @@ def stack_sentences(report: dict[str, Any]) -> list[str]:
         if "wrong" in report:
             lines.append("right is {right}, the network itself says {network}".format(**report["wrong"]))
         return [*lines, counted]
-    margins = "; ".join(
-        f"{name}s {value:.2g}" for name, value in report["margins"].items() if name in MARGINS and value
-    )
+    least = {name: value for name, value in report["margins"].items() if value is not None}
+    margins = ", ".join(f"{MARGINS[name]} {value:.3g}" for name, value in least.items())
     lag = report["lag"]
     return [
         f"proven at every length, {STACKED}, in real arithmetic and in float32",
-        f"{counted}; the stacks differ by at most {lag} symbol{'s' * (lag != 1)} in height; least margins: {margins}",
+        f"{counted}; the stacks differ by at most {lag} symbol{'s' * (lag != 1)} in height; {margins}",
         certificate_sentence(report),
     ]
 
 
-MARGINS = ("sign", "action", "answer")
+MARGINS = {"sign": "least |u|", "action": "least gap of actions", "answer": "of answers"}
 
 
 def certificate_sentence(report: dict[str, Any]) -> str:

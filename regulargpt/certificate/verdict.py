@@ -13,7 +13,7 @@ from typing import Any
 from languages.automata.moore import MooreMachine
 from languages.automata.oracle import Oracle
 from languages.convert.machines import to_json
-from languages.errors import UserError
+from languages.errors import AutomatonError, UserError
 from languages.registry import find
 from languages.tasks import AnyTask
 from languages.text import cache
@@ -121,7 +121,10 @@ def of_another(folder: RunFolder, machine: AnyMachine, language: str) -> str:
     same_kind = isinstance(machine, MooreMachine) == isinstance(task.machine, MooreMachine)
     if not same_kind or named(machine) != named(task.machine):
         return f"its automaton has other symbols or answers than {language}"
-    found: dict[str, Any] = against(machine, task)
+    try:
+        found: dict[str, Any] = against(machine, task)
+    except AutomatonError as error:
+        return str(error)
     return "" if found["equal"] else f"its automaton is {difference(found)}"
 
 

@@ -16,6 +16,16 @@ WIDE = 4.0  # a value so many times another one: the axis is logarithmic
 LEAST = 0.2  # bits that the axis shows at least
 
 
+def by_measure(summary: Mapping[str, Any]) -> list[Finding]:
+    """A curve of each measure, that of the score first."""
+    found = []
+    for name, of in summary["measures"].items():
+        rows = sorted((int(length), value) for length, value in of["values"].items())
+        chance = summary.get("scores", {}).get(name, summary).get("chance")
+        found.append(by_length(rows, {**summary, "measure": name, "chance": chance}))
+    return found
+
+
 def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> Finding:
     """What was measured at each length, with its 95 % interval, chance, and where training ended."""
     measure, train_len = measure_of(summary["measure"]), summary["train_len"]
@@ -30,7 +40,7 @@ def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> 
     at, value = (min if measure.higher_is_better else max)(rows, key=lambda row: row[1])
     name = measure.name.replace("_", " ").capitalize()
     return Finding(
-        name="accuracy",
+        name="accuracy",  # what is drawn of the score, whatever it counts
         title=f"{name} by length",
         picture=Picture([Curves([Line("", lengths, values, low, high)], x, y, marks, levels)]),
         sentence=f"Lengths {lengths[0]:,} to {lengths[-1]:,}; worst {with_unit(value, measure)} at length {at:,}.",

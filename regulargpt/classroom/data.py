@@ -11,17 +11,20 @@ import numpy as np
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
+from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.nested import NestedTask
 from languages.convert.machines import read_json
+from languages.drawn import DrawnTask
 from languages.errors import UserError
-from languages.tasks import tree_task
 from regulargpt.certificate.checker import Accepted, AcceptedStack, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.verdict import has_changed, of_another
+from regulargpt.classroom import rows
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.classroom.nested import Machine, numbers_of_functions
+from regulargpt.classroom.rows import Rows
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.findings import Finding
@@ -78,6 +81,7 @@ class PageRun:
     reasons: tuple[str, ...]
     field: Finding | None
     live: Live
+    rows: Rows | None = None  # of a language whose words a function draws
 
     @property
     def is_another(self) -> bool:
@@ -127,8 +131,12 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
             machine = as_shown(machine, config.data.name)
             certificate = certificate_of(certificate.record, machine, certificate.accepted)
     as_it_is = certificate is not None and certificate.as_it_is
-    network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
-    return PageRun(path, config, summary, points, machine, certificate, reasons, receptive_field(run), network)
+    is_proven, words = as_it_is and not reasons, None
+    if (task := drawn_task(folder, config.data.name)) is not None:
+        words, network = rows.gather(folder, config, task, is_proven=is_proven)
+    else:
+        network = live_network(folder, config, machine, certificate, is_proven=is_proven)
+    return PageRun(path, config, summary, points, machine, certificate, reasons, receptive_field(run), network, words)
 
 
 def live_network(
@@ -161,10 +169,6 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
         accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
-    if isinstance(accepted, AcceptedStack):
-        raise UserError(
-            f"{atomic.shown(path)} is of a network with a stack, which no page shows; use `regulargpt check`"
-        )
     machine = read_json(automaton.decode(), AUTOMATON)
     assert isinstance(machine, Machine), "the checker accepts no other automaton"
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
@@ -200,12 +204,23 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
 def of_language(folder: RunFolder, name: str) -> Machine | None:
     """The automaton that the run was trained on, None if its file is gone, or has another by now."""
     try:
-        task = tree_task(languages.find(name))
+        task = languages.find(name)
     except UserError:
         return None
     if has_changed(folder, task):
         return None
+    if isinstance(task, DrawnTask):
+        return task.machine if isinstance(task.machine, PushdownTransducer) else None
     return task.machine if isinstance(task, NestedTask) else as_shown(specified_machine(task), name)
+
+
+def drawn_task(folder: RunFolder, name: str) -> DrawnTask | None:
+    """The language of the run, if a function draws its words; None of another, or where it has changed or is gone."""
+    try:
+        task = languages.find(name) if is_language(name) else None
+    except UserError:
+        return None
+    return task if isinstance(task, DrawnTask) and not has_changed(folder, task) else None
 
 
 def as_shown(machine: MooreMachine, language: str) -> MooreMachine:

@@ -1,8 +1,8 @@
 // One typed word for all runs.
 
 const data = JSON.parse(byId("data").textContent);
-const runs = data.map((run, i) => new Run(document.querySelector(`[data-run="${i}"]`), run));
-const known = runs.filter((run) => run.run.states);
+const runs = data.map((run, i) => new (run.rows ? RowsRun : Run)(document.querySelector(`[data-run="${i}"]`), run));
+const known = runs.filter((run) => run.run.states || run.run.offered);
 
 function step() {
   const at = Number(byId("step").value);
@@ -75,6 +75,7 @@ if (known.length) {
   byId("length").max = MOST_MADE;
   byId("random").addEventListener("click", () => make((length) => randomWord(run, length), run));
   run.alphabet.slice(0, 4).forEach((symbol, a) => {
+    if (a === run.empty) return; // the page adds those
     const button = html("button", { type: "button", "data-repeat": a }, `${symbol}${symbol}${symbol}…`);
     button.addEventListener("click", () => make((length) => Array(length).fill(a), run));
     byId("repeats").append(button, " ");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -10,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from languages.automata.pushdown import PushdownTransducer
-from regulargpt.classroom import automaton, curves, facts, nested, text_page
+from regulargpt.classroom import curves, facts, nested, rows_page, text_page
 from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document, file
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.twins import NESTED, WEIGHTS, bundle
-from regulargpt.classroom.live.wrong_words import span
 from regulargpt.classroom.map_section import map_section, vector_part
 from regulargpt.classroom.network import script_data
 from regulargpt.classroom.scatter import scatter
+from regulargpt.classroom.sections import machine_section, wrong_words
 from regulargpt.classroom.text import TextRun
 from regulargpt.findings.html import html
 from regulargpt.findings.markup import scrolling, section, tag, text
@@ -39,12 +40,12 @@ SCRIPTS = (
         "changes.js",
         "patch.js",
     ),
-    *("run.js", "page.js", "compare.js"),
+    *("run.js", "rows.js", "stack.js", "page.js", "compare.js"),
 )
 FLAT = "This tree does not follow the brackets: its nodes cut them apart, and stand for no element of the algebra."
 TOO_MANY = "The nodes are not drawn: the algebra has more elements than a page names."
+PROVEN = "No word is wrong, at any length: that is proven, in real arithmetic."
 MOST_WORDS = 2  # of a prototype, in its label
-MOST_BUTTONS = 6  # wrong words that are offered at once
 
 
 def write(runs: Sequence[PageRun | TextRun], out: Path) -> int:
@@ -64,13 +65,10 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
     if any(isinstance(run, PageRun) and isinstance(run.machine, PushdownTransducer) for run in runs):
         twins.append(NESTED)
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
-    articles = [
-        text_page.article(i, run) if isinstance(run, TextRun) else article(i, run, of_run)
-        for i, (run, of_run) in enumerate(zip(runs, data, strict=True))
-    ]
+    articles = [any_article(i, run, of_run) for i, (run, of_run) in enumerate(zip(runs, data, strict=True))]
     if len(on_texts) > 1:
         articles.insert(0, text_page.comparison(on_texts))
-    if sum(isinstance(run, PageRun) and run.live.network is not None for run in runs) > 1:
+    if sum(isinstance(run, PageRun) and run.rows is None and run.live.network is not None for run in runs) > 1:
         articles.insert(0, file("compare.html"))
     body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
     has_trees = any(isinstance(run, PageRun) and has_tree(run, of_run) for run, of_run in zip(runs, data, strict=True))
@@ -80,7 +78,7 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
         skip=("runs", "To the runs"),
         body=body + (file("footer.html") if has_trees else ""),
         data=data,
-        styles=("page.css", *(["states.css"] if has_words else []), *(["text.css"] if on_texts else [])),
+        styles=("page.css", *(["states.css", "rows.css"] if has_words else []), *(["text.css"] if on_texts else [])),
         scripts=SCRIPTS if has_words else (),
         modules=bundle(twins) if twins else "",
     )
@@ -90,6 +88,8 @@ def data_of(run: PageRun | TextRun) -> dict[str, Any]:
     """What the script reads of a run."""
     if isinstance(run, TextRun):
         return script_data(None, None)
+    if run.rows is not None:
+        return script_data(None, None) | {"rows": run.rows.data(), "live": run.live.data()}
     aligned = run.config.model.aligned
     return script_data(run.machine, run.certificate, aligned, run.nested_task) | {"live": run.live.data()}
 
@@ -97,6 +97,13 @@ def data_of(run: PageRun | TextRun) -> dict[str, Any]:
 def has_tree(run: PageRun, data: Mapping[str, Any]) -> bool:
     """Whether the nodes of a word are drawn, and named by monoid elements."""
     return bool(data["network"]) or (run.live.prototypes is not None and bool(data["elements"]))
+
+
+def any_article(i: int, run: PageRun | TextRun, data: Mapping[str, Any]) -> str:
+    """All sections of one run, of any kind."""
+    if isinstance(run, TextRun):
+        return text_page.article(i, run)
+    return article(i, run, data) if run.rows is None else rows_page.article(i, run, run.rows)
 
 
 def article(i: int, run: PageRun, data: Mapping[str, Any]) -> str:
@@ -108,7 +115,7 @@ def article(i: int, run: PageRun, data: Mapping[str, Any]) -> str:
     parts = [tag("header", language, line, folder, facts.badge(run)), answer]
     parts += live_parts(run)
     if run.machine is not None:
-        parts.append(machine_section(run))
+        parts.append(machine_section(run.machine))
     if data["network"]:
         parts += [tree_section(run.live, *nested_note(run)), prototypes_section(run, data), cayley_section(data)]
     elif has_tree(run, data):
@@ -141,20 +148,6 @@ def nested_note(run: PageRun) -> list[str]:
     return [tag("p", words + (opened if getattr(run.config.model, "chunk_size", 0) == 2 else ""))]
 
 
-def machine_section(run: PageRun) -> str:
-    """The automaton: drawn, the states it passes, and as a table."""
-    assert run.machine is not None
-    table = scrolling("Transitions", automaton.table(run.machine))
-    opened = "" if run.machine.n_states > automaton.MOST_LABELLED else None
-    return section(
-        "automaton",
-        "The automaton",
-        tag("div", automaton.drawing(run.machine), class_="scroll picture"),
-        tag("ol", class_="path", tabindex=0, aria_label="States passed"),
-        tag("details", tag("summary", "Transitions as a table"), table, open=opened),
-    )
-
-
 def live_parts(run: PageRun) -> list[str]:
     """Where the script says at which node network and automaton part, and words that the network answers wrongly.
 
@@ -162,28 +155,14 @@ def live_parts(run: PageRun) -> list[str]:
     """
     if run.live.network is None:
         return [tag("p", text(run.live.reason), class_="not-live")]
-    return [tag("p", class_="parting", data_part="parting", aria_live="polite"), wrong_words(run)]
+    buttons = wrong_words(run.live.wrong, partial(written, run), PROVEN)
+    return [tag("p", class_="parting", data_part="parting", aria_live="polite"), buttons]
 
 
-def wrong_words(run: PageRun) -> str:
-    """A button for each wrong word that was found, or what was tried."""
-    found = run.live.wrong
-    if found is None:
-        return tag("p", "No word is wrong, at any length: that is proven, in real arithmetic.", class_="wrong-words")
-    if not found.words:
-        return tag("p", text(found.none_found()), class_="wrong-words")
+def written(run: PageRun, word: Sequence[int]) -> str:
+    """A word as people read it."""
     assert run.machine is not None
-    buttons = [wrong_word(run.machine.decode(np.array(word)), len(word)) for word in found.words]
-    first, rest = buttons[:MOST_BUTTONS], buttons[MOST_BUTTONS:]
-    more = [tag("details", tag("summary", f"{len(rest)} more"), tag("div", *rest, class_="tools"))] if rest else []
-    lead = tag("p", "The network is wrong on these words. Try one:")
-    return tag("div", lead, tag("div", *first, class_="tools"), *more, class_="wrong-words")
-
-
-def wrong_word(word: str, length: int) -> str:
-    """A button that types a word."""
-    shown = word if len(word) <= 10 else f"{word[:6]}…{word[-3:]}"
-    return tag("button", tag("code", text(shown)), text(f" {span([length])}"), type="button", data_word=word)
+    return run.machine.decode(np.array(word))
 
 
 def tree_section(live: Live, *notes: str) -> str:

@@ -15,6 +15,34 @@ const sayRight = (levels) => {
   return `${nodes.filter(({ verdict }) => verdict === "right").length} of ${nodes.length} nodes right.`;
 };
 
+// The states passed, in a list: those around the one after `at` symbols. `nameOf` a state is what people call it.
+function showPath(article, word, states, at, { alphabet }, nameOf) {
+  const low = Math.max(0, at - MOST_SHOWN);
+  const high = Math.min(word.length, at + MOST_SHOWN);
+  const items = [];
+  if (low > 0) items.push(html("li", {}, `… ${low} before`));
+  for (let i = low; i <= high; i += 1) {
+    const symbol = i ? [html("span", { class: "symbol" }, `${alphabet[word[i - 1]]} → `)] : [];
+    const item = html("li", { "data-step": i, "data-state": states[i] }, ...symbol, nameOf(states[i]));
+    if (i === at) item.classList.add("lit");
+    if (i === at) item.setAttribute("aria-current", "step");
+    items.push(item);
+  }
+  if (high < word.length) items.push(html("li", {}, `${word.length - high} more …`));
+  const place = article.querySelector(".path");
+  place.replaceChildren(...items);
+  place.scrollTop = place.querySelector(".lit").offsetTop - place.offsetTop - place.clientHeight / 2;
+}
+
+// Light the cell of the transition table that the last symbol was read in.
+function lightTransition(article, before, symbol) {
+  article.querySelectorAll("table.machine tr[data-state]").forEach((row) => {
+    row.querySelectorAll("td[data-symbol]").forEach((cell) => {
+      cell.classList.toggle("lit", before !== null && Number(row.dataset.state) === before && Number(cell.dataset.symbol) === symbol);
+    });
+  });
+}
+
 class Run {
   constructor(article, run) {
     Object.assign(this, { article, run, word: [], levels: [] });
@@ -307,13 +335,9 @@ class Run {
     light(".state", (found) => Number(found.state) === state);
     light(".edge[data-from]", (found) => at > 0 && Number(found.from) === before && Number(found.to) === state);
     light("table.machine tr[data-state]", (found) => Number(found.state) === state);
-    this.article.querySelectorAll("table.machine tr[data-state]").forEach((row) => {
-      row.querySelectorAll("td[data-symbol]").forEach((cell) => {
-        cell.classList.toggle("lit", at > 0 && Number(row.dataset.state) === before && Number(cell.dataset.symbol) === symbol);
-      });
-    });
+    lightTransition(this.article, at > 0 ? before : null, symbol);
     this.article.querySelectorAll(".leaf").forEach((leaf) => leaf.classList.toggle("unread", Number(leaf.dataset.position) >= at));
-    this.path(at);
+    showPath(this.article, this.word, this.states, at, this.run, (state) => this.run.states[state]);
     this.sayWhole(at < this.word.length);
     if (!this.map || this.ofNodes) return;
     const prefix = this.prefixes[at - 1];
@@ -328,23 +352,5 @@ class Run {
     const said = line.querySelector(".whole");
     if (isPart && !said) line.append(html("span", { class: "whole" }, " These answers are to the whole word."));
     if (!isPart) said?.remove();
-  }
-
-  path(at) {
-    const low = Math.max(0, at - MOST_SHOWN);
-    const high = Math.min(this.word.length, at + MOST_SHOWN);
-    const items = [];
-    if (low > 0) items.push(html("li", {}, `… ${low} before`));
-    for (let i = low; i <= high; i += 1) {
-      const symbol = i ? [html("span", { class: "symbol" }, `${this.run.alphabet[this.word[i - 1]]} → `)] : [];
-      const item = html("li", { "data-step": i, "data-state": this.states[i] }, ...symbol, this.run.states[this.states[i]]);
-      if (i === at) item.classList.add("lit");
-      if (i === at) item.setAttribute("aria-current", "step");
-      items.push(item);
-    }
-    if (high < this.word.length) items.push(html("li", {}, `${this.word.length - high} more …`));
-    const place = this.article.querySelector(".path");
-    place.replaceChildren(...items);
-    place.scrollTop = place.querySelector(".lit").offsetTop - place.offsetTop - place.clientHeight / 2;
   }
 }

@@ -179,6 +179,7 @@ function samplesOf(run, n) {
 // A random word of n symbols, or the next length there is, after which the automaton has an answer. Where there are
 // brackets, it is one of those that came with the page.
 function randomWord(run, n) {
+  if (run.offered) return offeredOf(run, n);
   if (run.nesting) return anyOf(samplesOf(run, n));
   const hopeful = [run.outputs.map((output) => output !== null)];
   const some = (row) => run.delta.map((targets) => targets.some((q) => row[q]));

@@ -6,6 +6,7 @@ trees     the quantised network's answers to given words
 lstar     a machine learned from questions
 learn     the machine that the quantised network implements, proven equal to it
 nested    the machine with a stack that a quantised network implements
+stack     the machine that a network with a stack is, states merged
 recurrent the automaton in the states of an RNN, GRU or LSTM
 nonempty  machines of networks, which do not answer the empty word
 run       the machine of a finished run, compared with the task's

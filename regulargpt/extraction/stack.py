@@ -17,7 +17,7 @@ from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.finite.stack_product import BOTTOM, NONE, Case, Product, Proven, Undecided, Word
-from regulargpt.models.stack_rnn import StackRnn
+from regulargpt.models.stack_rnn.model import StackRnn
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_symbols
 from regulargpt.storage.folder import RunFolder

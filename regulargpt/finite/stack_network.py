@@ -40,13 +40,11 @@ def rounded(terms: int, sizes: Floats) -> Floats:
 
 @dataclass
 class Margins:
-    """By how much decisions are beyond rounding, at least: of signs |u|, of actions and answers half the gap of the
-    two largest logits; each less its bound. `smallest_sum` is the least |u| itself."""
+    """The least |u| of a sign, and the least leads of the largest logit over the others, of actions and answers."""
 
     sign: float = np.inf
     action: float = np.inf
     answer: float = np.inf
-    smallest_sum: float = np.inf
 
 
 @dataclass(eq=False)
@@ -94,10 +92,8 @@ class StackNetwork:
     def _moves(self, cases: Sequence[Case]) -> list[tuple[int, int]]:
         states, symbols, tops = np.array(cases).T  # (cases,) each
         u, far = self._sums(states, symbols, np.where(tops == BOTTOM, 0, tops))
-        left = (abs(u) - far).min(1)
-        self.margins.sign = min(self.margins.sign, float(left.min()))
-        self.margins.smallest_sum = min(self.margins.smallest_sum, float(abs(u).min()))
-        self.doubtful |= {cases[i]: ROUNDING.format("a sign") for i in np.flatnonzero(left <= 0).tolist()}
+        self.margins.sign = min(self.margins.sign, float(abs(u).min()))
+        self.doubtful |= {cases[i]: ROUNDING.format("a sign") for i in np.flatnonzero((abs(u) <= far).any(1)).tolist()}
         targets = self._numbered(u >= 0)
         actions = self._acting(targets, symbols)
         if self.direction is None:
@@ -135,10 +131,10 @@ class StackNetwork:
         if self.direction is not None:
             self.actions += [STAY] * len(units)
             return
-        chosen, left = self._chosen("action", units)
-        self.margins.action = min(self.margins.action, float(left.min()))
+        chosen, lead, is_decided = self._chosen("action", units)
+        self.margins.action = min(self.margins.action, lead)
         first = len(self.actions)
-        self.doubtful_actions |= {first + i for i in np.flatnonzero(left <= 0).tolist()}
+        self.doubtful_actions |= {first + i for i in np.flatnonzero(~is_decided).tolist()}
         for number, action in enumerate(chosen.tolist(), first):
             self.actions.append(number if action == PUSHES else POP if action == POPS else STAY)
 
@@ -149,22 +145,22 @@ class StackNetwork:
         directions = [self.direction[x] for x in symbols.tolist()]
         return [t if d > 0 else POP if d < 0 else STAY for t, d in zip(targets, directions, strict=True)]
 
-    def _chosen(self, name: str, units: Floats) -> tuple[Ints, Floats]:
-        """The largest logit (n,) of a layer at states (n, units), and half its lead over the others beyond rounding."""
+    def _chosen(self, name: str, units: Floats) -> tuple[Ints, float, npt.NDArray[np.bool_]]:
+        """The largest logit (n,) of a layer at states (n, units), its least lead, and whether (n,) it is decided."""
         weight, bias = self.w[f"{name}.weight"], self.w[f"{name}.bias"]
         logits = units @ weight.T + bias  # (n, choices)
         far = rounded(units.shape[1] + 1, abs(weight).sum(1) + abs(bias))  # (choices,)
         chosen, rows = logits.argmax(1), np.arange(len(logits))
-        leads = (logits[rows, chosen][:, None] - logits) / 2 - (far[chosen][:, None] + far) / 2  # (n, choices)
+        leads = logits[rows, chosen][:, None] - logits  # (n, choices)
         leads[rows, chosen] = np.inf
-        return chosen, leads.min(1)
+        return chosen, float(leads.min()), np.asarray((leads > far[chosen][:, None] + far).all(1))
 
     def answer(self, state: int) -> int:
         """The answer in a state; -2 where rounding decides between two."""
         if state not in self._answers:
-            chosen, left = self._chosen("readout", self.units[state][None])
-            self.margins.answer = min(self.margins.answer, float(left[0]))
-            self._answers[state] = int(chosen[0]) if left[0] > 0 else TIED
+            chosen, lead, is_decided = self._chosen("readout", self.units[state][None])
+            self.margins.answer = min(self.margins.answer, lead)
+            self._answers[state] = int(chosen[0]) if is_decided[0] else TIED
         return self._answers[state]
 
     def doubt(self, case: Case) -> str | None:

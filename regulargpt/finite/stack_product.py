@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
-import networkx as nx
 import numpy as np
 
 from languages.automata.pushdown import NO_MOVE, POP, STAY, PushdownTransducer
@@ -26,6 +26,7 @@ from languages.budget import allowed, hint
 MAX_LAG = 4
 MAX_PAIRS = 2**22
 FURTHER = 2**16  # pairs among which a wrong word is looked for once there can be no proof; twice those before, if more
+LONGEST = 2**22  # symbols of a word that is written out
 BOTTOM = -1  # as a top
 NONE, TIED = -1, -2  # as an answer
 
@@ -190,7 +191,8 @@ class Product:
         self.lengths: list[int] = []
         self.ways: list[Way] = []
         self.edges: list[tuple[Any, Any]] | None = None  # of pairs, and of exits between two; where they are wanted
-        self.waiting: list[list[int]] = [[]]  # pairs by the lengths of their words
+        self.waiting: dict[int, list[int]] = {}  # pairs by the lengths of their words, which may be very long
+        self.order: list[int] = []  # these lengths, as a heap
         self.lag, self.is_bounded = 0, False
         self.doubt: Undecided | None = None  # the first
         self.wrong: list[Wrong] = []
@@ -205,15 +207,13 @@ class Product:
     def run(self) -> Verdict:
         """Go through all pairs. The answers are compared by their numbers."""
         self.open(Control(self.machine.start, self.reference.initial_index), NO_LEVEL, 0, Way(-1, -1))
-        length = 0
-        while length < len(self.waiting):
-            nodes = [n for n in self.waiting[length] if self.lengths[n] == length]
-            self.waiting[length] = []
+        while self.order:
+            length = heappop(self.order)
+            nodes = [node for node in self.waiting.pop(length) if self.lengths[node] == length]
             self.look_up(nodes)
             for node in nodes:
                 if (found := self.settle(node)) is not None:
                     return found
-            length += 1
         if (found := self.found) is not None:
             return found
         states = {self.machine.start, *(state for state, _ in self.table.values())}
@@ -258,6 +258,8 @@ class Product:
                 given = self.machine.answer(found.control.p)
                 if given == TIED:
                     self.note("two answers are tied, or rounding decides between them,", node, x)
+                elif given != right and self.lengths[node] >= LONGEST:
+                    self.note("an answer is wrong", node, x)
                 elif given != right:
                     if self.wanted or not self.wrong:
                         self.wrong.append(Wrong((*self.word(node), x)))
@@ -274,10 +276,14 @@ class Product:
 
     def note(self, why: str, node: int, x: int) -> None:
         """Remember why there can be no proof; the search goes on for a while, as a word may be wrong."""
-        if self.doubt is None:
-            word = (*self.word(node), x)
-            self.doubt = Undecided(f"{why} after a word of {len(word)} symbol{'s' * (len(word) != 1)}", word)
-            self.go_on_for_a_while()
+        if self.doubt is not None:
+            return
+        self.go_on_for_a_while()
+        if self.lengths[node] >= LONGEST:
+            self.doubt = Undecided(f"{why} after a word of more than {LONGEST:,} symbols")
+            return
+        word = (*self.word(node), x)
+        self.doubt = Undecided(f"{why} after a word of {len(word):,} symbol{'s' * (len(word) != 1)}", word)
 
     def go_on_for_a_while(self) -> None:
         """There can be no proof: what is left to look for are wrong words."""
@@ -346,8 +352,9 @@ class Product:
             self.lengths[node], self.ways[node] = length, way
         else:
             return node
-        self.waiting.extend([] for _ in range(length + 1 - len(self.waiting)))
-        self.waiting[length].append(node)
+        if length not in self.waiting:
+            heappush(self.order, length)
+        self.waiting.setdefault(length, []).append(node)
         return node
 
     def word(self, node: int) -> Word:
@@ -376,6 +383,8 @@ def why_empty(machine: PushdownTransducer) -> str | None:
     >>> from languages.context_free.brackets import brackets
     >>> why_empty(brackets(2).machine)
     """
+    import networkx as nx  # here: it is no part of the product, and pages need no graphs
+
     walk = Product(Transducer(machine, machine), machine, 0)
     walk.edges = []
     walk.run()

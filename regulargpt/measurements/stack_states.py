@@ -71,7 +71,7 @@ def sentence(language: str, machine_states: int, counts: dict[str, int], is_whol
 
     >>> sentence("reverse-string", 5, {"out 0": 3, "several": 1}, True)
     '4 states of the network beside 5 of the machine of reverse-string, 1 of them beside several'
-    >>> sentence("reverse-string", 5, {"out 0": 3}, False)[-60:]
+    >>> sentence("reverse-string", 5, {"out 0": 3}, False)[-54:]
     'each beside one, as far as the search for a proof came'
     """
     text = f"{sum(counts.values()):,} states of the network beside {machine_states:,} of the machine of {language}, "

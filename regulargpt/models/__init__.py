@@ -88,6 +88,7 @@ MODELS = Registry(
             TapeRnnOptions,
             "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
             "Deletang et al. 2023",
+            recipes.TAPE_RNN,
         ),
     },
     ModelOptions,

@@ -69,3 +69,5 @@ PERT2026 = {
     "training.weight_decay": 1e-3,
 }
 LDRU: Recipes = {"words": {"*": PERT2026}}
+# The size of Deletang et al. 2023; no other is known to do well on few steps.
+TAPE_RNN: Recipes = {"paper": {"*": {"model.d_model": 256}}}

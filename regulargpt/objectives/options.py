@@ -76,8 +76,6 @@ class ObjectiveOptions(Options):
         if self.asks_of == "text" and (reason := model.why_no_texts()) is not None:
             yield f"it asks for the next symbol of a text: {reason}"
             return
-        if self.answers_prefixes and model.follows_brackets:
-            yield "it asks at every position, and a tree that follows brackets answers at the end; choose 'last'"
         # Behind the word every position may see all of it.
         reason = None if self.asks_for_rows else model.why_no_prefixes()
         if self.answers_prefixes and reason is not None:

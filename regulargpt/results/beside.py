@@ -18,6 +18,8 @@ from regulargpt.results.statistics import key_of
 
 # Whether a table is trained on besides words, and of which automaton.
 EVERY, AUTOMATON = "phases.table_fine_tuning.every", "phases.table_fine_tuning.automaton"
+# Whether words are trained on that a proof by the language's machine has shown to be wrong.
+SHOWN_WRONG = ("phases.stack_proof.every", "phases.stack_proof.words")
 SUPERVISION = ("objective.name", "objective.output_token")
 TESTED = ("evaluation.test_from", "evaluation.test_len")
 OF_NEAR_MISSES = ("edits", "swaps")
@@ -114,13 +116,18 @@ def compared(configs: Sequence[Mapping[str, Value]]) -> dict[str, str]:
 
 
 def condition(config: Mapping[str, Value]) -> Condition:
-    """What of a config decides on words and supervision, in order."""
+    """What of a config decides on words and supervision, in order.
+
+    >>> dict(condition({"phases.stack_proof.every": 100, "phases.stack_proof.words": 64}))[AUTOMATON]
+    'known'
+    """
     kept = {
         key: value
         for key, value in config.items()
         if key in (*SUPERVISION, *TESTED) or (key.startswith("data.") and not is_idle(key, config))
     }
-    return tuple(sorted((kept | {AUTOMATON: config.get(AUTOMATON) if config.get(EVERY) else "none"}).items()))
+    automaton = "known" if all(map(config.get, SHOWN_WRONG)) else "none"
+    return tuple(sorted((kept | {AUTOMATON: config.get(AUTOMATON) if config.get(EVERY) else automaton}).items()))
 
 
 def is_idle(key: str, config: Mapping[str, Value]) -> bool:

@@ -43,3 +43,18 @@ def test_counting_goes_far_where_brackets_must_match(cli: Cli, monkeypatch: pyte
     some = ("--samples", "32", "--test-len", "60", "--set", "evaluation.extra_lengths=100")
     found = json.loads(cli("shortcuts", "brackets-2", *some, "--json").out)["shortcuts"]
     assert found["counts"]["score"] > 90 > found["runs"]["score"]
+
+
+def test_of_rows_beside_the_network(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path):
+    """With the config of a tested run its score stands below, and whether a rule is as good."""
+    monkeypatch.setattr(scores, "TRAINING_WORDS", 640)
+    settings = {"data.name": "bucket-sort", "objective.name": "transduction", "evaluation.test_len": 60}
+    (tmp_path / "config.toml").write_text(RunConfig().replaced({**settings, "evaluation.samples": 8}).render())
+    for score, verdict in ((80.0, "is as good as the network"), (99.0, "is the best, and the network is better")):
+        measured = {"words": {"score": 0.0}, "accuracy_by_position": {"score": score}}
+        (tmp_path / "summary.json").write_text(json.dumps({"scores": measured}))
+        code, out, err = cli("shortcuts", "--config", "config.toml")
+        assert (code, err) == (0, "")
+        assert out.splitlines()[1].split()[:6] == ["shortcut", "41..60", "%", "worst", "%", "words"]
+        assert out.splitlines()[-1].startswith(f"The rule `place` {verdict}: ")
+        assert f"and {score:.2f} %." in out.splitlines()[-1]

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from regulargpt.models.stack_rnn import StackRnn
+from regulargpt.models.stack_rnn.model import StackRnn
 
 
 def network_of(machine, spare=0):

@@ -96,7 +96,15 @@ OTHERS: list[dict[str, Any]] = [
     TRANSFORMER | {"tied": True},
     {"name": "regulargpt", **SIZES, "tied": True},
 ]
-CASES = [*TREES, *NESTED, *RECURRENT, *encoded(), *OTHERS]
+# Of stacks every controller, soft and hard, learned and visible; of tapes several.
+STACKS: list[dict[str, Any]] = [
+    *({"name": "stack-rnn", "d_model": 8, "controller": name} for name in ("binary", "elman-relu", "tanh", "lstm")),
+    {"name": "stack-rnn", "d_model": 8, "controller": "tanh", "tests": "superposition", "empty": -1, "stacks": 2},
+    {"name": "stack-rnn", "d_model": 8, "stack_width": 3, "stacks": 2, "push": "sigmoid", "empty": -1},
+    {"name": "stack-rnn", "d_model": 8, "actions": "visible", "controller": "lstm"},
+    {"name": "tape-rnn", "d_model": 8, "tapes": 2, "tape_width": 3},
+]
+CASES = [*TREES, *NESTED, *RECURRENT, *STACKS, *encoded(), *OTHERS]
 
 
 def named(options: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +21,7 @@ from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.by_length import measures_by_length, samples_at
 from regulargpt.evaluation.shortcuts import scores as module
 from regulargpt.evaluation.shortcuts.features import RULES, features
+from regulargpt.evaluation.shortcuts.rows import ROW_RULES, RowCounts
 from regulargpt.evaluation.shortcuts.rule import fit
 from regulargpt.evaluation.shortcuts.scores import Shortcut, shortcut_report, shortcut_scores
 
@@ -190,3 +192,54 @@ def test_report():
     assert (report["best"], report["test_from"], report["stride"]) == ("ends", 42, 51)
     assert list(report["shortcuts"]) == list(RULES)
     assert list(report["shortcuts"]["ends"]) == ["rule", "score", "worst", "trained", "accuracy"]
+
+
+def test_bucket_sort_is_answered_by_the_place_in_the_row(monkeypatch):
+    """Exactly, by binomial distributions: 90.1 % over 41..500, beyond the 90 % that count as solved."""
+    monkeypatch.setattr(module, "TRAINING_WORDS", 6400)
+    rows = scores("bucket-sort", objective__name="transduction", evaluation__extra_lengths=())
+    answers = place_rule("bucket-sort")
+    assert answers.tolist() == np.repeat(np.arange(5), 8).tolist()
+    exact = {n: 100 * right_at_places(answers, n) for n in range(41, 501)}
+    assert np.mean([*exact.values()]) == pytest.approx(90.13, abs=0.005)
+    for length, share in rows["place"].accuracy.items():
+        assert share == pytest.approx(exact[length], abs=2.5)
+    assert (rows["place"].words, max(rows, key=lambda name: rows[name].score)) == (0.0, "place")
+    skewed = scores("bucket-sort:sampler=skewed", objective__name="transduction", evaluation__extra_lengths=())
+    assert skewed["place"].score < 55
+
+
+def place_rule(language: str) -> np.ndarray:
+    """The answer at each part of the row."""
+    settings = config(language, objective__name="transduction")
+    words = data.of_words(settings.data)
+    counts = RowCounts(words.task)
+    for batch in module.training_words(words, settings, 0):
+        counts.add(batch)
+    return counts.rules()["place"].answers
+
+
+def right_at_places(answers: np.ndarray, n: int) -> float:
+    """At place i of the sorted word stands k if at most i symbols are below k, and more than i at most k."""
+    i = np.arange(n)
+    at_most = np.stack([np.ones(n), *(binom.cdf(i, n, k / 5) for k in range(1, 5)), np.zeros(n)])  # (6, n)
+    given = answers[(2 * i + 1) * len(answers) // (2 * n)]
+    return float((at_most[given, i] - at_most[given + 1, i]).mean())
+
+
+def test_rows_of_answers_whole_words_and_rows_that_end_early(monkeypatch):
+    monkeypatch.setattr(module, "TRAINING_WORDS", 3200)
+    some = {"objective__name": "transduction", "evaluation__stride": 150, "evaluation__extra_lengths": ()}
+    rows = scores("duplicate-string", **some)
+    assert rows["copy"].score == pytest.approx(75, abs=1)
+    assert all(row.words == 0 for row in rows.values())
+    sums = scores("binary-addition", **some)
+    # The first number stands where its sum does, and is right wherever the second has ended.
+    assert max(row.score for name, row in sums.items() if name != "copy") < 60 < sums["copy"].score < 70
+    # Of one answer a word is right where the answer is.
+    single = scores("missing-duplicate-string", **some)
+    assert all(row.words == row.score for row in single.values())
+    report = shortcut_report(config("duplicate-string", **some))
+    assert report["best"] == "copy"
+    assert [*report["shortcuts"]] == list(ROW_RULES)
+    assert [*report["shortcuts"]["copy"]] == ["rule", "score", "worst", "trained", "accuracy", "words"]

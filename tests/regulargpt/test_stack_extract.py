@@ -56,7 +56,7 @@ def test_states_that_only_the_past_tells_apart_are_merged():
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_the_machine_in_float64_goes_as_the_model_goes(seed, visible):
     """States, actions and answers of random networks, along random words."""
-    from regulargpt.models.stack_rnn import StackRnn
+    from regulargpt.models.stack_rnn.model import StackRnn
 
     options = {"actions": "visible"} if visible else {}
     model = StackRnn(

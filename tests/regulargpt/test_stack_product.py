@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.automata.pushdown import Move, PushdownTransducer
+from languages.errors import AutomatonError
+from regulargpt.certificate.compared import word_of_stacks
 from regulargpt.finite import stack_product
 from regulargpt.finite.stack_product import Product, Proven, Transducer, Undecided, Wrong
 
@@ -160,6 +162,16 @@ def test_another_rule_is_noticed(monkeypatch, old, new):
         all(verdict_is_true(*pair, limit=5000) for pair in pairs)
 
 
+def test_two_machines_are_told_apart_by_the_shortest_word_or_not_at_all():
+    """Also where brackets are not visible, and a word has no answer from one of them."""
+    for one, other in random_pairs(60):
+        word = word_of_stacks(one, other)
+        differ = [words.shape[1] for words in WORDS if (one.answers(words) != other.answers(words)).any()]
+        assert (None if word is None or len(word) > LONGEST else len(word)) == (differ[0] if differ else None)
+    with pytest.raises(AutomatonError, match="is not decided: the heights of the two stacks differ by more than 4"):
+        word_of_stacks(PUSHING, STAYING)
+
+
 def one_state(*moves, answer="yes", names=("no", "yes")):
     return PushdownTransducer.from_outputs(ALPHABET, "p", moves, {"p": answer, "q": "no"}, names)
 
@@ -190,6 +202,22 @@ def test_what_cannot_be_decided_is_said_with_its_word():
     # A wrong word is looked for nevertheless.
     other = one_state(*STAYING.moves, answer="no")
     assert Product(Rounded(other, STAYING), STAYING).run() == Wrong((0,))
+
+
+def test_a_word_may_be_longer_than_any_that_is_written_out():
+    """Each level is left only after two that are opened behind each other: words double from one to the next."""
+    depth, moves = 40, []
+    for n in range(depth):
+        moves += [Move(f"{n} {at}", "a", f"{n + 1} in", push=f"{n} {at}") for at in ("in", "half")]
+        moves += [Move(f"{n + 1} out", "b", f"{n} half", (f"{n} in",), pop=True)]
+        moves += [Move(f"{n + 1} out", "b", f"{n} out", (f"{n} half",), pop=True)]
+    moves += [Move(f"{depth} in", "b", f"{depth} out"), Move("0 out", "b", "0 out")]
+    silent = dict.fromkeys(state for move in moves for state in (move.source, move.target))
+    made = PushdownTransducer.from_outputs
+    machine, wrong = (made(ALPHABET, "0 in", moves, silent | {"0 out": name}, ANSWERS[:2]) for name in ("yes", "no"))
+    assert isinstance(Product(Transducer(machine, machine), machine).run(), Proven)
+    found = Product(Transducer(wrong, machine), machine).run()
+    assert found == Undecided("an answer is wrong after a word of more than 4,194,304 symbols")
 
 
 def test_answers_are_compared_by_name():

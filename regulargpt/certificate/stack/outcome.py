@@ -58,7 +58,7 @@ def certificate_of(proven: Proven, files: Mapping[str, bytes]) -> str:
 
 
 def counted(found: Attempt) -> dict[str, Any]:
-    """How much was gone through, and the least margins of signs, actions and answers, None where nothing was."""
+    """How much was gone through, and the least margins; None where there are none."""
     product, margins = found.product, dataclasses.asdict(found.network.margins)
     least = {name: value if value < float("inf") else None for name, value in margins.items()}
     sizes = {"states": found.network.n_states - 1, "entries": len(product.table), "pairs": len(product.of)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +31,7 @@ def now(found: Verdict) -> dict[str, Any]:
     return {} if found.is_accepted else {"unproven": found.reason}
 
 
+BACKS_OFF = 3  # times the loss below which noise grows, from which on a hardened network gets less of it
 SOONER = 5  # times as often a proof is tried that rounding alone, or the size of the product, was in the way of
 
 
@@ -53,6 +55,7 @@ class StackProof:
         self.reason: str | None = None  # why the last attempt was no proof
         self.is_active = False
         self.is_undecided = False  # and not wrong, in the last attempt
+        self.was_near = False  # whether the last step was on words near wrong ones
         self.proven_at: int | None = None
         self.before: dict[str, Any] | None = None  # the weights that were proven
         self.taken_back = False
@@ -74,12 +77,17 @@ class StackProof:
 
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
         """As on words."""
+        self.was_near = trainer.words.near_wrong(trainer.step_count) is not None
         return trainer.words.backward(trainer)
 
     def after(self, trainer: Trainer, loss: float) -> None:
-        """A step on words was taken."""
-        if self.proven_at is None:
-            trainer.words.after(trainer, loss)
+        """A step on words was taken; what loss there is on words near wrong ones says nothing of the others."""
+        words = trainer.words
+        if self.proven_at is None and not self.was_near:
+            words.after(trainer, loss)
+            # A hard network unlearns more by growing soft again than by a loss that is a little too high.
+            if words.progress.loss < BACKS_OFF * words.plan.noise.loss:
+                words.progress = replace(words.progress, noise=self.full_noise)
 
     def between(self, trainer: Trainer) -> None:
         """Try the proof, if it is time; at the end of the cooldown, whether it still holds."""

@@ -14,7 +14,9 @@ from languages.errors import UserError
 from languages.tasks import AnyTask
 from regulargpt.finite.stack_network import StackNetwork
 from regulargpt.finite.stack_product import MAX_LAG, Product, Undecided, Verdict, Word, Wrong, why_empty
-from regulargpt.models.stack_rnn import StackRnn
+from regulargpt.models.stack_rnn.model import StackRnn
+
+AT_ONCE = 64  # words that a network reads together
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def attempt(
     network = network_of(model)
     product = Product(network, machine, lag, limit, wanted)
     found = product.run()
-    wrong = [word.word for word in product.wrong if errs(model, machine, word.word)]
+    wrong = errors(model, machine, [word.word for word in product.wrong])
     if wrong:
         found = Wrong(wrong[0])
     elif isinstance(found, Wrong):
@@ -62,16 +64,21 @@ def attempt(
     return Attempt(found, network, product, wrong)
 
 
-def errs(model: nn.Module, machine: PushdownTransducer, word: Word) -> bool:
-    """Whether the network, run as it is on a word, does not answer it as the machine does."""
-    right = int(machine.answers(np.array([word]))[0])
-    return right >= 0 and answer(model, word) != right
+def errors(model: nn.Module, machine: PushdownTransducer, words: Sequence[Word]) -> list[Word]:
+    """Those of some words that the network, run as it is in tests, does not answer as the machine does."""
+    found = list[Word]()
+    for at in range(0, len(words), AT_ONCE):
+        part = words[at : at + AT_ONCE]
+        given = zip(part, answers(model, part), strict=True)
+        found += [word for word, answer in given if answer != int(machine.answers(np.array([word]))[0])]
+    return found
 
 
 @torch.no_grad()
-def answer(model: nn.Module, word: Sequence[int]) -> int:
-    """The network's answer at the last symbol of a word, in tests."""
-    device, training = next(model.parameters()).device, model.training
-    found = int(model.eval()(torch.tensor([word], device=device))[0].argmax())
+def answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
+    """The network's answers at the last symbols of words; what is behind a word in a batch changes nothing of it."""
+    device, training, length = next(model.parameters()).device, model.training, max(map(len, words))
+    padded = torch.tensor([[*word, *[0] * (length - len(word))] for word in words], device=device)  # (words, length)
+    logits = model.eval()(padded, readout="all")
     model.train(training)
-    return found
+    return [int(row[len(word) - 1].argmax()) for row, word in zip(logits, words, strict=True)]

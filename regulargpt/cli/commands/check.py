@@ -74,20 +74,18 @@ def as_record(accepted: Accepted | AcceptedStack) -> dict[str, object]:
     return {"accepted": True, **fields}
 
 
-def stack_text(accepted: AcceptedStack) -> str:
-    """For people, of a network with a stack."""
+def text_of_stack(accepted: AcceptedStack) -> str:
+    """The claims of a network with a stack, then what was gone through."""
     claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
-    sizes = f"{accepted.states:,} states, {accepted.entries:,} entries recomputed, {accepted.pairs:,} pairs of both"
-    action = "" if accepted.action_margin is None else f", gap of actions {accepted.action_margin:.3g}"
-    margins = f"least sum of a unit {accepted.sign_margin:.3g}{action}, gap of answers {accepted.answer_margin:.3g}"
-    return "\n".join(
-        [
-            f"accepted: {claims}",
-            f"{accepted.answered_states} of {accepted.automaton_states} states of the automaton have an answer.",
-            f"{sizes}, of whose stacks one is at most {accepted.lag} symbols higher",
-            f"{margins}: at least {accepted.room:,.0f} times what rounding may do",
-        ]
+    answered = f"{accepted.answered_states} of {accepted.automaton_states} reachable states have an answer."
+    action = "" if accepted.action_margin is None else f", of actions {accepted.action_margin:.4g}"
+    table = f"{accepted.states} states of the network, {accepted.entries:,} entries of its table"
+    counted = f"{table}, {accepted.pairs:,} pairs, no stack more than {accepted.lag} ahead"
+    least = (
+        f"least |u| {accepted.sign_margin:.4g}, least gaps of answers {accepted.answer_margin:.4g}{action}: at least "
+        f"{accepted.room:.4g} times what rounding may do"
     )
+    return "\n".join([f"accepted: {claims}", answered, counted, least])
 
 
 def text(accepted: Accepted | AcceptedStack) -> str:
@@ -95,7 +93,7 @@ def text(accepted: Accepted | AcceptedStack) -> str:
     from regulargpt.certificate.checker import AcceptedStack
 
     if isinstance(accepted, AcceptedStack):
-        return stack_text(accepted)
+        return text_of_stack(accepted)
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
     states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
     if states[0] == states[1] and roots[0] == roots[1]:

@@ -159,15 +159,15 @@ def notice(text: str) -> None:
 
 
 def print_result(result: dict[str, Any], as_json: bool) -> None:
-    """Print the claims, or the cells and what differs, and where the page is."""
+    """Print the claims, the cells of scores and what differs, and where the page is."""
     if as_json:
         emit(result)
         return
     if claims := result["claims"]:
         rows = [(claim["sentence"], claim["answer"], claim["figure"] or "-") for claim in claims]
         say(table(rows, ("claim", "here", "figure")))
-    else:
-        say(table(list(cells_of(result)), ("row", "column", "published", "ours", "difference", "done", "notes")))
+    if (cells := list(cells_of(result))) or not claims:
+        say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
         notes = (note for block in blocks_of(result, "numbered") for note in block["items"])
         for number, note in enumerate(notes, 1):
             say(f"{number}: {note}")

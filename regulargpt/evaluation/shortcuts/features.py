@@ -59,7 +59,7 @@ def features(words: Words, n_symbols: int) -> dict[str, Columns]:
 
 def check(task: AnyTask, config: RunConfig) -> None:
     """Raise UserError if the rules do not fit this task and its supervision."""
-    if config.objective.answers_prefixes:
+    if config.objective.answers_prefixes and not config.objective.asks_for_rows:
         raise UserError(
             f"objective.name = '{config.objective.name}': shortcuts answer the word at its end, not every prefix; "
             "set it to 'last'"

@@ -5,5 +5,3 @@ controllers  what a controller makes of what it reads
 signs        units of two values, and what training does to them
 stacks       a stack in superposition, and one of pointers
 """
-
-from regulargpt.models.stack_rnn.model import StackRnn as StackRnn

@@ -3,5 +3,3 @@
 model  the network, and how one step goes
 tape   a tape in superposition
 """
-
-from regulargpt.models.tape_rnn.model import TapeRnn as TapeRnn

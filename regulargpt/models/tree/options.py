@@ -66,6 +66,10 @@ class TreeOptions(ModelOptions):
     def follows_brackets(self) -> bool:
         return self.tree == "nested"
 
+    def why_no_prefixes(self) -> str | None:
+        """Along brackets its root stands over the whole word."""
+        return "a tree that follows brackets answers at the end; choose 'last'" if self.follows_brackets else None
+
     @property
     def noise(self) -> Noise:
         return Noise(self.state_noise, self.noise_loss, self.noise_growth)

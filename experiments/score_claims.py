@@ -1,0 +1,59 @@
+"""Claims about scores: a cell of a table, over its runs, on one side of a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from experiments.claims import Bound, Printed
+from experiments.text.results import Unknown
+from regulargpt.evaluation.interval import SEEDS, Interval
+
+SOLVED = 90.0
+"""From this score on a task is solved, as Delétang et al. 2023 say."""
+JUDGED = (
+    "A claim holds where every run of each cell lies on its side of the bound, does not where no run of a cell does, "
+    "and is not decidable here in between, or where a cell has no run. A figure is the mean over the runs of the cell "
+    "that decides; in brackets are the lowest and the highest of them."
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of a row in a column."""
+
+    row: str
+    column: str
+    multiple = 1
+
+    @property
+    def form(self) -> str:
+        """What it is."""
+        return f"{self.row}, {self.column}"
+
+    def of(self, results: Any) -> Interval:
+        """Of a comparison (`experiments.cells.Comparison`), from the worst run to the best; Unknown if none is done."""
+        group = next((c.group for c in results.all if (c.row, c.column.name) == (self.row, self.column)), None)
+        if group is None or not group.scores:
+            raise Unknown(f"no run of {self.form} is done")
+        return Interval(group.mean, group.min, group.max, {SEEDS: len(group.scores)})
+
+    def printed(self, value: Printed) -> float | None:
+        """The published score, by `row/column`."""
+        return value(f"{self.row}/{self.column}", 1)
+
+
+def solved(rows: Sequence[str], *columns: str) -> Bound:
+    """Each of these cells is above 90 %.
+
+    >>> solved(["parity"], "rnn", "lstm").rule
+    'parity, rnn; parity, lstm above 90'
+    """
+    return Bound(tuple(Score(*place) for place in product(rows, columns)), "above", SOLVED)
+
+
+def unsolved(rows: Sequence[str], *columns: str) -> Bound:
+    """Each of these cells is below 90 %."""
+    return Bound(tuple(Score(*place) for place in product(rows, columns)), "below", SOLVED)

@@ -1,0 +1,1 @@
+"""Languages above the context-free ones: no machine with one stack answers them."""

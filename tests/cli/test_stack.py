@@ -1,0 +1,73 @@
+"""A run of a stack network on the command line: proven, checked, extracted, shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from languages.convert.pushdown import from_json
+from regulargpt.finite.stack_product import Product, Proven, Transducer
+from regulargpt.runs import run as running
+from regulargpt.storage.folder import CERTIFICATE
+from tests.cli.conftest import Cli
+from tests.regulargpt.stack_networks import model_of
+from tests.regulargpt.test_stack_proof import MACHINE, WEIGHTS, config_of, wrong_weights
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict[str, Path]:
+    """A run that is proven, and one that is wrong."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, weights in (("proven", WEIGHTS), ("wrong", wrong_weights())):
+            patch.setattr(running, "first_model", lambda *_, weights=weights: model_of(weights))
+            found[name] = tmp_path_factory.mktemp("runs") / name
+            running.run(config_of(training__steps=15), found[name])
+    return found
+
+
+def test_a_proven_run_says_so_everywhere(cli: Cli, runs: dict[str, Path]):
+    run = runs["proven"]
+    verified = cli("verify", run)
+    assert verified.code == 0
+    assert "beside 5 of the machine of reverse-string, each beside one" in verified.out
+    assert "proven at every length, with argmax actions and signs, in real arithmetic and in float32" in verified.out
+    report = json.loads(cli("verify", run, "--json").out)
+    assert (report["certificate"]["proven"], report["machine_states"]) == (True, 5)
+    assert sum(report["of_each"].values()) == report["states"] == report["certificate"]["states"]
+    checked = cli("check", run, "--language", "reverse-string")
+    assert (checked.code, checked.out.count("For every word that the machine in automaton.json")) == (0, 1)
+    assert cli("check", run, "--language", "brackets-2").code == 1
+    assert "1 of 1" in cli("results", run).out
+    assert "1 of 1 certified" in cli("report", run).out
+    page = (run / "report.html").read_text()
+    assert "Proven for every length, with argmax actions and signs" in page
+    assert cli("verify", run, "--length", 50).err.startswith("error: all words are gone through at once")
+
+
+def test_a_wrong_run_says_by_which_word(cli: Cli, runs: dict[str, Path]):
+    run = runs["wrong"]
+    word = json.loads((run / "uncertified.json").read_text())["wrong"]["word"]
+    assert f"no certificate: wrong on a word of {len(word)} symbols: {word}\n" in cli("verify", run).out
+    refused = cli("check", run)
+    assert (refused.code, f"has no certificate: wrong on a word of {len(word)} symbols: {word}" in refused.err) == (
+        2,
+        True,
+    )
+    assert "0 of 1" in cli("results", run).out
+    assert f"wrong on a word of {len(word)} symbols" in cli("resume", run).out
+    assert not (run / CERTIFICATE).exists()
+
+
+def test_the_machine_of_a_run_is_extracted(cli: Cli, runs: dict[str, Path], tmp_path: Path):
+    result = json.loads(cli("extract", runs["proven"], "--json").out)
+    machine = from_json(Path(result["out"]).read_text())
+    assert isinstance(Product(Transducer(machine, MACHINE), MACHINE).run(), Proven)
+    assert (result["states"], result["equal"], result["lag"]) == (machine.n_states, True, 0)
+    assert machine.n_states < result["network_states"]
+    shown = cli("extract", runs["wrong"], "--out", tmp_path / "wrong.dot")
+    assert shown.code == 0
+    assert "not reverse-string: " in shown.out
+    assert (tmp_path / "wrong.dot").read_text().startswith("digraph {")
+    classes = cli("extract", runs["proven"], "--codebook", "classes")
+    assert (classes.code, "exact; choose --codebook blind" in classes.err) == (2, True)

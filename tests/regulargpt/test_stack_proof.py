@@ -1,0 +1,213 @@
+"""Runs of stack networks that end in a proof: the phase, its certificate, and what every part says of it."""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import languages
+from languages.errors import UserError
+from regulargpt.certificate.checker import AcceptedStack, decide
+from regulargpt.certificate.sentences import sentences
+from regulargpt.certificate.stack.phase import StackProof
+from regulargpt.certificate.verdict import certified_files
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+from regulargpt.runs import run as running
+from regulargpt.runs.certify import certificate_report
+from regulargpt.runs.run import Watch, resume, run
+from regulargpt.runs.verdict import verdict_line
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, RunFolder
+from regulargpt.training.proof import attempts, no_certificate, proof_phase
+from regulargpt.training.trainer import Trainer
+from tests.regulargpt.small import COMMON, EQUAL, trainer_of
+from tests.regulargpt.stack_networks import model_of, network_of
+
+MACHINE = languages.find("reverse-string").machine
+WEIGHTS = network_of(MACHINE)
+SIZES = {"model.d_model": len(WEIGHTS["recurrent.bias"]), "model.stack_width": len(WEIGHTS["push.bias"])}
+STACK = {**COMMON, "model.name": "stack-rnn", "data.name": "reverse-string", "objective.name": "transduction"}
+
+
+def config_of(**changes: Any) -> RunConfig:
+    """A run on Reverse String; lr 0 leaves a constructed network as it is."""
+    dotted = {key.replace("__", "."): value for key, value in changes.items()}
+    every = {"phases.stack_proof.every": 5, "phases.stack_proof.cooldown": 7}
+    return RunConfig().replaced({**STACK, **SIZES, "training.lr": 0.0, **every, **dotted})
+
+
+def wrong_weights() -> dict[str, np.ndarray]:
+    """A network that answers 1 where it should answer 0, with 0 on top of a stack of 1."""
+    weights = {name: array.copy() for name, array in WEIGHTS.items()}
+    unit = np.flatnonzero(weights["readout.weight"][0])[-1]
+    weights["readout.weight"][:, unit] = 0, 1
+    weights["readout.bias"] += np.array([-1, 1], np.float32)
+    return weights
+
+
+def starts_with(monkeypatch, weights: dict[str, np.ndarray]) -> None:
+    """Training begins with these weights."""
+    monkeypatch.setattr(running, "first_model", lambda *_: model_of(weights))
+
+
+def test_a_network_that_holds_is_proven_cooled_down_and_checked(tmp_path: Path, monkeypatch):
+    """Every part of the program says so: summary, verdict, certificate, what `verify` writes and prints."""
+    starts_with(monkeypatch, WEIGHTS)
+    summary = run(config_of(), tmp_path)
+    phase = summary["phases"]["stack_proof"]
+    assert phase == {"proven_at": 5, "attempts": 2, "wrong_words": 0}
+    assert (summary["steps"], summary["proven"], summary["worst"]) == (12, True, 100.0)
+    assert verdict_line(summary) == "proven at every length, with argmax actions and signs"
+    folder = RunFolder.open(tmp_path)
+    certificate, files = certified_files(folder)
+    accepted = decide(certificate, files)
+    assert isinstance(accepted, AcceptedStack)
+    report = certificate_report(folder)
+    assert (tmp_path / CERTIFICATE).read_bytes() == certificate
+    counted = ("lag", "states", "entries", "pairs")
+    assert [report[key] for key in counted] == [getattr(accepted, key) for key in counted]
+    margins = [accepted.sign_margin, accepted.action_margin, accepted.answer_margin]
+    assert [*report["margins"].values()] == margins
+    assert (
+        sentences(report)[0]
+        == "proven at every length, with argmax actions and signs, in real arithmetic and in float32"
+    )
+    # What a kill behind the end of a run leaves undone, `resume` does.
+    for name in (CERTIFICATE, AUTOMATON):
+        (tmp_path / name).unlink()
+    assert resume(tmp_path) == summary
+    assert (tmp_path / CERTIFICATE).read_bytes() == certificate
+    # Of another automaton nothing is proven.
+    (tmp_path / AUTOMATON).write_text((tmp_path / AUTOMATON).read_text().replace('"push"', '"pusk"', 1))
+    assert resume(tmp_path)["proven"] is False
+
+
+def test_a_network_that_errs_is_refuted_by_a_shortest_word_near_which_is_trained(tmp_path: Path, monkeypatch):
+    """The word is a whole question; what is said of it is what the network itself answers."""
+    starts_with(monkeypatch, wrong_weights())
+    seen: list[tuple[int, ...]] = []
+
+    def look(trainer: Trainer) -> None:
+        if trainer.step_count == 8:
+            near = trainer.words.near_wrong(8)
+            assert near is not None
+            assert (MACHINE.answers(near, every=True)[:, near.shape[1] // 2 :] >= 0).all()
+            seen.extend(trainer.words.wrong)
+
+    summary = run(config_of(training__steps=12), tmp_path, Watch(on_step=look))
+    assert seen
+    assert all(word[len(word) // 2 :] == (2,) * (len(word) // 2) for word in seen)
+    assert summary["proven"] is False
+    report = json.loads((tmp_path / UNCERTIFIED).read_text())
+    assert not (tmp_path / CERTIFICATE).exists()
+    word = MACHINE.encode(report["wrong"]["word"])
+    assert report["wrong"]["length"] == len(word) == min(map(len, seen)) - (len(seen[0]) - len(word))
+    right, given = MACHINE.answers(word), model_of(wrong_weights())(torch.tensor(word[None]))[0].argmax()
+    assert (report["wrong"]["right"], report["wrong"]["network"]) == (str(int(right)), str(int(given)))
+    assert right != given
+    assert verdict_line(summary).startswith(f"wrong on a word of {len(word)} symbols: {report['wrong']['word']}; ")
+    assert sentences(certificate_report(RunFolder.open(tmp_path)))[0] == f"no certificate: {report['reason']}"
+
+
+@pytest.mark.parametrize("holds", [[True, True], [False, True, False]])
+def test_what_a_cooldown_loses_comes_back(monkeypatch, holds: list[bool]):
+    """The proof is asked for again where the rate has fallen to 0."""
+    monkeypatch.setattr(StackProof, "holds", lambda *_: asked.pop(0))
+    asked = list(holds)
+    trainer = trainer_of(config_of(training__lr=0.01, training__warmup=0))
+    (phase,) = trainer.further
+    assert isinstance(phase, StackProof)
+    rates, before = [], None
+    while not trainer.finished:
+        rates.append(trainer.phase.lr(trainer))
+        trainer.step()
+        if trainer.step_count == phase.proven_at:
+            before = deepcopy(trainer.model.state_dict())
+    assert not asked
+    assert trainer.step_count == 5 * len(holds) - 5 + 7
+    assert rates[-7:] == sorted(rates[-7:], reverse=True)
+    assert rates[-1] == pytest.approx(rates[-7] / 7)
+    assert phase.taken_back is not holds[-1]
+    assert before is not None
+    same = all(torch.equal(before[name], now) for name, now in trainer.model.state_dict().items())
+    assert same is not holds[-1]
+
+
+def test_no_attempt_before_the_network_is_hard(monkeypatch):
+    """While noise grows, the proof waits; once it is full, training goes on at a lower rate."""
+    tried: list[int] = []
+    monkeypatch.setattr(StackProof, "holds", lambda self, trainer: tried.append(trainer.step_count))
+    hardening = {"model__hardening": 1.0, "model__hardening_loss": 100.0, "model__hardening_growth": 1.8}
+    trainer = trainer_of(config_of(training__steps=40, training__lr=0.01, training__warmup=0, **hardening))
+    began = next(step for step in range(1, 41) if trainer.step() or trainer.phase.name == "stack_proof")
+    assert began > 10
+    assert trainer.phase.lr(trainer) == pytest.approx(0.3 * 0.01)
+    while not trainer.finished:
+        trainer.step()
+    assert tried == [step for step in range(5, 41, 5) if step >= began]
+
+
+def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path):
+    """Wrong words, attempts and the phase's beginning are in the checkpoint."""
+
+    class Stop(Exception):
+        """An interruption."""
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.step_count == 18:
+            trainer.save(RunFolder(tmp_path / "stopped"))
+            raise Stop
+
+    config = config_of(training__lr=0.01, model__d_model=6, training__steps=24, phases__stack_proof__pairs=300)
+    whole = run(config, tmp_path / "whole")
+    assert whole["phases"]["stack_proof"]["wrong_words"] > 0
+    with pytest.raises(Stop):
+        run(config, tmp_path / "stopped", Watch(on_step=stop))
+    assert resume(tmp_path / "stopped")["phases"] == whole["phases"]
+    for name in EQUAL:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes()
+
+
+REFUSED = {
+    "model.controller = 'tanh' has no end of states": {"model.controller": "tanh"},
+    "model.tests = 'superposition' takes soft actions": {"model.tests": "superposition"},
+    "model.stacks = 2 is more than": {"model.stacks": 2},
+    "model.push = 'sigmoid' is pushed through": {"model.push": "sigmoid"},
+    "parity is regular": {"data.name": "parity", "objective.name": "last"},
+    "phases.stack_proof.lag = 5; at most 4": {"phases.stack_proof.lag": 5},
+    "phases.stack_proof.pairs = 4194305; at most 4194304": {"phases.stack_proof.pairs": 2**22 + 1},
+    "lstm has no stack": {"model.name": "lstm"},
+}
+
+
+@pytest.mark.parametrize(("said", "changes"), REFUSED.items(), ids=REFUSED)
+def test_what_can_have_no_proof_is_refused(said: str, changes: dict[str, Any]):
+    """Before there is a run; the same is said of `--certify`."""
+    with pytest.raises(UserError) as error:
+        validate(config_of().replaced(changes))
+    assert said in str(error.value)
+
+
+def test_each_model_has_its_kind_of_proof():
+    """The keys of attempts and the reasons are those of that kind."""
+    stack, tree = config_of().model, RunConfig().model
+    assert (proof_phase(stack), attempts(tree)) == ("stack_proof", "phases.table_fine_tuning.every")
+    assert no_certificate(stack, config_of().objective, "reverse-string") is None
+    soft = config_of().replaced({"model.controller": "lstm"})
+    assert no_certificate(soft.model, soft.objective, "reverse-string") == soft.model.why_no_stack_proof()
+
+
+def test_what_proves_nothing_is_no_phase(tmp_path: Path):
+    """A language of one answer is trained on all the same, and why there is no proof is said."""
+    machine = {"alphabet": ["(", ")"], "initial": "p", "outputs": {"p": "yes"}, "output_names": ["yes", "no"]}
+    moves = [{"from": "p", "read": "(", "to": "p", "push": "g"}, {"from": "p", "read": ")", "to": "p", "pop": True}]
+    (tmp_path / "all.json").write_text(json.dumps({**machine, "moves": moves}))
+    notices: list[str] = []
+    name = f"pushdown:{tmp_path / 'all.json'}"
+    config = config_of(data__name=name, objective__name="last", training__steps=2, model__actions="visible")
+    assert run(config, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
+    assert "never has two different answers" in notices[0]
