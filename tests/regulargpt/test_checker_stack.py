@@ -16,7 +16,7 @@ from safetensors.torch import load as load_tensors
 
 from languages.convert.pushdown import from_json
 from regulargpt.certificate.checker import AcceptedStack, Malformed, Rejected, check, decide
-from regulargpt.models.stack_rnn import StackRnn
+from regulargpt.models.stack_rnn.model import StackRnn
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.options import as_mapping
 from tests.regulargpt.stack_certificates import (
