@@ -146,11 +146,9 @@ class StackRnn(Recurrent):
         weight = torch.cat([self.push.weight, self.action.weight])
         if not (self.training and self.hardening.level):
             return weight, [torch.cat([self.push.bias, self.action.bias])] * length
-        pushing, acting = (
-            bias.expand(length, batch, -1) for bias in (self.push.bias, self.action.bias)
-        )  # each of them
-        # (length, batch, both)
-        return weight, torch.cat([pushing, self.hardening.noisy(acting, ACTION_NOISE)], -1).unbind(0)
+        pushing = self.push.bias.expand(length, batch, -1)  # (length, batch, stacks * width)
+        acting = self.hardening.noisy(self.action.bias.expand(length, batch, -1), ACTION_NOISE)  # (.., stacks * 3)
+        return weight, torch.cat([pushing, acting], -1).unbind(0)  # a step (batch, both)
 
     def visible(self, piece: Int[Tensor, "batch part"]) -> Sequence[Float[Tensor, "batch stacks 3"]] | None:
         """The actions of each symbol, if brackets act."""
