@@ -14,6 +14,8 @@ from regulargpt.data.options import BalancedOptions, Mixture
 from regulargpt.options import defaults
 
 HYPER_PARAMETERS = "table-6.5"
+# What a publication says of a recipe that is not that of Table 6.5, so that nothing of it is compared.
+ITS_OWN = "its own"
 STEPS, AUTOMATON = "phases.table_fine_tuning.steps", "phases.table_fine_tuning.automaton"
 TABLES = {
     "known": "trained on the table of the language's automaton, too",
@@ -54,6 +56,8 @@ def differences(configs: Sequence[RunConfig], stated: Mapping[str, Any], length:
     """  # noqa: E501
     if not configs:
         return ()
+    if stated.get("recipe") == ITS_OWN:
+        return tuple(dict.fromkeys([*lengths(configs, stated, length), *seeds(configs, stated)]))
     reference = as_described(configs[0])
     parts = (
         lengths(configs, stated, length),
@@ -89,11 +93,16 @@ def lengths(configs: Sequence[RunConfig], stated: Mapping[str, Any], length: int
         yield from unlike("{} test words a length", samples, str(WORDS_A_LENGTH))
 
 
+def seeds(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[str]:
+    """How many seeds."""
+    count = len({config.seed for config in configs})
+    if stated.get("seeds", count) != count:
+        yield f"{count} seed{'s' * (count != 1)}, not {stated['seeds']}"
+
+
 def effort(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[str]:
     """How many seeds and steps, at which rates, and when it ends."""
-    seeds = len({config.seed for config in configs})
-    if stated.get("seeds", seeds) != seeds:
-        yield f"{seeds} seed{'s' * (seeds != 1)}, not {stated['seeds']}"
+    yield from seeds(configs, stated)
     steps = stated.get("training.steps", hyper_parameter("training.steps")[0])
     yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps:,}")
     rates, published_rates = sorted({config.training.lr for config in configs}), hyper_parameter("training.lr")

@@ -34,7 +34,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     """The runs behind a cell: `name` is the network.
 
     >>> [(c.data.name, c.recipe, len(c.tested)) for c in runs("dyck-2-3", "lstm", "smoke")]
-    [('brackets-2:bound=3', 'words', 11)]
+    [('brackets-2:bound=3', 'words', 10)]
     >>> runs("marked-copy", "lstm", "cpu")
     []
     """

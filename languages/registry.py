@@ -91,6 +91,7 @@ FAMILIES = (
 
 MODULUS = Parameter("modulus", 5, "a whole number, 2 to 10")
 NESTING = Parameter("depth", "any", "'any', 'every' or a number, 1 to 5000")
+EXPRESSIONS = Parameter("sampler", "grammar", "'grammar' or 'published'", ("grammar", "published"))
 NESTED = (
     Family(
         "brackets-N",
@@ -138,7 +139,7 @@ NESTED = (
         "arithmetic-brackets",
         "values:arithmetic",
         "the value mod m of an expression with brackets",
-        (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING),
+        (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING, EXPRESSIONS),
         level="context-free",
         has_brackets=True,
     ),
@@ -146,7 +147,7 @@ NESTED = (
         "equation",
         "values:equation",
         "the digit x that solves an equation",
-        (MODULUS, NESTING),
+        (MODULUS, NESTING, EXPRESSIONS),
         level="context-free",
         has_brackets=True,
     ),

@@ -153,7 +153,7 @@ class TextTable(Experiment):
 
     subjects: Mapping[str, Subject]
     sources: tuple[Source, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...] = ()
     test: Test = LAST_K
     multiples: tuple[int, ...] = MULTIPLES
     unit: int = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -30,6 +30,7 @@ class NestedTask(MixedWords, Answers[PushdownTransducer]):
     "uniform", of the members where it is "balanced". `others` are a grammar of the non-members, None where most words
     of every length are. Words of a length are all equally likely; with `depth="every"`, and beyond 2,048 symbols (less
     for a large machine), they are drawn by nesting depth. With `depth="1000"` members, or questions, are so deep.
+    `draw` takes the place of the grammar, for questions that are drawn as published.
     It is asked as `languages.task.Task` is, and has no finite automaton.
 
     >>> from languages.context_free.brackets import brackets
@@ -48,6 +49,7 @@ class NestedTask(MixedWords, Answers[PushdownTransducer]):
     sampling: Literal["uniform", "balanced"] = "uniform"
     depth: str = "any"
     others: Mapping[str, Sequence[Sequence[Part]]] | None = None
+    draw: Callable[[np.random.Generator, int, int], Indices] | None = None
     level = "context-free"
     domain = None
 
@@ -97,7 +99,9 @@ class NestedTask(MixedWords, Answers[PushdownTransducer]):
         return length >= 1 and (self.sampling == "balanced" or self._has_members(length))
 
     def members(self, random: np.random.Generator, length: int, count: int) -> Indices:
-        """Words (count, length) of the grammar."""
+        """Words (count, length) of the grammar, or as `draw` has them."""
+        if self.draw is not None:
+            return self.draw(random, length, count)
         if self._exactly:
             return self.grammar.so_deep(random, length, count, self._exactly)
         if self.others is None or self.depth != "any" or length > self.grammar.longest_counted:

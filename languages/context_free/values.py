@@ -7,6 +7,7 @@ from typing import Any
 
 from languages.automata.explore import explored
 from languages.context_free.nested import NestedTask
+from languages.context_free.published import check_sampler, equations, expressions
 from languages.errors import LanguageError
 from languages.sampling.grammar import Variable
 from languages.specification import spec
@@ -24,14 +25,15 @@ def check_modulus(name: str, modulus: int) -> None:
         raise LanguageError(f"{name}: modulus is {modulus}; it is a whole number, 2 to 10: a digit is one symbol")
 
 
-def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any") -> NestedTask:
+def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any", sampler: str = "grammar") -> NestedTask:
     """The value mod m of an expression with brackets.
 
     Without precedence each operation stands in brackets, and a minus may stand before a digit: E = d, -d, (d), (-d) or
     (E op E), op one of + - *. With precedence expressions are as in school, multiplication first, and any part may
-    stand in brackets. Other words are no questions.
+    stand in brackets. Other words are no questions. `sampler`: "grammar", whose words of a length are equally likely,
+    or "published", whose depth is about logarithmic; the latter has no precedence.
 
-    LanguageError: a modulus outside 2..10.
+    LanguageError: a modulus outside 2..10, another sampler, or the published one with precedence or a depth.
 
     >>> task = arithmetic()
     >>> task.machine.answers("((3+-1)*4)").item(), task.machine.answers("3+1").item()
@@ -42,6 +44,9 @@ def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any") -
     Source: Delétang et al. 2023, Modular Arithmetic, the one of their deterministic context-free level.
     """
     check_modulus("arithmetic-brackets", modulus)
+    check_sampler("arithmetic-brackets", sampler, depth)
+    if sampler == "published" and precedence:
+        raise LanguageError("arithmetic-brackets: sampler=published has brackets everywhere; leave out precedence=true")
     digits = tuple(str(i) for i in range(modulus))
     if precedence:
         step, rules, example = _with_precedence(modulus), _rules_with_precedence(digits), "1+1*(1-1)"
@@ -54,6 +59,7 @@ def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any") -
     return NestedTask(
         name=spec("arithmetic-brackets", {
             "modulus": (modulus, 5), "precedence": (precedence, False), "depth": (depth, "any"),
+            "sampler": (sampler, "grammar"),
         }),
         machine=machine,
         summary=f"the value mod {modulus} of an expression with brackets"
@@ -61,6 +67,7 @@ def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any") -
         source="Delétang et al. 2023, Modular Arithmetic (brackets)",
         examples=((example, str(1 % modulus) if precedence else "0"), ("1", "1")),
         rules=rules,
+        draw=expressions(machine.alphabet, modulus, "+-*") if sampler == "published" else None,
         depth=depth,
     )  # fmt: skip
 
@@ -149,12 +156,13 @@ def _rules_with_precedence(digits: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def equation(modulus: int = 5, depth: str = "any") -> NestedTask:
+def equation(modulus: int = 5, depth: str = "any", sampler: str = "grammar") -> NestedTask:
     """Which digit x solves an equation: an expression with brackets round each + and -, one x in it, `=`, a digit.
 
-    The value is carried as a x + b with a one of 0, 1, -1, so that the one solution is read off.
+    The value is carried as a x + b with a one of 0, 1, -1, so that the one solution is read off. `sampler` as in
+    `arithmetic`; the published one draws x more often behind brackets.
 
-    LanguageError: a modulus outside 2..10.
+    LanguageError: a modulus outside 2..10, another sampler, or the published one with a depth.
 
     >>> equation().machine.answers("((x-3)+1)=2").item()
     4
@@ -162,6 +170,7 @@ def equation(modulus: int = 5, depth: str = "any") -> NestedTask:
     Source: Delétang et al. 2023, Solve Equation.
     """
     check_modulus("equation", modulus)
+    check_sampler("equation", sampler, depth)
     digits = tuple(str(i) for i in range(modulus))
     step = _equation(modulus)
     machine = explored(
@@ -178,13 +187,14 @@ def equation(modulus: int = 5, depth: str = "any") -> NestedTask:
         ("(", E, signs, X, ")"),
     )
     return NestedTask(
-        name=spec("equation", {"modulus": (modulus, 5), "depth": (depth, "any")}),
+        name=spec("equation", {"modulus": (modulus, 5), "depth": (depth, "any"), "sampler": (sampler, "grammar")}),
         machine=machine,
         summary=f"the digit x that solves an equation mod {modulus}, with brackets round each operation",
         source="Delétang et al. 2023, Solve Equation",
         examples=(("(x-1)=0", "1"), ("x=1", "1")),
         rules={"Q": ((X, "=", digits),), "X": with_x, **bracketed_rules(digits, "+-")},
         depth=depth,
+        draw=equations(machine.alphabet, modulus) if sampler == "published" else None,
     )
 
 

@@ -196,3 +196,30 @@ def test_a_bound_of_a_thousand_has_a_machine_of_as_many_states_and_few_stack_sym
     deep = np.repeat([0, 1], 1000)[None]  # (1, 2000)
     assert task.labels(deep).tolist() == [1]
     assert task.labels(np.concatenate([[[0]], deep, [[1]]], axis=1)).tolist() == [0]
+
+
+def test_published_expressions_are_about_as_deep_as_the_logarithm_of_their_length():
+    task = nested("modular-arithmetic-brackets:sampler=published")
+    assert task.name == "arithmetic-brackets:sampler=published"
+    for length, mean in ((40, 5.2), (100, 8.0), (500, 13.6)):
+        depth = nesting(task.visibly.direction[task.sample(rng(0, "test"), length, 300)]).max(axis=1)
+        assert abs(depth.mean() - mean) < 0.35
+        assert depth.max() < 26  # (length - 1) / 4 = 124 is possible
+    assert nesting(task.visibly.direction[nested("arithmetic-brackets").sample(rng(0, "test"), 500, 50)]).max() > 30
+
+
+@pytest.mark.parametrize("name", ["arithmetic-brackets:sampler=published", "equation:sampler=published"])
+def test_published_words_are_questions(name):
+    task, oracle = nested(name), ORACLES[name.partition(":")[0]]
+    for length in (*task.lengths(1, 9), 41, 60):
+        words = task.sample(rng(0, "test", length), length, 12)
+        found = names(task, words)
+        assert None not in found
+        assert found == [oracle(task.machine.decode(word)) for word in words]
+    assert (task.sample(rng(1, "test"), 40, 5) == task.sample(rng(1, "test"), 40, 5)).all()
+
+
+@pytest.mark.parametrize("more", ["depth=every", "precedence=true", "depth=30"])
+def test_the_published_sampler_has_depths_of_its_own(more):
+    with pytest.raises(LanguageError, match=f"sampler=published .*; leave out {more}"):
+        nested(f"arithmetic-brackets:sampler=published,{more}")
