@@ -333,14 +333,6 @@ def no_finite_automaton(name: str, level: str) -> LanguageError:
     )
 
 
-def no_table(name: str, level: str) -> LanguageError:
-    """What is said where a table along a tree is needed of a language without visible brackets."""
-    return LanguageError(
-        f"{name:.80} is a {level} language without visible brackets: no table along a tree answers it; "
-        "choose a regular language, as in dyck-4, or brackets-2"
-    )
-
-
 def find(spec: str) -> "AnyTask":
     """The task of a language of any level, as `get` reads its name.
 

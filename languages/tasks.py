@@ -2,7 +2,7 @@
 
 from languages.context_free.nested import NestedTask
 from languages.drawn import DrawnTask
-from languages.registry import no_table
+from languages.errors import LanguageError
 from languages.task import Task
 
 AnyTask = Task | NestedTask | DrawnTask
@@ -22,5 +22,8 @@ def tree_task(task: AnyTask) -> TreeTask:
     languages.errors.LanguageError: reverse-string is a context-free language without visible brackets: no table along a tree answers it; choose a regular language, as in dyck-4, or brackets-2
     """  # noqa: E501
     if isinstance(task, DrawnTask):
-        raise no_table(task.name, task.level)
+        raise LanguageError(
+            f"{task.name:.80} is a {task.level} language without visible brackets: no table along a tree answers it; "
+            "choose a regular language, as in dyck-4, or brackets-2"
+        )
     return task

@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,20 @@ def test_no_attempt_before_the_network_is_hard(monkeypatch):
     while not trainer.finished:
         trainer.step()
     assert tried == [step for step in range(5, 41, 5) if step >= began]
+
+
+@pytest.mark.parametrize(("loss", "stays"), [(2.0, True), (4.0, False)])
+def test_a_hard_network_stays_hard_until_its_loss_is_far_too_high(loss: float, stays: bool):
+    """Noise that grows below a loss of 1 shrinks from 3 on; what is near a wrong word does not count."""
+    trainer = trainer_of(config_of(model__hardening=1.0, model__hardening_loss=1.0))
+    (phase,) = trainer.further
+    assert isinstance(phase, StackProof)
+    trainer.words.progress = before = replace(trainer.words.progress, noise=1.0, loss=loss, stage_age=10_000)
+    phase.after(trainer, loss)
+    assert (trainer.words.progress.noise == 1.0) is stays
+    trainer.words.progress, phase.was_near = before, True
+    phase.after(trainer, 100.0)
+    assert trainer.words.progress == before
 
 
 def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path):

@@ -146,8 +146,9 @@ class StackRnn(Recurrent):
         weight = torch.cat([self.push.weight, self.action.weight])
         if not (self.training and self.hardening.level):
             return weight, [torch.cat([self.push.bias, self.action.bias])] * length
-        actions = self.hardening.noisy(self.action.bias.expand(length, batch, -1), ACTION_NOISE)
-        return weight, torch.cat([self.push.bias.expand(length, batch, -1), actions], -1).unbind(0)
+        pushing = self.push.bias.expand(length, batch, -1)  # (length, batch, stacks * width)
+        acting = self.hardening.noisy(self.action.bias.expand(length, batch, -1), ACTION_NOISE)  # (.., stacks * 3)
+        return weight, torch.cat([pushing, acting], -1).unbind(0)  # a step (batch, both)
 
     def visible(self, piece: Int[Tensor, "batch part"]) -> Sequence[Float[Tensor, "batch stacks 3"]] | None:
         """The actions of each symbol, if brackets act."""
@@ -156,7 +157,7 @@ class StackRnn(Recurrent):
         assert self.direction is not None, "`follow` says which symbols are brackets"
         action = torch.where(self.direction > 0, PUSH, torch.where(self.direction < 0, POP, NOOP))  # (symbols,)
         certain = F.one_hot(action, 3).to(self.readout.weight.dtype)[piece.T]  # (part, batch, 3)
-        return certain[:, :, None].expand(-1, -1, self.stacks, -1).unbind(0)
+        return certain[:, :, None].expand(-1, -1, self.stacks, -1).unbind(0)  # a step (batch, stacks, 3)
 
     def acted(
         self, stack: Stack, heads: Float[Tensor, "batch both"], visible: Float[Tensor, "batch stacks 3"] | None
