@@ -59,7 +59,7 @@ def test_lengths_and_spelling(name: str, language: str, longest: int, first: int
     assert (config.data.name, config.protocol) == (spelled, protocol(name).id)
 
 
-@pytest.mark.parametrize("name", [name for name, known in PROTOCOLS.items() if not known.level])
+@pytest.mark.parametrize("name", [name for name, known in PROTOCOLS.items() if not known.of_brackets])
 @pytest.mark.parametrize("recipe", ["paper", "words", "answers"])
 @pytest.mark.parametrize("language", ["parity", "even-pairs", "modular-arithmetic", "dyck-4", "tomita-5"])
 def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: str, recipe: str, language: str):
@@ -96,7 +96,7 @@ def test_deep_words_of_families_and_of_files(language: str, drawn: str, length: 
 
 
 def test_deep_words_are_of_languages_with_brackets_that_have_some():
-    with pytest.raises(ConfigError, match="deep-1 is of context-free languages, parity is none; leave it out"):
+    with pytest.raises(ConfigError, match="deep-1 is of languages with brackets, parity is none; leave it out"):
         protocol("deep").test_of(made("parity"))
     bounded = made("brackets-2:bound=3", "answers", **DEEP)
     with pytest.raises(ConfigError, match="'deep-1': length 5000: brackets-2:bound=3,depth=1000 has no members"):
