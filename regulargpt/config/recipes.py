@@ -204,7 +204,7 @@ def usual_recipe(language: str) -> str:
 
 
 def usual_model(language: str) -> str:
-    """The model for those who name none: above the regular languages, where no bracket shows the stack, one with its own.
+    """The model for those who name none: one with a stack above the regular languages, where no bracket shows it.
 
     >>> usual_model("parity"), usual_model("text:code"), usual_model("retrieval:line")
     ('regulargpt', 'transformer', 'transformer')

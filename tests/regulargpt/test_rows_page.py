@@ -20,7 +20,7 @@ SMALL |= {"evaluation.test_len": 8, "evaluation.samples": 2, "evaluation.extra_l
 
 @pytest.mark.parametrize("name", ["stack-rnn", "tape-rnn", "gru", "regulargpt"])
 def test_rows_of_the_page_are_torchs_and_stacks_those_of_the_machine(browser: Browser, tmp_path, name: str):
-    """A page that asked at other places, or a machine whose top was read after its move, would be noticed here alone."""
+    """A page that asked at other places, or a machine that read the top after its move, is noticed here alone."""
     config = resolve("words", name, "stack-manipulation").replaced(SMALL)
     running.run(config, tmp_path / "run")
     run, task = shown(tmp_path / "run"), languages.find("stack-manipulation")
