@@ -68,11 +68,11 @@ def run(
     """
     if isinstance(language, RunConfig):
         return run_config(language, out, watch)
-    name = usual_model(language) if model is None and isinstance(language, str) else model or "regulargpt"
-    if not isinstance(name, str):
+    if not isinstance(model, str | None):
         raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
     if not (isinstance(language, str) and not is_language(language)):
         language = as_task(language).name
+    name = model or usual_model(language)
 
     def user(draft: Draft) -> None:
         draft.put({key_of(draft.flat, key): value for key, value in options.items()})

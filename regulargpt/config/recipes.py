@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from languages.registry import has_brackets, has_rows
+from languages.registry import has_brackets, has_rows, level_of
 from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig
 from regulargpt.data import is_language, kind_of, sampling
@@ -204,12 +204,16 @@ def usual_recipe(language: str) -> str:
 
 
 def usual_model(language: str) -> str:
-    """The model for those who name none.
+    """The model for those who name none: one with a stack above the regular languages, where no bracket shows it.
 
     >>> usual_model("parity"), usual_model("text:code"), usual_model("retrieval:line")
     ('regulargpt', 'transformer', 'transformer')
+    >>> usual_model("brackets-2"), usual_model("reverse-string")
+    ('regulargpt', 'stack-rnn')
     """
-    return "regulargpt" if is_language(language) else "transformer"
+    if not is_language(language):
+        return "transformer"
+    return "regulargpt" if level_of(language) == "regular" or has_brackets(language) else "stack-rnn"
 
 
 def resolve(
