@@ -220,11 +220,12 @@ class PushdownTransducer:
         # Row by row the stacks, each with a cell more than it needs: what is pushed is written above the top, and
         # lies there unseen where nothing is.
         stack = np.zeros(count * (length + 2), dtype=np.int32)
-        at = np.arange(count, dtype=np.intp) * (length + 2)  # where the tops are
-        state, trace = np.full(count, self.initial_index), np.empty((count, length), dtype=np.intp)
+        at: Ints = np.arange(count, dtype=np.intp) * (length + 2)  # where the tops are
+        state = np.full(count, self.initial_index, dtype=np.intp)
+        trace = np.empty((count, length), dtype=np.intp)
         for t in range(length):
             # The state -1, of the last row, has places before the first one.
-            place = (state * self.n_symbols + words[:, t]) * n_tops + stack.take(at)
+            place: Ints = (state * self.n_symbols + words[:, t]) * n_tops + stack.take(at)
             action, state = actions.take(place, mode="wrap"), table.take(place, mode="wrap")
             stack[at + 1] = action + 1
             at += change.take(action + 2)
