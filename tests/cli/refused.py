@@ -114,7 +114,7 @@ REFUSED = {
     },
     "run brackets-2": {
         "--model gru --supervision next": "it needs a finite automaton, and … of any depth: choose 'prefixes'",
-        "--supervision prefixes": "it asks at every position, and a tree that follows brackets answers at the end",
+        "--supervision prefixes": "it asks at every position: a tree that follows brackets answers at the end; choose",
         "--set model.thickness=2": "model.tree = 'nested' needs one map for every node: only one weight-shared layer",
     },
     "run parity": {
