@@ -32,6 +32,7 @@ from regulargpt.tables import percent, piped
 ROOT = Path(__file__).parents[1]
 RESULTS, OUT = ROOT / "experiments" / "results", ROOT / "docs" / "results.md"
 LINK = "../experiments/results"
+STACK = ("binary", "long-binary", "proven-binary", "training-binary")
 TESTED = (("10,000 symbols", "long"), ("1,000 deep", "deep"))  # of trees along brackets, with the columns of their runs
 OPENING = """\
 # Results: what was run, and what came out
@@ -278,6 +279,17 @@ def mean_and_worst(cell: Values) -> str:
     return found + " ∎" * (cell["group"]["n_proven"] == cell["done"])
 
 
+def with_a_stack(cell: Values) -> str:
+    """A mean and the lowest value; of proofs how many there are, of trainings the mean seconds and the steps."""
+    what = cell["shows"]["what"]
+    if not cell["done"] or what not in ("proven", "training"):
+        return mean_and_worst(cell).removesuffix(" ∎")
+    if what == "proven":
+        return f"{cell['group']['n_proven']} of {cell['done']}"
+    steps = "..".join(dict.fromkeys(f"{step:,}" for step in cell["steps"]))
+    return f"{cell['train_seconds'] / cell['done']:.0f} s, {steps} steps"
+
+
 def random_automata() -> Iterator[str]:
     """The lead of the page, which counts them."""
     yield f"{page('random-dfas').lead[1]} {linked('random-dfas', 'Page')}."
@@ -377,6 +389,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Networks that drift", 3, drifting),
     ("LDRU's languages", 3, lambda: by_column("ldru-2026-cpu", ("ldru", "gated-regulargpt", "rnn", "lstm"))),
     ("Nested words", 3, nested),
+    ("Networks with a stack", 3, lambda: grid("hierarchy-cpu", STACK, with_a_stack)),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
     ("An atlas of small languages", 3, atlas),

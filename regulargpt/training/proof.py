@@ -44,6 +44,6 @@ def no_certificate(model: ModelOptions, objective: ObjectiveOptions, language: s
     >>> no_certificate(config.model, config.objective, "parity")
     'lstm does not use one map at every level of a tree'
     >>> no_certificate(RunConfig().model, config.objective, "brackets-2")
-    "a flat tree has no finite table of brackets-2; set model.tree = 'nested'"
+    "a flat tree has no finite table of brackets-2, a context-free language; set model.tree = 'nested'"
     """
     return REFUSE[proof_phase(model)](model, objective, language)

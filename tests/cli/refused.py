@@ -87,7 +87,7 @@ REFUSED = {
         "--config protocol.toml": "unknown protocol 'thesys'; did you mean 'thesis'?",
         "tomita-3 --near-misses 2": "data.near_misses = 2.0; it is a share, 0 to 1",
         "cycle-navigation --supervision next": "needs members",
-        "reverse-string --certify": "--certify: … answers 'transduction', not the word at its end; leave it out",
+        "reverse-string --model regulargpt --certify": "--certify: … answers 'transduction', not the word at its end",
         "reverse-string --model stack-rnn:controller=tanh --certify": "--certify: model.controller = 'tanh' has no end",
         "reverse-string --model stack-rnn:tests=superposition --certify": "--certify: model.tests = 'superposition'",
         "reverse-string --model stack-rnn --set phases.stack_proof.lag=5": "phases.stack_proof.lag = 5; at most 4",
@@ -114,7 +114,7 @@ REFUSED = {
     },
     "run brackets-2": {
         "--model gru --supervision next": "it needs a finite automaton, and … of any depth: choose 'prefixes'",
-        "--supervision prefixes": "it asks at every position, and a tree that follows brackets answers at the end",
+        "--supervision prefixes": "it asks at every position: a tree that follows brackets answers at the end",
         "--set model.thickness=2": "model.tree = 'nested' needs one map for every node: only one weight-shared layer",
     },
     "run parity": {

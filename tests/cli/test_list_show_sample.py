@@ -85,7 +85,8 @@ def test_list_of_a_part_has_a_row_an_option(cli: Cli, kind: str, name: str):
     setting = lines[-1].removeprefix("set as in ").split()
     if name == "learned":  # it has no position behind training
         setting += ["--set", "model.encoding.beyond=clamp"]
-    answer = cli("sweep", "dyck-2", *chosen.get(kind, ()), *setting, "--dry-run")
+    language = "reverse-string" if name == "stack_proof" else "dyck-2"
+    answer = cli("sweep", language, *chosen.get(kind, ()), *setting, "--dry-run")
     assert (answer.code, answer.err) == (0, "")
 
 

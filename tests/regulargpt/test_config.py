@@ -152,8 +152,8 @@ REFUSED_TEXTS = [
     ("[model]\nchunk_size = 3", "[model] has no name; write name = 'MODEL' in it"),
     ("[model]\nname = ['rnn']", "model.name = ['rnn']; give a text"),
     ("[model]\nname = 'regulargtp'", "unknown model 'regulargtp'; did you mean 'regulargpt'?"),
-    ("[objective]\nname = 'evry'", "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'language_model', "
-                                   "'retrieve'"),
+    ("[objective]\nname = 'evry'", "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'transduction', "
+                                   "'language_model', 'retrieve'"),
     (f"{ENCODED}'rotery'", "unknown encoding 'rotery'; did you mean 'rotary'?"),
     (f"{ENCODED}'none'\nslopes = 1", "unknown key 'model.encoding.slopes': 'none' has no slopes; 'alibi' has"),
     (f"{ENCODED}'none'\nradix = 1", "unknown key 'model.encoding.radix'; it has none"),

@@ -186,6 +186,7 @@ KNOWN = {
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it
     "results/beside.py": {"objective.output_token"},  # a symbol more at the end of every word is another condition
     "cli/streams.py": {"encoding"},  # of a file
+    "evaluation/shortcuts/rows.py": {"last"},  # the last symbol
     "runs/outside.py": {"regulargpt"},  # the package, whose own classes are not outside
 }
 
@@ -196,8 +197,8 @@ def own_names() -> set[str]:
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
     # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's,
-    # what a machine does with a stack.
-    ordinary = {"none", "norm", "weight", "base", "fit", "width", "shift", "train_len", "push"}
+    # what a machine does with a stack, the empty symbol, how words are drawn.
+    ordinary = {"none", "norm", "weight", "base", "fit", "width", "shift", "train_len", "push", "empty", "drawn"}
     names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}
     return names | classes

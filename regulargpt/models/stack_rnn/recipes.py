@@ -18,6 +18,15 @@ HARDENED = {
     "training.cooldown": 600,
     **BETA2,
 }
+# One answer a word teaches slowly: short words first. Where the loss is to be as low as for rows of answers before the
+# network hardens, it waits in vain: tanh holds what signs have to learn anew.
+BRACKETS = {
+    "model.hardening_loss": 0.1,
+    "training.solved_loss": 0.02,
+    "training.cooldown": 1000,
+    "training.curriculum": (10, 20),
+    "training.stage_loss": 0.1,
+}
 # Deletang et al. 2023, appendix: one stack of cells of 8 numbers, all actions in superposition, in tests, too.
 PUBLISHED = {
     "model.controller": "elman-relu",
@@ -25,4 +34,5 @@ PUBLISHED = {
     "model.actions": "learned",
     "model.tests": "superposition",
 }
-RECIPES: Recipes = {"answers": {"*": HARDENED}, "words": {"*": HARDENED}, "paper": {"*": PUBLISHED}}
+LEARNED = {"*": HARDENED, "brackets-2": BRACKETS}
+RECIPES: Recipes = {"answers": LEARNED, "words": LEARNED, "paper": {"*": PUBLISHED}}
