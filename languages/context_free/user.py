@@ -79,12 +79,13 @@ def kind_of(machine: PushdownTransducer) -> Kind:
     """
     from languages.automata.visibly import VisiblyPushdown
 
-    if _answers_behind_words(machine):
+    has_rows = _answers_behind_words(machine)
+    if has_rows and _missing(machine, has_rows) is None:
         return "row"
     try:
         VisiblyPushdown.of(machine)
     except AutomatonError:
-        return "last"
+        return "row" if has_rows else "last"
     return "brackets"
 
 
@@ -117,25 +118,11 @@ def drawn_task_of(machine: PushdownTransducer, name: str, summary: str, has_rows
 
     AutomatonError: a walk may come to where no move goes on, or where there is no answer; the message says where.
     """
-    from languages.automata.reached import reached
     from languages.sampling.walks import walks
 
+    if (missing := _missing(machine, has_rows)) is not None:
+        raise AutomatonError(missing)
     skip = (machine.n_symbols - 1,) if has_rows else ()
-    letters = range(machine.n_symbols - len(skip))
-    behind_words = sorted(reached(machine, letters))
-    for state, top in [(machine.initial_index, 0), *behind_words]:
-        if (machine.table[state, letters, top] < 0).all():
-            raise _without(machine, state, top, "no move goes on: give it one")
-    for state, top in behind_words:
-        # The state -1 has no answer.
-        asked = machine.table[state, -1, top] if has_rows else state
-        if machine.output_table[asked] < 0:
-            empty = machine.alphabet[-1]
-            at = f"{empty!r} has no answer: give it a move to one" if has_rows else (
-                f"there is no answer: give it an output, or ask for a row of answers by a last symbol {EMPTY!r} that "
-                "is read behind words only"
-            )  # fmt: skip
-            raise _without(machine, state, top, at)
 
     def draw(random: np.random.Generator, length: int, count: int) -> Indices:
         return walks(machine, random, length, count, skip)
@@ -151,9 +138,27 @@ def drawn_task_of(machine: PushdownTransducer, name: str, summary: str, has_rows
     )
 
 
-def _without(machine: PushdownTransducer, state: int, top: int, what: str) -> AutomatonError:
-    above = "the empty stack" if top == 0 else f"{machine.stack[top - 1]!r:.80} on the stack"
-    return AutomatonError(f"words are walks of the machine, and in {machine.states[state]!r:.80} with {above} {what}")
+def _missing(machine: PushdownTransducer, has_rows: bool) -> str | None:
+    """Where a walk comes to, and what is not there: a move that goes on, or an answer; None if nothing is missing."""
+    from languages.automata.reached import reached
+
+    def at(state: int, top: int, what: str) -> str:
+        above = "the empty stack" if top == 0 else f"{machine.stack[top - 1]!r:.80} on the stack"
+        return f"words are walks of the machine, and in {machine.states[state]!r:.80} with {above} {what}"
+
+    letters = range(machine.n_symbols - has_rows)
+    behind_words = sorted(reached(machine, letters))
+    for state, top in [(machine.initial_index, 0), *behind_words]:
+        if (machine.table[state, letters, top] < 0).all():
+            return at(state, top, "no move goes on: give it one")
+    for state, top in behind_words:
+        # The state -1 has no answer.
+        if has_rows and machine.output_table[machine.table[state, -1, top]] < 0:
+            return at(state, top, f"{machine.alphabet[-1]!r} has no answer: give it a move to one")
+        if not has_rows and machine.outputs[state] < 0:
+            remedy = f"give it an output, or ask for a row by a last symbol {EMPTY!r} that is read behind words only"
+            return at(state, top, f"there is no answer: {remedy}")
+    return None
 
 
 def nested_task_of(

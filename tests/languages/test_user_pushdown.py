@@ -12,7 +12,7 @@ import pytest
 import languages
 from languages.automata.pushdown import Move, PushdownTransducer
 from languages.automata.reached import reached
-from languages.context_free.user import pushdown_task_of
+from languages.context_free.user import kind_of, pushdown_task_of
 from languages.convert.pushdown import to_json
 from languages.drawn import DrawnTask
 from languages.errors import UserError
@@ -88,7 +88,11 @@ def test_the_kind_is_read_again_when_the_file_changes(tmp_path):
         assert has_rows(f"pushdown:{path}") == (name == "reverse-string")
 
 
-REVERSE, MARKED = machine_of("reverse-string"), machine_of("marked-reversal")
+MARKED = machine_of("marked-reversal")
+# At the start the stack is empty, which visible brackets may not say.
+STACK = [
+    replace(move, tops=(None,)) if move.source == "start" else move for move in machine_of("stack-manipulation").moves
+]
 
 
 @pytest.mark.parametrize(
@@ -100,11 +104,14 @@ REVERSE, MARKED = machine_of("reverse-string"), machine_of("marked-reversal")
         ),
         (
             replace(MARKED, outputs=(0, -1, *MARKED.outputs[2:])),
-            "in 'word' with 'first 0' on the stack there is no answer: give it an output, or ask for a row of answers",
+            "in 'word' with 'first 0' on the stack there is no answer: give it an output, or ask for a row by",
         ),
         (
-            replace(REVERSE, moves=tuple(move for move in REVERSE.moves if (move.source, move.read) != ("in 1", "_"))),
-            "in 'in 1' with '1' on the stack '_' has no answer: give it a move to one",
+            replace(
+                machine_of("stack-manipulation"),
+                moves=tuple(move for move in STACK if (move.source, move.read) != ("popped", "_")),
+            ),
+            "in 'popped' with the empty stack '_' has no answer: give it a move to one",
         ),
     ],
 )
@@ -112,6 +119,16 @@ def test_what_has_no_words_to_draw(machine, said):
     with pytest.raises(UserError, match=re.escape(said)) as caught:
         pushdown_task_of(machine, "mine")
     assert "\n" not in str(caught.value)
+
+
+def test_an_end_behind_balanced_brackets_alone_is_no_row():
+    """It has words with brackets that are questions, though a walk may come to where none is asked."""
+    moves = [Move("p", "(", "q", push="first"), Move("q", "(", "q", push="other"), Move("p", "_", "end")]
+    moves += [Move("q", ")", to, (top,), pop=True) for to, top in (("p", "first"), ("q", "other"))]
+    ends = PushdownTransducer.from_outputs("()_", "p", moves, {"p": None, "q": None, "end": "yes"}, ("yes",))
+    task = pushdown_task_of(ends, "mine")
+    assert kind_of(ends) == "brackets"
+    assert (task.sample(rng(0, "test"), 9, 5)[:, -1] == 2).all()
 
 
 def test_what_only_brackets_have(tmp_path):
