@@ -162,12 +162,15 @@ NESTED = (
     Family(
         "pushdown:FILE",
         "user:pushdown",
-        "a visibly pushdown machine in a JSON file: pushdown:path.json",
+        "a pushdown machine in a JSON file: pushdown:path.json",
         level="context-free",
         has_brackets=True,
     ),
 )
-"""Languages whose machine has a stack, and whose brackets are visible."""
+"""Languages whose machine has a stack, and whose brackets are visible, but for some that users bring."""
+
+PUSHDOWN = "pushdown:"
+"""What the names of a user's pushdown machines begin with."""
 
 
 ABOVE = NESTED + ROWS + WITHOUT_ROWS + FLARE
@@ -279,6 +282,8 @@ def has_brackets(name: str) -> bool:
     """
     if name in MADE:
         return hasattr(MADE[name], "visibly")
+    if name.startswith(PUSHDOWN):
+        return _of_file(name) == "brackets"
     row = _above(name)
     return row is not None and row.has_brackets
 
@@ -291,8 +296,17 @@ def has_rows(name: str) -> bool:
     """
     if name in MADE:
         return getattr(MADE[name], "empty", None) is not None
+    if name.startswith(PUSHDOWN):
+        return _of_file(name) == "row"
     row = _above(name)
     return row is not None and row.has_rows
+
+
+def _of_file(name: str) -> str:
+    """The kind of the machine in a file, which is read."""
+    from languages.context_free.user import kind_of_file
+
+    return kind_of_file(name.removeprefix(PUSHDOWN))
 
 
 def _above(name: str) -> Family | None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import languages
 from languages.automata import MooreMachine, Semiautomaton
 from languages.automata.pushdown import PushdownTransducer
-from languages.context_free.user import nested_task_of
+from languages.context_free.user import pushdown_task_of
 from languages.convert.machines import to_json
 from languages.errors import UserError, WordError
 from languages.registry import find
@@ -88,7 +88,7 @@ def as_task(language: Language) -> AnyTask:
     if isinstance(language, AnyTask):
         return languages.register(language)
     if isinstance(language, PushdownTransducer):
-        return languages.register(nested_task_of(language, name_of(language)))
+        return languages.register(pushdown_task_of(language, name_of(language)))
     machine = languages.task_of(language).machine
     return languages.register(languages.task_of(language, name_of(machine)))
 

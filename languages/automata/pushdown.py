@@ -214,15 +214,21 @@ class PushdownTransducer:
     def _together(self, words: Indices) -> Ints:
         """(batch, length): all words of a batch at once, symbol by symbol."""
         count, length = words.shape
-        rows = np.arange(count, dtype=np.intp)
-        state, height = np.full(count, self.initial_index), np.zeros(count, dtype=np.intp)
-        stack, trace = np.zeros((count, length + 1), dtype=np.int32), np.empty((count, length), dtype=np.intp)
+        n_tops = 1 + len(self.stack)
+        table, actions = self.table.ravel(), self.actions.ravel()  # of the place (state, symbol, top)
+        change = np.array([-1, 0, *[1] * len(self.stack)], dtype=np.intp)  # of the height, by action; -2 pops
+        # Row by row the stacks, each with a cell more than it needs: what is pushed is written above the top, and
+        # lies there unseen where nothing is.
+        stack = np.zeros(count * (length + 2), dtype=np.int32)
+        at: Ints = np.arange(count, dtype=np.intp) * (length + 2)  # where the tops are
+        state = np.full(count, self.initial_index, dtype=np.intp)
+        trace = np.empty((count, length), dtype=np.intp)
         for t in range(length):
-            place = (state, words[:, t], stack[rows, height])
-            action, state = self.actions[place], self.table[place]
-            height += (action >= 0).astype(np.intp) - (action == POP)
-            pushing = np.flatnonzero(action >= 0)
-            stack[pushing, height[pushing]] = 1 + action[pushing]
+            # The state -1, of the last row, has places before the first one.
+            place: Ints = (state * self.n_symbols + words[:, t]) * n_tops + stack.take(at)
+            action, state = actions.take(place, mode="wrap"), table.take(place, mode="wrap")
+            stack[at + 1] = action + 1
+            at += change.take(action + 2)
             trace[:, t] = state
         return trace
 

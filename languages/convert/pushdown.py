@@ -7,8 +7,9 @@
       {"from": "open", "read": ")", "to": "balanced", "tops": ["first"], "pop": true}]}
 
 "tops" are the stack symbols with which a move is possible, null the bottom; without it every top will do. With
-"accepting" every word is answered, "accept" or "reject": missing moves lead to a sink. With "outputs", {state: name or
-null} for every state, the words without moves are no questions; "output_names" may fix the order.
+"accepting" the machine is visibly pushdown, and every word is answered, "accept" or "reject": missing moves lead to a
+sink. With "outputs", {state: name or null} for every state, the words without moves are no questions; "output_names"
+may fix the order.
 """
 
 from __future__ import annotations
@@ -87,7 +88,10 @@ def accepting(alphabet: list[str], initial: str, moves: list[Move], accepted: li
     sink = SINK
     while sink in states:
         sink += "_"
-    direction, table = VisiblyPushdown.of(machine).direction, machine.table
+    try:
+        direction, table = VisiblyPushdown.of(machine).direction, machine.table
+    except AutomatonError as error:
+        raise AutomatonError(f"{error}; or give 'outputs' in place of 'accepting'") from None
     tops, more = (None, *machine.stack), list[Move]()
     for q, state in enumerate((*machine.states, sink)):
         for a, symbol in enumerate(alphabet):

@@ -20,6 +20,7 @@ from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import AtOnce, Objective
 from regulargpt.objectives.measures import Guess, measure
+from regulargpt.objectives.transduction import Transduction
 
 FEWEST_WORDS = 4
 # Symbols in one forward pass: enough to keep a device busy, few enough for the caches and for memory. A model that
@@ -261,15 +262,37 @@ def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
     }
 
 
-def shortest_wrong(points: list[Point], data: Data) -> dict[str, str | None]:
-    """The shortest tested word of a language that is wrong, None if there is none or it is very long."""
+def shortest_wrong(
+    points: list[Point], data: Data, model: nn.Module, objective: Objective, device: torch.device
+) -> dict[str, Any]:
+    """The shortest tested word of a language that is wrong, None if there is none or it is very long.
+
+    Where words are answered by rows also `wrong_answer`: its first wrong answer, what the network gives, what is right.
+    """
     if not isinstance(data, LanguageData):
         return {}
-    wrong = min((p.wrong.tolist() for p in points if p.wrong is not None), key=len, default=[])
+    wrong = min((p.wrong for p in points if p.wrong is not None), key=len, default=np.array([], dtype=np.intp))
     if not 0 < len(wrong) <= MOST_WRITTEN:
         return {"wrong_word": None}
     task = data.task
-    return {"wrong_word": task.written(wrong)[0] if isinstance(task, DrawnTask) else task.machine.decode(wrong)}
+    word = task.written(wrong)[0] if isinstance(task, DrawnTask) else task.machine.decode(wrong)
+    answer = first_wrong(objective, model, wrong, device) if isinstance(objective, Transduction) else {}
+    return {"wrong_word": word, **answer}
+
+
+@torch.no_grad()
+def first_wrong(
+    objective: Transduction, model: nn.Module, word: np.ndarray, device: torch.device
+) -> dict[str, dict[str, Any]]:
+    """The first wrong answer to a word (length,), counted from 1; nothing where all are right."""
+    logits, labels = objective.read(model, word[None], device)
+    answers = logits.argmax(-1)  # (1, asked)
+    wrong = ((answers != labels) & (labels >= 0))[0].nonzero()[:, 0]  # (wrong,)
+    if not len(wrong):
+        return {}
+    at, names = int(wrong[0]), objective.task.output_names
+    network, right = (names[int(of[0, at])] for of in (answers, labels))
+    return {"wrong_answer": {"place": at + 1, "network": network, "right": right}}
 
 
 def lengths_of(points: list[Point]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from regulargpt.models.recurrent import Recurrent
 from regulargpt.objectives.answers import guesses, means, to_tensor
 from regulargpt.objectives.measures import Guess
 
-NUMBERS_AT_ONCE = 1 << 24  # of the states of a recurrent network that are kept in one pass
+# Of the states of a recurrent network that are kept in one pass: more is no faster on a CPU, and takes memory.
+NUMBERS_AT_ONCE = 1 << 23
 
 
 class Transduction:
@@ -31,12 +32,20 @@ class Transduction:
     def __init__(self, data: LanguageData):
         self.task = data.task
         self.n_inputs, self.n_outputs = self.task.n_symbols, self.task.n_outputs
+        self._answered: tuple[Words, Int[np.ndarray, "batch length"]] | None = None
+
+    def labels(self, words: Words) -> Int[np.ndarray, "batch length"]:
+        """The machine's answers, kept until those to other words are asked for: a test asks twice, for what the network
+        has and for what guessing has."""
+        if self._answered is None or self._answered[0] is not words:
+            self._answered = words, self.task.labels(words, every=True)
+        return self._answered[1]
 
     def read(
         self, model: nn.Module, words: Words, device: torch.device
     ) -> tuple[Float[Tensor, "batch asked n_outputs"], Int[Tensor, "batch asked"]]:
         """Logits and answers from the first empty symbol of any word on."""
-        labels = self.task.labels(words, every=True)  # (batch, length)
+        labels = self.labels(words)  # (batch, length)
         asked = labels.shape[1] - int((labels >= 0).any(0).argmax())
         assert isinstance(model, Model), "only a model has answers"
         logits = model.answers(to_tensor(words, device), asked)
@@ -65,12 +74,12 @@ class Transduction:
         padded = np.concatenate([np.pad(alike, ((0, 0), (0, longest - alike.shape[1]))) for alike in words])
         logits = model(to_tensor(padded, device), readout="all").split([len(alike) for alike in words])
         for alike, of_alike in zip(words, logits, strict=True):
-            labels = to_tensor(self.task.labels(alike, every=True), device)
+            labels = to_tensor(self.labels(alike), device)
             yield of_rows(of_alike[:, : labels.shape[1]], labels)
 
     def guesses(self, words: Words) -> Mapping[str, Guess]:
         """Of each measure by the answers themselves."""
-        _, by_position, whole = guesses(self.task.labels(words, every=True), self.n_outputs)
+        _, by_position, whole = guesses(self.labels(words), self.n_outputs)
         return {"words": whole, "accuracy_by_position": by_position}
 
 

@@ -226,8 +226,9 @@ def test(work: Work, model: nn.Module) -> Results:
             found = tested(other, words, objectives.build(other.objective, words))
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
         against = reference(model, work.data, work.objective, work.config, work.config.seed, work.device)
+        wrong = shortest_wrong(points, work.data, model, work.objective, work.device)
     return Results(
-        as_result(points, work.config) | shortest_wrong(points, work.data) | text_facts(points, work.config, against),
+        as_result(points, work.config) | wrong | text_facts(points, work.config, against),
         extra,
         segments.render(segments.of_points(points)),
     )

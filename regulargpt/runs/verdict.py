@@ -52,11 +52,14 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
 
 
 def tested(summary: Mapping[str, Any]) -> str:
-    """What the test says: right everywhere, or the shortest word that is wrong.
+    """What the test says: right everywhere, or the shortest word that is wrong, and of a row of answers where.
 
     >>> of = {"values": {"41": 100.0, "42": 98.0}}
     >>> tested({"measure": "accuracy", "measures": {"accuracy": of}, "wrong_word": "10" * 21})
     'wrong on a tested word of 42 symbols: 101010101010101010101010101010101010101010'
+    >>> row = {"measure": "words", "measures": {"words": {"values": {"3": 98.0}}}, "wrong_word": "001"}
+    >>> tested({**row, "wrong_answer": {"place": 2, "network": "1", "right": "0"}})
+    'wrong on a tested word of 3 symbols: 001; answer 2 is 1, right is 0'
     >>> tested({"measure": "accuracy", "measures": {"accuracy": {"values": {"41": 100.0, "500": 100.0}}}})
     'right on all tested words of up to 500 symbols'
     """
@@ -64,5 +67,8 @@ def tested(summary: Mapping[str, Any]) -> str:
     wrong = [int(length) for length, value in values.items() if value != measure(summary["measure"]).best]
     if not wrong:
         return f"right on all tested words of up to {max(map(int, values)):,} symbols"
-    word = summary.get("wrong_word") or ""
-    return f"wrong on a tested word of {min(wrong):,} symbols" + (f": {word}" if 0 < len(word) <= MOST_SHOWN else "")
+    said, word = f"wrong on a tested word of {min(wrong):,} symbols", summary.get("wrong_word") or ""
+    if not 0 < len(word) <= MOST_SHOWN:
+        return said
+    at = summary.get("wrong_answer")
+    return f"{said}: {word}" + (f"; answer {at['place']:,} is {at['network']}, right is {at['right']}" if at else "")

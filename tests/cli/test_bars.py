@@ -19,6 +19,8 @@ from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import CheckBar
 from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.interval import Interval
 from regulargpt.training.progress import Progress
 from regulargpt.training.trainer import Trainer
 from tests.cli.conftest import Cli
@@ -27,7 +29,7 @@ from tests.regulargpt.small import ATTENTION, COMMON, trainer_of
 from tests.regulargpt.texts import text_config, text_run, write_text
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-Terminal = Callable[[int], Callable[[], list[str]]]
+Terminal = Callable[..., Callable[[], list[str]]]
 
 
 @pytest.fixture
@@ -35,9 +37,9 @@ def terminal(monkeypatch) -> Iterator[Terminal]:
     """Make stderr a terminal of so many columns; what is returned says which lines it showed, one after another."""
     open_ends: list[Callable[[], None]] = []
 
-    def make(columns: int) -> Callable[[], list[str]]:
+    def make(columns: int, rows: int = 24) -> Callable[[], list[str]]:
         ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         stderr, received = os.fdopen(theirs, "w", encoding="utf-8"), bytearray()
 
         def read() -> None:
@@ -78,6 +80,16 @@ def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
     assert max(map(len, lines)) < columns
     assert lines[0].startswith("training"[:columns])
     assert "testing: 5 of 5 lengths".startswith(lines[-1][:23])
+
+
+def test_a_terminal_that_does_not_say_its_size_shows_progress(terminal: Terminal):
+    shown, bars = terminal(0, rows=0), Bars()
+    bars.on_test({41: 2, 42: 2})
+    bars.on_point(Point(41, 2, {"accuracy": Interval(100.0, 34.24, 100.0)}))
+    bars.close()
+    first, second = shown()[:2]
+    assert first.startswith("testing: 0 of 2 lengths, now 41")
+    assert second.startswith("testing: 1 of 2 lengths, now 42, worst accuracy 100 %")
 
 
 def line_at(

@@ -2,12 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+import languages
 import regulargpt
+from languages.automata.pushdown import PushdownTransducer
 from languages.context_free.brackets import brackets
 from languages.context_free.user import nested_task_of
+from languages.convert.pushdown import to_json
 from regulargpt.config.recipes import resolve
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.training.trainer import Trainer
@@ -61,6 +65,19 @@ def test_from_python(tmp_path: Path):
         assert summary["language"].startswith(("brackets-1", "made-in-python", "mine"))
         trained = regulargpt.load(tmp_path / str(number))
         assert (trained.config.model.tree, len(trained.answers(["()", ")("]))) == ("nested", 2)
+
+
+def test_machines_without_visible_brackets(cli: Cli, tmp_path: Path):
+    """In a file or made in Python, a stack machine learns them: rows of answers, or the answer at the last symbol."""
+    small = {"train_len": 6, "steps": 2, "test_len": 8, "extra_lengths": (), "d_model": 8, "curriculum": ()}
+    for name, measure in (("reverse-string", "words"), ("marked-reversal", "accuracy")):
+        machine = cast("PushdownTransducer", languages.find(name).machine)
+        (tmp_path / "mine.json").write_text(to_json(machine))
+        for language in ("pushdown:mine.json", machine):
+            out = tmp_path / f"{name} {isinstance(language, str)}"
+            assert regulargpt.run(language, out, **small)["measure"] == measure
+            assert regulargpt.load(out).config.model.name == "stack-rnn"
+        assert f"{measure} 41..42" in " ".join(cli("run", "pushdown:mine.json", *SMALL, "--out", name).out.split())
 
 
 def test_from_answers_to_a_proof_also_where_it_was_stopped(cli: Cli, tmp_path: Path):
