@@ -23,7 +23,8 @@ LANGUAGES: Mapping[str, str] = {
 }
 LONG = 20_000
 # On two cores; training ends before, when the proof holds. One answer a word takes longer than a row.
-CPU_STEPS, CPU_LONGER = 6_000, dict.fromkeys(("brackets-2", "arithmetic-brackets", "equation"), 20_000)
+CPU_STEPS, LONGER = 6_000, ("brackets-2", "arithmetic-brackets", "equation")
+CPU_LONGER: Mapping[str, int] = dict.fromkeys(LONGER, 20_000)
 CPU_TEST: Fields = {"evaluation.samples": 64, "evaluation.stride": 13, "evaluation.symbols": 327_680}
 SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 4, "evaluation.stride": 51, "evaluation.symbols": 20_000}
 FULL: Fields = {"training.steps": 100_000, "evaluation.samples": 512, "evaluation.symbols": 655_360}

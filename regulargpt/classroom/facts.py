@@ -43,7 +43,7 @@ def status(run: PageRun) -> tuple[str, str]:
     """How much is proven, and that in words."""
     if run.certificate is None:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
-        measured = "the share of words right at every position" if measured == "words" else measured
+        measured = "the share of whole words that are right" if measured == "words" else measured
         return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
     accepted = run.certificate.accepted
     proof = NESTED_PROOF if isinstance(run.machine, PushdownTransducer) else PROOF

@@ -61,7 +61,7 @@ MEASURES = {
     for measure in (
         Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0),
         Measure("accuracy_by_position", "accuracy by position (%)", "%", True, 0.0, 100.0),
-        Measure("words", "words right at every position (%)", "%", True, 0.0, 100.0),
+        Measure("words", "whole words right (%)", "%", True, 0.0, 100.0),
         Measure("next_sets", "words with every set of next symbols right (%)", "%", True, 0.0, 100.0),
         Measure("next_sets_by_position", "sets of next symbols by position (%)", "%", True, 0.0, 100.0),
         Measure("exact_match", "exact match (%)", "%", True, 0.0, 100.0),
