@@ -147,7 +147,7 @@ def point_at(
     """The measures of a model, as it is, on so many test words of one length."""
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
-    symbols = words.shape[1]  # with those that ask for a row of answers
+    symbols = words.shape[1] if data.has_rows else length  # with those that ask for answers
     at_once = min(words_at_once(model, symbols), max(1, LOGITS_AT_ONCE // (symbols * objective.n_outputs)))
     parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
     found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
