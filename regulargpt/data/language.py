@@ -169,7 +169,8 @@ class LanguageData:
         if isinstance(self.task, DrawnTask) and self.task.empty is not None:
             # Empty symbols stay behind the word, as many as they are.
             n_symbols, empties = n_symbols - 1, (words == self.task.empty).sum(1)[:, None]  # (count, 1)
-        places, symbols = random.integers(length - empties, size=shape), random.integers(n_symbols, size=shape)
+        some = np.maximum(length - empties, 1)  # also of a word that has empty symbols only
+        places, symbols = random.integers(some, size=shape), random.integers(n_symbols, size=shape)
         for j in range(2):
             rows = np.flatnonzero(edits > j)
             words[rows, places[rows, j]] = symbols[rows, j]
