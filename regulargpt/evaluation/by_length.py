@@ -18,9 +18,8 @@ from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model
-from regulargpt.objectives.answers import AtOnce, Objective
+from regulargpt.objectives.answers import AtOnce, Objective, Row
 from regulargpt.objectives.measures import Guess, measure
-from regulargpt.objectives.transduction import Transduction
 
 FEWEST_WORDS = 4
 # Symbols in one forward pass: enough to keep a device busy, few enough for the caches and for memory. A model that
@@ -276,23 +275,8 @@ def shortest_wrong(
         return {"wrong_word": None}
     task = data.task
     word = task.written(wrong)[0] if isinstance(task, DrawnTask) else task.machine.decode(wrong)
-    answer = first_wrong(objective, model, wrong, device) if isinstance(objective, Transduction) else {}
+    answer = objective.first_wrong(model, wrong, device) if isinstance(objective, Row) else {}
     return {"wrong_word": word, **answer}
-
-
-@torch.no_grad()
-def first_wrong(
-    objective: Transduction, model: nn.Module, word: np.ndarray, device: torch.device
-) -> dict[str, dict[str, Any]]:
-    """The first wrong answer to a word (length,), counted from 1; nothing where all are right."""
-    logits, labels = objective.read(model, word[None], device)
-    answers = logits.argmax(-1)  # (1, asked)
-    wrong = ((answers != labels) & (labels >= 0))[0].nonzero()[:, 0]  # (wrong,)
-    if not len(wrong):
-        return {}
-    at, names = int(wrong[0]), objective.task.output_names
-    network, right = (names[int(of[0, at])] for of in (answers, labels))
-    return {"wrong_answer": {"place": at + 1, "network": network, "right": right}}
 
 
 def lengths_of(points: list[Point]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ mean over words of the share of right answers, `words` the share of words with e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -66,6 +66,15 @@ class AtOnce(Protocol):
         self, model: nn.Module, words: Sequence[Words], device: torch.device
     ) -> Iterable[Mapping[str, Tensor]]:
         """What `measure` gives of the words of each length."""
+        ...
+
+
+@runtime_checkable
+class Row(Protocol):
+    """What an objective has beside, if a word is answered by a row."""
+
+    def first_wrong(self, model: nn.Module, word: Words, device: torch.device) -> Mapping[str, Mapping[str, Any]]:
+        """The first wrong answer to a word (length,), counted from 1; nothing where all are right."""
         ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,6 +61,18 @@ class Transduction:
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """Which words have every answer right, and how many of all answers are."""
         return of_rows(*self.read(model, words, device))
+
+    @torch.no_grad()
+    def first_wrong(self, model: nn.Module, word: Words, device: torch.device) -> dict[str, dict[str, Any]]:
+        """The first wrong answer to a word (length,), counted from 1: what the network gives, and what is right."""
+        logits, labels = self.read(model, word[None], device)
+        answers = logits.argmax(-1)  # (1, asked)
+        wrong = ((answers != labels) & (labels >= 0))[0].nonzero()[:, 0]  # (wrong,)
+        if not len(wrong):
+            return {}
+        at, names = int(wrong[0]), self.task.output_names
+        network, right = (names[int(of[0, at])] for of in (answers, labels))
+        return {"wrong_answer": {"place": at + 1, "network": network, "right": right}}
 
     def symbols_at_once(self, model: nn.Module) -> int:
         # What stands behind a word changes no answer of a network that only reads on.
