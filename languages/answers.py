@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from languages.automata.dfa import Dfa
 from languages.automata.moore import MooreMachine
 from languages.automata.oracle import Oracle
 from languages.automata.pushdown import PushdownTransducer
@@ -22,6 +24,7 @@ class Answers(Generic[Machine]):
     name: str
     machine: Machine
     sampling: Literal["uniform", "balanced"]
+    domain: Dfa | None
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -44,6 +47,19 @@ class Answers(Generic[Machine]):
     def labels(self, words: npt.ArrayLike, every: bool = False) -> npt.NDArray[np.int64]:
         """The machine's answers: (batch,), or (batch, length) after each symbol; -1 where it has none."""
         return self.machine.answers(words, every=every)
+
+    def questions(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """(batch,) which of these words (batch, length) are asked about: those of the domain that have an answer."""
+        answered = self.labels(words) >= 0
+        return answered if self.domain is None else answered & self.domain.accepts(words)
+
+    def symbols(self, word: Sequence[int]) -> int:
+        """The length of a word, without symbols that ask for a row of answers."""
+        return len(word)
+
+    def whole(self, word: Sequence[int]) -> tuple[int, ...]:
+        """The question that a word is the beginning of."""
+        return tuple(word)
 
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""

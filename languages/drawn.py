@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,6 +94,13 @@ class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
         """The length of a word (length,) without its empty symbols."""
         array = np.asarray(word)
         return len(array) if self.empty is None else int((array != self.empty).sum())
+
+    def whole(self, word: Sequence[int]) -> tuple[int, ...]:
+        """The question that a word is the beginning of: with all empty symbols that ask for its row of answers."""
+        if self.asked is None:
+            return tuple(word)
+        symbols = tuple(x for x in word if x != self.empty)
+        return (*symbols, *[self.n_symbols - 1] * self.asked(len(symbols)))
 
     def questions(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """(batch,) which of these words (batch, length) are asked about: with an answer at the first empty symbol."""

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from languages.automata.oracle import Oracle
 from languages.context_free.nested import NestedTask
@@ -105,17 +104,9 @@ class LanguageData:
         # How deep words are drawn is no part of it: a test may draw them otherwise.
         return {"automaton": {"name": without_depth(self.options.name), "sha256": read}}
 
-    def questions(self, words: Words) -> npt.NDArray[np.bool_]:
-        """(n,) which of these words (n, T) are asked about."""
-        if isinstance(self.task, DrawnTask):
-            return self.task.questions(words)
-        answered = self.task.labels(words) >= 0
-        domain = self.task.domain
-        return answered if domain is None else answered & domain.accepts(words)
-
     def symbols(self, word: Sequence[int]) -> int:
         """The length of a word, without the symbols that ask for a row of answers."""
-        return self.task.symbols(word) if isinstance(self.task, DrawnTask) else len(word)
+        return self.task.symbols(word)
 
     def whole(self, word: Sequence[int]) -> tuple[int, ...]:
         """The question that a word is the beginning of: with all the empty symbols that ask for its row of answers.
@@ -124,10 +115,7 @@ class LanguageData:
         >>> read_data("reverse-string").whole((1, 0, 0, 2))
         (1, 0, 0, 2, 2, 2)
         """
-        if not isinstance(self.task, DrawnTask) or self.task.asked is None:
-            return tuple(word)
-        symbols = tuple(x for x in word if x != self.task.empty)
-        return (*symbols, *[self.task.n_symbols - 1] * self.task.asked(len(symbols)))
+        return self.task.whole(word)
 
     def is_tested(self, length: int) -> bool:
         """Whether there are test words of this length.
@@ -174,7 +162,7 @@ class LanguageData:
         for j in range(2):
             rows = np.flatnonzero(edits > j)
             words[rows, places[rows, j]] = symbols[rows, j]
-        answered = self.questions(words)
+        answered = self.task.questions(words)
         # A word that may not be asked about would teach a wrong answer; the wrong word itself always may.
         words[~answered] = wrong[~answered]
         return words
