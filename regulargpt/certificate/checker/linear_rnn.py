@@ -1,0 +1,229 @@
+"""The network of linear recurrences in balls: x' = a x + v, a of size below 1, in every layer.
+
+States are discs in the complex plane. A box that turns grows by up to the root of 2 at every step, as its corners do; a
+disc shrinks by |a| whatever it turns by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import acb, arb
+
+from regulargpt.certificate.checker.balls import Balls, exact, positive, product, sqrt
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
+from regulargpt.certificate.checker.network import (
+    MAX_NUMBERS,
+    NETWORK,
+    Ints,
+    Shapes,
+    gelu,
+    linear_shapes,
+    norm_shapes,
+)
+
+OPTIONS = {"name": str, "d_model": int, "n_layers": int}
+# The answer at the end of a word is learned from these answers, and read in the same way.
+SUPERVISIONS = "last", "prefixes"
+MAX_LAYERS = 64
+# How a layer moves: from its number and what it adds at each position (n, d) to its states (n, d).
+Advance = Callable[[int, npt.NDArray[np.object_]], npt.NDArray[np.object_]]
+
+middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
+above: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
+real: Any = np.frompyfunc(lambda x: x.real, 1, 1)
+imaginary: Any = np.frompyfunc(lambda x: x.imag, 1, 1)
+as_complex: Any = np.frompyfunc(acb, 2, 1)
+minus_expm1: Any = np.frompyfunc(lambda x: -x.expm1(), 1, 1)
+exp: Any = np.frompyfunc(lambda x: x.exp(), 1, 1)
+cosine: Any = np.frompyfunc(arb.cos, 1, 1)
+sine: Any = np.frompyfunc(arb.sin, 1, 1)
+# It rises: between its values at the ends of a ball, also of a wide one.
+sigmoid: Any = np.frompyfunc(lambda x: _sigmoid(x.lower()).union(_sigmoid(x.upper())), 1, 1)
+# The square around a disc, from its centre and radius.
+square: Any = np.frompyfunc(lambda c, r: c + acb(arb(0, r), arb(0, r)), 2, 1)
+
+
+def _sigmoid(x: arb) -> arb:
+    return 1 / (1 + (-x).exp())
+
+
+@dataclass(frozen=True)
+class Discs:
+    """Complex numbers (..., d) within `radius` of `centre`, which is exact."""
+
+    centre: npt.NDArray[np.object_]
+    radius: Balls
+
+    @classmethod
+    def around(cls, x: npt.NDArray[np.object_], radius: Any = 0) -> Discs:
+        """All that is so far from numbers in these boxes."""
+        centre = middle(x)
+        return cls(centre, above(above(x - centre) + radius))
+
+    @classmethod
+    def zero(cls, *shape: int) -> Discs:
+        """The state before the first symbol."""
+        return cls(np.full(shape, acb(0)), np.full(shape, arb(0)))
+
+    def boxes(self) -> npt.NDArray[np.object_]:
+        """Each disc in a square."""
+        return square(self.centre, self.radius)
+
+    def rows(self, at: Any) -> Discs:
+        """Some of them."""
+        return Discs(self.centre[at], self.radius[at])
+
+
+class Recurrence:
+    """One layer: x' = a x + v with a = exp(-decay + i theta)."""
+
+    def __init__(self, w: Mapping[str, Balls], block: str):
+        self.decay, self.theta = exp(w[f"{block}lru.nu"]), w[f"{block}lru.theta"]
+        self.a, self.size = self.power(1), self.sizes(1)
+        self.gamma = sqrt(minus_expm1(-2 * self.decay))
+
+    def power(self, n: int) -> npt.NDArray[np.object_]:
+        """a^n (d,)."""
+        return as_complex(self.sizes(n) * cosine(n * self.theta), self.sizes(n) * sine(n * self.theta))
+
+    def sizes(self, n: int) -> Balls:
+        """|a|^n (d,)."""
+        return exp(-n * self.decay)
+
+    def step(self, x: Discs, v: npt.NDArray[np.object_]) -> Discs:
+        """a x + v: the radius is that of x times |a|, and what v and rounding add."""
+        return Discs.around(self.a * x.centre + v, self.size * x.radius)
+
+    def settled(self, start: Discs, v: npt.NDArray[np.object_], blocks: int) -> Discs:
+        """Where x is from so many blocks on that each add `v` (L, d), one number in its box at a time, from `start` on.
+
+        A block maps x to P x + b, P = a^L, with |b - m| <= r. With s = m / (1 - P), x - s becomes P (x - s) + (b - m):
+        after n blocks its size is at most |P|^n |x - s| + r / (1 - |P|).
+        """
+        b = Discs.zero(v.shape[1])
+        for row in v:
+            b = self.step(b, row)
+        L = len(v)
+        s = b.centre / (1 - self.power(L))
+        far = above(start.centre - s) + start.radius
+        return Discs.around(s, self.sizes(blocks * L) * far + b.radius / minus_expm1(-L * self.decay))
+
+
+class LinearRnn:
+    """The function that weights and config.json define. Raises Malformed or Rejected if it is not of this kind."""
+
+    def __init__(self, weights: Mapping[str, Floats], record: Any):
+        record = fields(record, "config.json", NETWORK)
+        name = record["model"].get("name")
+        if name != "linear-rnn":
+            raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = 'linear-rnn'")
+        model = fields(record["model"], "the model in config.json", OPTIONS)
+        if record["supervision"] not in SUPERVISIONS:
+            raise Rejected(f"the network was trained to answer {record['supervision']!r}, not the word at its end")
+        self.alphabet, self.output_names = record["alphabet"], record["output_names"]
+        if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):
+            raise Malformed("config.json counts other symbols or answers than it lists")
+        self.d, self.n_layers = model["d_model"], model["n_layers"]
+        if min(self.d, self.n_layers) < 1:
+            raise Malformed("config.json: the sizes are not those of a network")
+        if self.n_layers > MAX_LAYERS or 2 * self.d**2 > MAX_NUMBERS:
+            raise Rejected(f"networks of at most {MAX_LAYERS} layers and {MAX_NUMBERS:,} numbers a matrix are refuted")
+        if {name: w.shape for name, w in weights.items()} != self.shapes():
+            raise Malformed("the weights are not the tensors that config.json describes")
+        if not all(np.isfinite(w).all() for w in weights.values()):
+            raise Malformed("the weights hold a number that is not finite")
+        self.w: dict[str, Balls] = {name: exact(w) for name, w in weights.items()}
+        self.layers = [Recurrence(self.w, block) for block in self.blocks()]
+
+    def blocks(self) -> list[str]:
+        """What the names of each layer's weights begin with."""
+        return [f"blocks.{i}." for i in range(self.n_layers)]
+
+    def shapes(self) -> Shapes:
+        """The tensors there are."""
+        d, found = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
+        for block in self.blocks():
+            found |= norm_shapes([f"{block}ln"], d) | linear_shapes(f"{block}glu", 2 * d, d)
+            found |= linear_shapes(f"{block}lru.b", 2 * d, d, False) | linear_shapes(f"{block}lru.c", d, 2 * d, False)
+            found |= {f"{block}lru.{name}": (d,) for name in ("d", "nu", "theta")}
+        return found | norm_shapes(["ln_final"], d) | linear_shapes("readout", len(self.output_names), d)
+
+    def start(self) -> list[Discs]:
+        """The state of each layer before the first symbol."""
+        return [Discs.zero(self.d) for _ in self.layers]
+
+    def logits(self, symbols: Sequence[int] | Ints, advance: Advance) -> Balls:
+        """The logits (n, n_outputs) at symbols (n,), whose states are what `advance` says."""
+        h = self.w["embedding.weight"][list(symbols)]  # (n, d)
+        for number, block in enumerate(self.blocks()):
+            u = self.norm(f"{block}ln", h)
+            into = self.linear(f"{block}lru.b", u).reshape(len(u), self.d, 2)  # (n, d, re and im)
+            x = advance(number, as_complex(into[..., 0], into[..., 1]) * self.layers[number].gamma)
+            pairs = np.stack([real(x), imaginary(x)], -1).reshape(len(u), 2 * self.d)  # (n, 2 d)
+            y = self.linear(f"{block}lru.c", pairs) + self.w[f"{block}lru.d"] * u
+            gated = self.linear(f"{block}glu", gelu(y))  # (n, 2 d)
+            h = h + gated[:, : self.d] * sigmoid(gated[:, self.d :])
+        return self.linear("readout", self.norm("ln_final", h))
+
+    def norm(self, name: str, x: Balls) -> Balls:
+        """LayerNorm with gain and bias; epsilon is 10^-5."""
+        centred = x - x.sum(-1, keepdims=True) / self.d
+        # In a wide ball a square would not show that it is one.
+        scale = sqrt(positive(centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
+        return centred / scale * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+
+    def linear(self, name: str, x: Balls) -> Balls:
+        """x W^T + b."""
+        return product(x, self.w[f"{name}.weight"].T) + self.w.get(f"{name}.bias", arb(0))
+
+    def read(self, symbols: Sequence[int], start: Sequence[Discs]) -> tuple[Balls, list[Discs]]:
+        """The logits after each symbol of a word (n, n_outputs), and the states of each layer then, (n, d)."""
+        states: list[Discs] = []
+
+        def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+            x, found = start[number], []
+            for row in v:
+                x = self.layers[number].step(x, row)
+                found.append(x)
+            states.append(Discs(np.stack([x.centre for x in found]), np.stack([x.radius for x in found])))
+            return states[-1].boxes()
+
+        return self.logits(symbols, advance), states
+
+    def step(self, states: Sequence[Discs], symbol: int) -> tuple[Balls, list[Discs]]:
+        """The logits (n, n_outputs) and the states after one more symbol, from n states, (n, d) of each layer."""
+        after: list[Discs] = []
+
+        def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+            after.append(self.layers[number].step(states[number], v))
+            return after[-1].boxes()
+
+        return self.logits([symbol] * len(states[0].centre), advance), after
+
+    def settle(
+        self, starts: Sequence[Discs], v: Sequence[int], w: Sequence[int], blocks: int = 0
+    ) -> tuple[Balls, list[Discs]]:
+        """Where the network is while it reads v again and again: the states of each layer (d,), and the logits
+        (n_outputs,) after v w from there.
+
+        Without `blocks`, `starts` is where it begins, and all of it holds from there on. Else `starts` holds from there
+        on, and what is given holds `n_layers` times `blocks` later: each layer settles on what the one below is settled
+        to.
+        """
+        found: list[Discs] = []
+
+        def advance(number: int, inputs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+            layer = self.layers[number]
+            x, rows = layer.settled(starts[number], inputs[: len(v)], blocks), []
+            found.append(x)
+            for row in inputs:
+                x = layer.step(x, row)
+                rows.append(x.boxes())
+            return np.stack(rows)
+
+        return self.logits([*v, *w], advance)[-1], found
