@@ -24,6 +24,8 @@ SUMMARY = "summary.json"
 DONE = "DONE"
 # What `verify` says of a run: no part of the manifest, and written anew by each `verify`.
 CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
+# The same of a proof that the network is wrong for ever, on words of one family; its automaton is the language's.
+REFUTATION, REFUTED_AUTOMATON = "refutation.json", "refutation-automaton.json"
 # The numbers of single words, where a measure is a mean of numbers: part of the manifest if it is there.
 SEGMENTS = "segments.csv"
 # The weights at a step of the training, where a run keeps some: part of the manifest.

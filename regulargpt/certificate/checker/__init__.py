@@ -20,6 +20,7 @@ affine_forms  how far vectors move when the states under them move in balls: lin
 image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
 stack_machine, stack_network  a machine with a stack of whatever moves; a network of signs with a stack
 heads, stack_product, stack_equality, stack_steps  all that such machines come to, and two of them side by side
+linear_rnn, refutation  networks of linear recurrences, and words on which they are wrong for ever
 chain_steps  networks that carry a state from symbol to symbol
 steps     the steps of a check, in order
 claims    what is proven, in words
@@ -29,6 +30,7 @@ It imports numpy, python-flint and the standard library.
 
 from regulargpt.certificate.checker.chain_steps import AcceptedChain
 from regulargpt.certificate.checker.files import Malformed, Rejected
+from regulargpt.certificate.checker.refutation import AcceptedRefutation
 from regulargpt.certificate.checker.stack_steps import AcceptedStack
 from regulargpt.certificate.checker.steps import FORMAT, Accepted, AnyAccepted, Progress, check, decide
 
@@ -36,6 +38,7 @@ __all__ = [
     "FORMAT",
     "Accepted",
     "AcceptedChain",
+    "AcceptedRefutation",
     "AcceptedStack",
     "AnyAccepted",
     "Malformed",

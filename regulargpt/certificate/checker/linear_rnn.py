@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb
 
-from regulargpt.certificate.checker.balls import Balls, exact, positive, product, sqrt
+from regulargpt.certificate.checker.balls import Balls, exact, product, sqrt
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
 from regulargpt.certificate.checker.network import (
     MAX_NUMBERS,
@@ -50,6 +50,17 @@ square: Any = np.frompyfunc(lambda c, r: c + acb(arb(0, r), arb(0, r)), 2, 1)
 
 def _sigmoid(x: arb) -> arb:
     return 1 / (1 + (-x).exp())
+
+
+def _within(x: arb, most: arb) -> arb:
+    """The part of a ball in +-most; all of that if the ball is of no number."""
+    if x.rad() < 1:
+        return x
+    whole = arb(0, most.upper())
+    return x.intersection(whole) if x.is_finite() else whole
+
+
+within: Any = np.frompyfunc(_within, 2, 1)
 
 
 @dataclass(frozen=True)
@@ -171,11 +182,11 @@ class LinearRnn:
         return self.linear("readout", self.norm("ln_final", h))
 
     def norm(self, name: str, x: Balls) -> Balls:
-        """LayerNorm with gain and bias; epsilon is 10^-5."""
+        """LayerNorm with gain and bias; epsilon is 10^-5. |x_i| / sqrt(sum x_j^2 / d + epsilon) is below sqrt(d), which
+        wide balls do not show."""
         centred = x - x.sum(-1, keepdims=True) / self.d
-        # In a wide ball a square would not show that it is one.
-        scale = sqrt(positive(centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
-        return centred / scale * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+        scale = sqrt((centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
+        return within(centred / scale, arb(self.d).sqrt()) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
     def linear(self, name: str, x: Balls) -> Balls:
         """x W^T + b."""

@@ -65,8 +65,8 @@ class Family:
     @classmethod
     def of(cls, record: Mapping[str, Any], n_symbols: int, n_outputs: int) -> Family:
         """As the certificate has it. Raises Malformed for one that is no such family."""
-        words = [integers(record[name], f"{name!r}", n_symbols - 1).tolist() for name in "uvw"]
-        if max(map(len, words)) > MAX_SYMBOLS or not words[1]:
+        u, v, w = (integers(record[name], f"{name!r}", n_symbols - 1).tolist() for name in "uvw")
+        if max(map(len, (u, v, w))) > MAX_SYMBOLS or not v:
             raise Malformed(f"'v' has at least 1 symbol, and 'u', 'v' and 'w' have at most {MAX_SYMBOLS}")
         start, period, residue, answer = (record[name] for name in ("from", "period", "residue", "answer"))
         if not 1 <= start <= MAX_FROM:
@@ -75,7 +75,7 @@ class Family:
             raise Malformed(f"'residue' is from 0 to below 'period', and 'period' from 1 to {MAX_STATES}")
         if not 0 <= answer < n_outputs:
             raise Malformed(f"'answer' is {answer}; there are {n_outputs} answers")
-        return cls(*words, start, period, residue, answer)
+        return cls(u, v, w, start, period, residue, answer)
 
     def first(self) -> int:
         """The least n of the family."""
@@ -115,9 +115,9 @@ def check_refutation(
 
 def claim_of(family: Family, machine: Machine, right: int) -> str:
     """What is proven of the family."""
-    words = ([machine.alphabet[a] for a in word] for word in (family.u, family.v, family.w))
+    words = {name: [machine.alphabet[a] for a in getattr(family, name)] for name in "uvw"}
     answers = machine.output_names[family.answer], machine.output_names[right]
-    return refutation_claim(*words, family.start, family.period, family.residue, *answers)
+    return refutation_claim(words, family.start, family.period, family.residue, *answers)
 
 
 def right_answer(machine: Machine, family: Family) -> int:
