@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb
 
-from regulargpt.certificate.checker.balls import Balls, exact, product, sqrt
+from regulargpt.certificate.checker.balls import Balls, exact, positive, product, sqrt
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
 from regulargpt.certificate.checker.network import (
     MAX_NUMBERS,
@@ -185,7 +185,7 @@ class LinearRnn:
         """LayerNorm with gain and bias; epsilon is 10^-5. |x_i| / sqrt(sum x_j^2 / d + epsilon) is below sqrt(d), which
         wide balls do not show."""
         centred = x - x.sum(-1, keepdims=True) / self.d
-        scale = sqrt((centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
+        scale = sqrt(positive(centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
         return within(centred / scale, arb(self.d).sqrt()) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
     def linear(self, name: str, x: Balls) -> Balls:

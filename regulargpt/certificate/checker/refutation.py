@@ -36,8 +36,8 @@ PRECISIONS = (64, 128, 256, 512, 1024)
 class AcceptedRefutation:
     """What has been checked: the claims, and how much there was to check.
 
-    From `settled` on one comparison decides all n at once: there the answer's logit is larger than every other by
-    `margin` or more. Before that `words` were read one by one. `layers` are those of the network; `bits` is the
+    From n = `settled` on one comparison decides all n at once; before that `words` were read one by one. In the limit
+    the answer's logit is larger than every other by `margin` or more. `layers` are those of the network; `bits` is the
     precision that decided everything.
     """
 
@@ -165,15 +165,14 @@ class Refutation:
         self.everywhere = network.settle(self.after_u, family.v, family.w)[1]
 
     def run(self) -> tuple[int, int, float]:
-        """From which n on one comparison decides, how many words were read, and the margin there. Raises Rejected where
+        """From which n on one comparison decides, how many words were read, and the margin in the limit. Raises Rejected where
         the network answers otherwise, and Undecided."""
-        first, settled = self.family.first(), self.settled()
-        limit = self.logits_from(settled)
-        others = np.delete(limit, self.family.answer)
-        margin = min(float((limit[self.family.answer] - x).lower()) for x in others)
-        if first >= settled:
-            return settled, 0, margin
-        return settled, self.read_on(first, settled), margin
+        first, limit = self.family.first(), self.logits_from(MAX_FROM)
+        self.answers(limit, "for every n that is large enough")
+        gaps = limit[self.family.answer] - np.delete(limit, self.family.answer)
+        settled = self.settled(first)
+        words = self.read_on(first, settled) if first < settled else 0
+        return settled, words, min((float(gap.lower()) for gap in gaps), default=np.inf)
 
     def logits_from(self, n: int) -> Balls:
         """The logits after all u v^m w with m >= n, n >= 1."""
@@ -185,10 +184,8 @@ class Refutation:
         logits = self.logits_from(n)
         return bool((np.delete(logits, self.family.answer) < logits[self.family.answer]).all())
 
-    def settled(self) -> int:
-        """The least n from which on one comparison decides, or nearly; the family's first if it does there."""
-        self.answers(self.logits_from(MAX_FROM), "for every n that is large enough")
-        low = self.family.first()
+    def settled(self, low: int) -> int:
+        """The least n from which on one comparison decides, or nearly; `low` if it does there."""
         if self.holds_from(low):
             return low
         high = 2 * low

@@ -35,10 +35,12 @@ def command(
     named = None if language is None else (language, automaton_of(language))
     from regulargpt.certificate.checker import Malformed, Rejected, check
     from regulargpt.cli import FAILED
-    from regulargpt.storage.folder import CERTIFICATE, CONFIG, RunFolder
+    from regulargpt.storage.folder import CERTIFICATE, CONFIG, REFUTATION, RunFolder
 
     given = {"weights": weights, "network": network, "automaton": automaton}
     path = certificate / CERTIFICATE if certificate.is_dir() else certificate
+    if certificate.is_dir() and not path.exists() and (certificate / REFUTATION).exists():
+        path = certificate / REFUTATION
     if (certificate / CONFIG).exists() and not path.exists():
         raise RunFolder(certificate).without_certificate()
     try:
@@ -88,12 +90,26 @@ def text_of_stack(accepted: AcceptedStack) -> str:
     return "\n".join([f"accepted: {claims}", answered, counted, least])
 
 
+def text_of_refutation(accepted: AcceptedRefutation) -> str:
+    """The claims about words on which a network is wrong for ever, then how they were proven."""
+    claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
+    layers = f"{accepted.layers} linear recurrence{'s' * (accepted.layers != 1)}"
+    read = f"; {accepted.words:,} words before that were read one by one" if accepted.words else ""
+    counted = (
+        f"{layers}, {accepted.bits} bits: from n = {accepted.settled:,} on one comparison decides, with a margin of "
+        f"{accepted.margin:.4g} in the limit{read}"
+    )
+    return "\n".join([f"accepted: {claims}", counted])
+
+
 def text(accepted: Accepted | AcceptedStack) -> str:
     """For people: the claims, then what was gone through."""
-    from regulargpt.certificate.checker import AcceptedStack
+    from regulargpt.certificate.checker import AcceptedRefutation, AcceptedStack
 
     if isinstance(accepted, AcceptedStack):
         return text_of_stack(accepted)
+    if isinstance(accepted, AcceptedRefutation):
+        return text_of_refutation(accepted)
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
     states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
     if states[0] == states[1] and roots[0] == roots[1]:
