@@ -15,9 +15,7 @@ from regulargpt.runs.opened import refuse_other_data
 from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFolder
 
 
-def refutation_report(
-    folder: RunFolder, progress: Progress = lambda part, done, count: None
-) -> dict[str, Any] | None:
+def refutation_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any] | None:
     """Try to refute a finished run; write refutation.json and its automaton beside it if the checker accepts it.
 
     None for other networks. Raises UserError for a run that is not finished.

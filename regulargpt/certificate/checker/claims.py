@@ -114,8 +114,8 @@ def refutation_claim(
     which = "" if period == 1 else f" with n = {residue} mod {period}"
     parts = [f"{name} = {' '.join(map(quoted, word))}" if word else f"{name} empty" for name, word in words.items()]
     return (
-        f"For every whole number n >= {start}{which}: to the word u v^n w, with {', '.join(parts)}, the network answers "
-        f"{quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds may "
+        f"For every whole number n >= {start}{which}: to the word u v^n w, with {', '.join(parts)}, the network "
+        f"answers {quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds may "
         "answer otherwise."
     )
 

@@ -18,18 +18,16 @@ from regulargpt.certificate.checker.claims import quoted, refutation_claim
 from regulargpt.certificate.checker.equality import same_language
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, integers
 from regulargpt.certificate.checker.images import Progress
-from regulargpt.certificate.checker.linear_rnn import Discs, LinearRnn
 from regulargpt.certificate.checker.machine import MAX_STATES, Automaton, Function, Machine
-from regulargpt.certificate.checker.network import Kinds
+from regulargpt.certificate.checker.network import Kinds, whole
+from regulargpt.certificate.checker.recurrences import Recurrences
 
 FIELDS: Kinds = {"u": list, "v": list, "w": list, "from": int, "period": int, "residue": int, "answer": int}
 MAX_SYMBOLS = 64  # of each of u, v and w
 MAX_FROM = 1 << 62
 PIECE = 512  # positions that are read at once
-# Multiplications for the words that are read one by one: a few minutes.
-MAX_WORK = 1 << 32
-# What bits of the midpoints are tried until every comparison is decided.
-PRECISIONS = (64, 128, 256, 512, 1024)
+# Multiplications for one block, and for the words that are read one by one: a few minutes.
+MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 
 
 @dataclass(frozen=True)
@@ -90,27 +88,21 @@ def check_refutation(
     language: tuple[str, Automaton] | None,
     progress: Progress,
 ) -> AcceptedRefutation:
-    """All steps, for a certificate whose fields are of their kinds, with more and more bits until all is decided."""
-    for bits in PRECISIONS:
-        try:
-            with ctx.workprec(bits):
-                network = LinearRnn(weights, config)
-                if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
-                    raise Rejected("the network and the automaton have other symbols or answers")
-                family = Family.of(record, len(network.alphabet), len(network.output_names))
-                right = right_answer(machine, family)
-                expected = claim_of(family, machine, right)
-                if record["claim"] != expected:
-                    raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
-                proven = same_language(machine, language)
-                settled, words, margin = Refutation(network, family, progress).run()
-            return AcceptedRefutation(expected, proven, settled, words, margin, network.n_layers, bits)
-        except Undecided:
-            continue
-    raise Rejected(
-        f"{PRECISIONS[-1]} bits do not decide what the network answers: two logits tie, or nearly, or a state is as "
-        "good as kept for ever"
-    )
+    """All steps, for a certificate whose fields are of their kinds. Raises Undecided where more bits may tell."""
+    name = whole(config)["model"].get("name")
+    if name != "linear-rnn":
+        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = 'linear-rnn'")
+    network = Recurrences(weights, config)
+    if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
+        raise Rejected("the network and the automaton have other symbols or answers")
+    family = Family.of(record, len(network.alphabet), len(network.output_names))
+    right = right_answer(machine, family)
+    expected = claim_of(family, machine, right)
+    if record["claim"] != expected:
+        raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
+    proven = same_language(machine, language)
+    settled, words, margin = Refutation(network, family, progress).run()
+    return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, ctx.prec)
 
 
 def claim_of(family: Family, machine: Machine, right: int) -> str:
@@ -157,16 +149,21 @@ def power(function: Function, n: int) -> Function:
 class Refutation:
     """One check at one precision of what the network answers."""
 
-    def __init__(self, network: LinearRnn, family: Family, progress: Progress):
+    def __init__(self, network: Recurrences, family: Family, progress: Progress):
         self.network, self.family, self.progress = network, family, progress
-        self.after_u = [Discs.zero(network.d) for _ in network.layers]
+        self.work = sum(w.size for w in network.w.values())  # of a symbol
+        if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
+            raise Rejected("the network is too large for words of this length")
+        self.after_u = network.start()
         if family.u:
             self.after_u = [x.rows(-1) for x in network.read(family.u, self.after_u)[1]]
         self.everywhere = network.settle(self.after_u, family.v, family.w)[1]
 
     def run(self) -> tuple[int, int, float]:
-        """From which n on one comparison decides, how many words were read, and the margin in the limit. Raises Rejected where
-        the network answers otherwise, and Undecided."""
+        """From which n on one comparison decides, how many words were read, and the margin in the limit.
+
+        Raises Rejected where the network answers otherwise, and Undecided.
+        """
         first, limit = self.family.first(), self.logits_from(MAX_FROM)
         self.answers(limit, "for every n that is large enough")
         gaps = limit[self.family.answer] - np.delete(limit, self.family.answer)
@@ -177,7 +174,7 @@ class Refutation:
     def logits_from(self, n: int) -> Balls:
         """The logits after all u v^m w with m >= n, n >= 1."""
         family = self.family
-        return self.network.settle(self.everywhere, family.v, family.w, (n - 1) // self.network.n_layers)[0]
+        return self.network.settle(self.everywhere, family.v, family.w, (n - 1) // self.network.layers)[0]
 
     def holds_from(self, n: int) -> bool:
         """Whether one comparison shows the answer to all of them."""
@@ -213,7 +210,7 @@ class Refutation:
         """Read u v^n w for every n of the family before `settled`, the n behind each other; how many there are."""
         network, family = self.network, self.family
         length, period = len(family.v), family.period
-        if settled * length * sum(w.size for w in network.w.values()) > MAX_WORK:
+        if settled * length * self.work > MAX_WORK:
             raise Rejected(
                 f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: a "
                 "larger 'from' can be checked"
@@ -230,7 +227,7 @@ class Refutation:
                 ends = [(i + 1) * length - 1 for i in here]
                 found, branches = logits[ends], [x.rows(ends) for x in along]
                 for symbol in family.w:
-                    found, branches = network.step(branches, symbol)
+                    found, branches = network.one_more(branches, symbol)
                 for i, row in zip(here, found, strict=True):
                     self.answers(row, f"for n = {read + 1 + i:,}")
             read, words = read + blocks, words + len(here)

@@ -1,7 +1,7 @@
 """Words u v^n w on which a network can be wrong for ever: short ones, and those that the automaton's cycles name.
 
-A language is definite if the last k symbols of a word decide its answer, for some k (Perles, Rabin and Shamir 1963). All
-others have two states that a word v leads back to themselves, or to each other, and a word w that tells them apart.
+A language is definite if the last k symbols of a word decide its answer, for some k (Perles, Rabin and Shamir 1963).
+All others have two states that a word v leads back to themselves, or to each other, and a word w that tells them apart.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 from regulargpt.storage.manifest import digest
 
-DEFINITE = "the last symbols of a word decide its answer: nothing forbids that"
+DEFINITE = "the last symbols of a word decide its answer: nothing forbids it"
 TRIED = 4  # families that the checker is given
 LATER = 8  # each as often, from a later n on
 STEP = 8  # times as late

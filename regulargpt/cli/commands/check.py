@@ -13,7 +13,7 @@ from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.checker import Accepted, AcceptedStack
+    from regulargpt.certificate.checker import AcceptedRefutation, AcceptedStack, AnyAccepted
 
 
 @click.command()
@@ -67,7 +67,7 @@ def automaton_of(language: str) -> str:
     return to_json(right_machine(find(language)))
 
 
-def as_record(accepted: Accepted | AcceptedStack) -> dict[str, object]:
+def as_record(accepted: AnyAccepted) -> dict[str, object]:
     """For programs: all that was counted."""
     import dataclasses
 
@@ -102,7 +102,7 @@ def text_of_refutation(accepted: AcceptedRefutation) -> str:
     return "\n".join([f"accepted: {claims}", counted])
 
 
-def text(accepted: Accepted | AcceptedStack) -> str:
+def text(accepted: AnyAccepted) -> str:
     """For people: the claims, then what was gone through."""
     from regulargpt.certificate.checker import AcceptedRefutation, AcceptedStack
 

@@ -1,4 +1,4 @@
-"""The network of linear recurrences in balls: x' = a x + v, a of size below 1, in every layer.
+"""The network of linear recurrences, x' = a x + v with |a| < 1 in every layer, while it reads a word again and again.
 
 States are discs in the complex plane. A box that turns grows by up to the root of 2 at every step, as its corners do; a
 disc shrinks by |a| whatever it turns by.
@@ -14,22 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb
 
-from regulargpt.certificate.checker.balls import Balls, exact, positive, product, sqrt
-from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
-from regulargpt.certificate.checker.network import (
-    MAX_NUMBERS,
-    NETWORK,
-    Ints,
-    Shapes,
-    gelu,
-    linear_shapes,
-    norm_shapes,
-)
+from regulargpt.certificate.checker.balls import Balls, positive, sqrt
+from regulargpt.certificate.checker.chain_network import LinearRnn
+from regulargpt.certificate.checker.files import Floats
+from regulargpt.certificate.checker.network import gelu
 
-OPTIONS = {"name": str, "d_model": int, "n_layers": int}
-# The answer at the end of a word is learned from these answers, and read in the same way.
-SUPERVISIONS = "last", "prefixes"
-MAX_LAYERS = 64
 # How a layer moves: from its number and what it adds at each position (n, d) to its states (n, d).
 Advance = Callable[[int, npt.NDArray[np.object_]], npt.NDArray[np.object_]]
 
@@ -93,8 +82,8 @@ class Discs:
 class Recurrence:
     """One layer: x' = a x + v with a = exp(-decay + i theta)."""
 
-    def __init__(self, w: Mapping[str, Balls], block: str):
-        self.decay, self.theta = exp(w[f"{block}lru.nu"]), w[f"{block}lru.theta"]
+    def __init__(self, w: Mapping[str, Balls], name: str):
+        self.decay, self.theta = exp(w[f"{name}nu"]), w[f"{name}theta"]
         self.a, self.size = self.power(1), self.sizes(1)
         self.gamma = sqrt(minus_expm1(-2 * self.decay))
 
@@ -125,56 +114,25 @@ class Recurrence:
         return Discs.around(s, self.sizes(blocks * L) * far + b.radius / minus_expm1(-L * self.decay))
 
 
-class LinearRnn:
-    """The function that weights and config.json define. Raises Malformed or Rejected if it is not of this kind."""
+class Recurrences(LinearRnn):
+    """The network of chain_network.py as its recurrences: the same function, for words that go on and on."""
 
     def __init__(self, weights: Mapping[str, Floats], record: Any):
-        record = fields(record, "config.json", NETWORK)
-        name = record["model"].get("name")
-        if name != "linear-rnn":
-            raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = 'linear-rnn'")
-        model = fields(record["model"], "the model in config.json", OPTIONS)
-        if record["supervision"] not in SUPERVISIONS:
-            raise Rejected(f"the network was trained to answer {record['supervision']!r}, not the word at its end")
-        self.alphabet, self.output_names = record["alphabet"], record["output_names"]
-        if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):
-            raise Malformed("config.json counts other symbols or answers than it lists")
-        self.d, self.n_layers = model["d_model"], model["n_layers"]
-        if min(self.d, self.n_layers) < 1:
-            raise Malformed("config.json: the sizes are not those of a network")
-        if self.n_layers > MAX_LAYERS or 2 * self.d**2 > MAX_NUMBERS:
-            raise Rejected(f"networks of at most {MAX_LAYERS} layers and {MAX_NUMBERS:,} numbers a matrix are refuted")
-        if {name: w.shape for name, w in weights.items()} != self.shapes():
-            raise Malformed("the weights are not the tensors that config.json describes")
-        if not all(np.isfinite(w).all() for w in weights.values()):
-            raise Malformed("the weights hold a number that is not finite")
-        self.w: dict[str, Balls] = {name: exact(w) for name, w in weights.items()}
-        self.layers = [Recurrence(self.w, block) for block in self.blocks()]
-
-    def blocks(self) -> list[str]:
-        """What the names of each layer's weights begin with."""
-        return [f"blocks.{i}." for i in range(self.n_layers)]
-
-    def shapes(self) -> Shapes:
-        """The tensors there are."""
-        d, found = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
-        for block in self.blocks():
-            found |= norm_shapes([f"{block}ln"], d) | linear_shapes(f"{block}glu", 2 * d, d)
-            found |= linear_shapes(f"{block}lru.b", 2 * d, d, False) | linear_shapes(f"{block}lru.c", d, 2 * d, False)
-            found |= {f"{block}lru.{name}": (d,) for name in ("d", "nu", "theta")}
-        return found | norm_shapes(["ln_final"], d) | linear_shapes("readout", len(self.output_names), d)
+        super().__init__(weights, record)
+        self.of_layers = [Recurrence(self.w, f"blocks.{layer}.lru.") for layer in range(self.layers)]
 
     def start(self) -> list[Discs]:
         """The state of each layer before the first symbol."""
-        return [Discs.zero(self.d) for _ in self.layers]
+        return [Discs.zero(self.d) for _ in self.of_layers]
 
-    def logits(self, symbols: Sequence[int] | Ints, advance: Advance) -> Balls:
+    def logits(self, symbols: Sequence[int], advance: Advance) -> Balls:
         """The logits (n, n_outputs) at symbols (n,), whose states are what `advance` says."""
         h = self.w["embedding.weight"][list(symbols)]  # (n, d)
-        for number, block in enumerate(self.blocks()):
+        for layer, recurrence in enumerate(self.of_layers):
+            block = f"blocks.{layer}."
             u = self.norm(f"{block}ln", h)
-            into = self.linear(f"{block}lru.b", u).reshape(len(u), self.d, 2)  # (n, d, re and im)
-            x = advance(number, as_complex(into[..., 0], into[..., 1]) * self.layers[number].gamma)
+            into = self.linear(f"{block}lru.b", u)  # (n, 2 d)
+            x = advance(layer, as_complex(into[:, ::2], into[:, 1::2]) * recurrence.gamma)  # (n, d)
             pairs = np.stack([real(x), imaginary(x)], -1).reshape(len(u), 2 * self.d)  # (n, 2 d)
             y = self.linear(f"{block}lru.c", pairs) + self.w[f"{block}lru.d"] * u
             gated = self.linear(f"{block}glu", gelu(y))  # (n, 2 d)
@@ -188,10 +146,6 @@ class LinearRnn:
         scale = sqrt(positive(centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
         return within(centred / scale, arb(self.d).sqrt()) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def linear(self, name: str, x: Balls) -> Balls:
-        """x W^T + b."""
-        return product(x, self.w[f"{name}.weight"].T) + self.w.get(f"{name}.bias", arb(0))
-
     def read(self, symbols: Sequence[int], start: Sequence[Discs]) -> tuple[Balls, list[Discs]]:
         """The logits after each symbol of a word (n, n_outputs), and the states of each layer then, (n, d)."""
         states: list[Discs] = []
@@ -199,19 +153,19 @@ class LinearRnn:
         def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
             x, found = start[number], []
             for row in v:
-                x = self.layers[number].step(x, row)
+                x = self.of_layers[number].step(x, row)
                 found.append(x)
             states.append(Discs(np.stack([x.centre for x in found]), np.stack([x.radius for x in found])))
             return states[-1].boxes()
 
         return self.logits(symbols, advance), states
 
-    def step(self, states: Sequence[Discs], symbol: int) -> tuple[Balls, list[Discs]]:
+    def one_more(self, states: Sequence[Discs], symbol: int) -> tuple[Balls, list[Discs]]:
         """The logits (n, n_outputs) and the states after one more symbol, from n states, (n, d) of each layer."""
         after: list[Discs] = []
 
         def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-            after.append(self.layers[number].step(states[number], v))
+            after.append(self.of_layers[number].step(states[number], v))
             return after[-1].boxes()
 
         return self.logits([symbol] * len(states[0].centre), advance), after
@@ -222,14 +176,14 @@ class LinearRnn:
         """Where the network is while it reads v again and again: the states of each layer (d,), and the logits
         (n_outputs,) after v w from there.
 
-        Without `blocks`, `starts` is where it begins, and all of it holds from there on. Else `starts` holds from there
-        on, and what is given holds `n_layers` times `blocks` later: each layer settles on what the one below is settled
-        to.
+        Without `blocks`, `starts` is where it begins, and what is given holds from there on. Else `starts` holds from
+        some v on, and what is given from `layers` times `blocks` later on: each layer takes so many blocks from when
+        the one below has come so near.
         """
         found: list[Discs] = []
 
         def advance(number: int, inputs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-            layer = self.layers[number]
+            layer = self.of_layers[number]
             x, rows = layer.settled(starts[number], inputs[: len(v)], blocks), []
             found.append(x)
             for row in inputs:
