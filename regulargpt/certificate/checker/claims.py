@@ -115,8 +115,8 @@ def refutation_claim(
     parts = [f"{name} = {' '.join(map(quoted, word))}" if word else f"{name} empty" for name, word in words.items()]
     return (
         f"For every whole number n >= {start}{which}: to the word u v^n w, with {', '.join(parts)}, the network "
-        f"answers {quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds may "
-        "answer otherwise."
+        f"answers {quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds "
+        "may answer otherwise."
     )
 
 

@@ -215,10 +215,10 @@ class Refutation:
                 f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: a "
                 "larger 'from' can be checked"
             )
-        states, read, words = self.after_u, 0, 0
-        while read < settled:
-            self.progress("words", read, settled)
-            blocks = min(max(1, PIECE // length), settled - read)
+        states, read, words, last = self.after_u, 0, 0, settled - 1
+        while read < last:
+            self.progress("words", read, last)
+            blocks = min(max(1, PIECE // length), last - read)
             logits, along = network.read(family.v * blocks, states)
             states = [x.rows(-1) for x in along]
             # n is `read` + 1 after the first of these blocks.

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from regulargpt.finite.float64_network import as_float64
-from regulargpt.models.linear_rnn import LinearRnn
+from regulargpt.models.linear_rnn import Block, LinearRnn
 
 Floats = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
@@ -34,13 +34,14 @@ class LinearNetwork:
     def __init__(self, model: LinearRnn):
         self.model = as_float64(model)
         with torch.no_grad():
-            self.a: list[Complex] = [block.lru.a().numpy() for block in self.model.blocks]
+            self.blocks = [block for block in self.model.blocks if isinstance(block, Block)]
+            self.a: list[Complex] = [block.lru.a().numpy() for block in self.blocks]
 
     @torch.no_grad()
     def logits(self, symbols: Sequence[int], advance: Advance) -> Floats:
         """The logits (n, n_outputs) at symbols (n,), whose states are what `advance` says."""
         h = self.model.embedding(torch.tensor(symbols))  # (n, d)
-        for number, block in enumerate(self.model.blocks):
+        for number, block in enumerate(self.blocks):
             u = block.ln(h)
             x = torch.from_numpy(advance(number, block.lru.inputs(u).numpy()))
             h = h + F.glu(block.glu(F.gelu(block.lru.outputs(x, u))), dim=-1)

@@ -26,8 +26,7 @@ from regulargpt.storage.manifest import digest
 
 DEFINITE = "the last symbols of a word decide its answer: nothing forbids it"
 TRIED = 4  # families that the checker is given
-LATER = 8  # each as often, from a later n on
-STEP = 8  # times as late
+MOST = 1 << 61  # the latest n that they are claimed from
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,11 @@ def refutation_of(
 
 
 def starts(wrong: Wrong) -> Iterator[Wrong]:
-    """The family from where float64 shows it on, then from later on."""
-    for k in range(LATER):
-        yield wrong.later(wrong.start * STEP**k)
+    """The family from where float64 shows it on; then, if float64 shows no end, each time from twice as late on."""
+    yield wrong
+    while not wrong.is_settled and 2 * wrong.start <= MOST:
+        wrong = wrong.later(2 * wrong.start)
+        yield wrong
 
 
 def none_of(reason: str) -> Refutation:
@@ -88,12 +89,10 @@ def no_family(machine: MooreMachine, count: int) -> str:
 
     >>> import languages
     >>> no_family(languages.get("regex:(0|1)*1").machine, 9)
-    'the last symbols of a word decide its answer: such languages are not out of reach; 9 families u v^n w were tried'
+    'none of 9 families u v^n w is wrong for ever; the last symbols of a word decide its answer: nothing forbids it'
     """
-    tried = f"{count:,} families u v^n w were tried"
-    if not of_cycles(machine):
-        return f"the last symbols of a word decide its answer: such languages are not out of reach; {tried}"
-    return f"none of {tried[: -len(' were tried')]} is wrong in the limit, as far as float64 shows: two answers may tie there"
+    why = "two answers may tie in the limit" if of_cycles(machine) else DEFINITE
+    return f"none of {count:,} families u v^n w is wrong for ever; {why}"
 
 
 def certificate_of(wrong: Wrong, machine: MooreMachine, files: Mapping[str, bytes]) -> str:
