@@ -60,12 +60,12 @@ def chain_outcome(
     progress: Progress = lambda part, done, count: None,
     learned: LearnedMachine | None = None,
     known: Float[Tensor, "K D"] | None = None,
-    unchecked: str = "",
+    is_known: bool = True,
 ) -> Outcome:
     """Search, make the certificate of these `weights` and this `network`, and have it checked; or why there is none.
 
     It is about the language's automaton, or about the one that was `learned` from the network's answers. Points that
-    are `known` are tried first. Of a network that no checker knows, `unchecked` says so: then nothing is proven.
+    are `known` are tried first. Nothing is proven of a network that the checker does not know (`is_known`).
     """
     of_all: dict[str, Any] = {**KIND, **learned_report(learned, data.tree_task)}
     try:
@@ -73,13 +73,15 @@ def chain_outcome(
         chain = chain_of(model, machine.n_symbols)
     except UserError as error:
         return refused(files["weights"], {**of_all, "reason": str(error)})
+    if known is not None and known.shape[1:] != (chain.dimension,):
+        known = None
     words = [batch[:SAMPLES] for batch in HeldOut.draw(data, seed, 0).words]
     holding, best = proven(chain, machine, words, known)
     if not holding:
         return refused(files["weights"], {**of_all, **counted(best), **why_not(best, data, model)})
-    if unchecked:
-        report = {**of_all, **counted(holding[0]), "checked": False, "reason": unchecked}
-        return refused(files["weights"], report)
+    if not is_known:
+        reason = f"not checked: no checker knows {chain.name}"
+        return refused(files["weights"], {**of_all, **counted(holding[0]), "reason": reason})
     whole = {**files, "automaton": to_json(machine).encode()}
     return certified([(product, search_boxes(chain, product)) for product in holding], whole, of_all, progress)
 

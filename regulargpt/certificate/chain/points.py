@@ -19,9 +19,9 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.chain.product import Product, alive
-from regulargpt.certificate.chain.rows import Rows, every
 from regulargpt.certificate.search.codebook import group_means
 from regulargpt.finite.chain import Chain
+from regulargpt.finite.chain_rows import Rows, every
 from regulargpt.finite.growing_codebook import GrowingCodebook
 from regulargpt.finite.nonempty import Word
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine, operations
-from regulargpt.certificate.chain.rows import Rows
+from regulargpt.finite.chain_rows import Rows
 from regulargpt.finite.nonempty import Word
 
 Flags = npt.NDArray[np.bool_]

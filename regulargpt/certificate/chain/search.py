@@ -14,9 +14,9 @@ from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.chain.points import CENTRINGS, Sampled, mended, nets
 from regulargpt.certificate.chain.product import Product
-from regulargpt.certificate.chain.rows import Rows
 from regulargpt.certificate.search.codebook import group_means
 from regulargpt.finite.chain import Chain
+from regulargpt.finite.chain_rows import Rows
 
 Ints = npt.NDArray[np.int64]
 

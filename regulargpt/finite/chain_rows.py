@@ -13,12 +13,14 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.float64_network import ROWS
 from regulargpt.finite.table import nearest_two
+from regulargpt.models.base import Model
+from regulargpt.models.layers import Readout, check_words
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -89,6 +91,32 @@ class Rows:
             return np.full(self.logits.shape[:2], np.inf)
         two = self.logits.topk(2).values  # (K+1, Sigma, 2)
         return cast(Floats, (two[..., 0] - two[..., 1]).numpy())
+
+
+class QuantisedChain(Model):
+    """The quantised chain as a model: it looks its rows up, so a long word takes little time."""
+
+    logits: Tensor
+    first: Tensor
+
+    def __init__(self, rows: Rows):
+        super().__init__()
+        n_symbols = rows.images.shape[1]
+        self.register_buffer("logits", rows.logits.flatten(0, 1))  # ((K+1) * Sigma, n_outputs)
+        self.register_buffer(
+            "first", torch.from_numpy(rows.images * n_symbols).flatten()
+        )  # row of symbol 0, after each
+
+    def forward(
+        self, words: Int[Tensor, "batch length"], readout: Readout = "last"
+    ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
+        check_words(words, readout)
+        at, seen = torch.zeros_like(words[:, 0]), []
+        for symbols in words.T.contiguous().unbind(0):
+            at = (self.first[at] if seen else at) + symbols
+            seen = seen if readout == "all" else []
+            seen.append(at)
+        return self.logits[at if readout == "last" else torch.stack(seen, 1)]
 
 
 def every(
