@@ -80,8 +80,8 @@ def chain_outcome(
     if not holding:
         return refused(files["weights"], {**of_all, **counted(best), **why_not(best, data, model)})
     if not is_known:
-        reason = f"not checked: no checker knows {chain.name}"
-        return refused(files["weights"], {**of_all, **counted(holding[0]), "reason": reason})
+        report = {"checked": False, "reason": f"not checked: no checker knows {chain.name}"}
+        return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
     whole = {**files, "automaton": to_json(machine).encode()}
     return certified([(product, search_boxes(chain, product)) for product in holding], whole, of_all, progress)
 

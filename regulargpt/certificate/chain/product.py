@@ -87,7 +87,7 @@ def alive(machine: MooreMachine) -> Flags:
     >>> import languages
     >>> from regulargpt.finite.specification import specified_machine
     >>> machine = specified_machine(languages.get("modular-arithmetic"))
-    >>> alive(machine).sum() < machine.n_states
+    >>> int(alive(machine).sum()), machine.n_states
     True
     """
     found = machine.output_table >= 0

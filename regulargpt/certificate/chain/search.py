@@ -41,12 +41,11 @@ def proven(
     that does not help either, a net over the chain's states is tried.
     """
     sampled = Sampled.of(chain, machine, words)
-    found = [] if known is None else [Product.of(Rows.of(chain, known), machine)]
-    found += [Product.of(Rows.of(chain, points), machine) for points in (sampled.per_state(), sampled.per_edge())]
+    points = [*([] if known is None else [known]), sampled.per_state(), sampled.per_edge()]
+    found = [Product.of(Rows.of(chain, each), machine) for each in points]
     holding = [product for product in found if product.is_proven]
     if not holding:
-        more = more_points(chain, machine, sampled, found)
-        for product in more:
+        for product in more_points(chain, machine, sampled, tuple(found)):
             found.append(product)
             if product.is_proven:
                 holding = [product]
