@@ -89,8 +89,8 @@ class Digits:
 
     def answer(self, word: Sequence[int]) -> int:
         """The largest logit at the end of a word, which is the largest by a margin."""
-        states = self.start()
-        for symbol in word:
+        logits, states = self.step(self.start(), word[0])
+        for symbol in word[1:]:
             logits, states = self.step(states, symbol)
         second, first = sorted(range(len(logits)), key=logits.__getitem__)[-2:]
         assert logits[first] - logits[second] > 1e-40

@@ -150,7 +150,7 @@ DEFINITE = "regex:(0|1)*1", "regex:(0|1)*11"
 
 @pytest.mark.parametrize("language", [*DEFINITE, "prefix", "parity", "flip-flop", "tomita-1"])
 def test_a_language_has_cycles_that_a_word_tells_apart_unless_it_is_definite(language: str):
-    """By brute force: definite is what all words of Q^2 symbols, with Q states, send to states with the same answers."""
+    """By brute force: of Q states, all words of Q^2 symbols lead to one, just where the language is definite."""
     machine = right_machine(languages.get(language))
     assert isinstance(machine, MooreMachine)
     images = {tuple(range(machine.n_states))}

@@ -13,7 +13,7 @@ from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.checker import AcceptedRefutation, AcceptedStack, AnyAccepted
+    from regulargpt.certificate.checker import AcceptedChain, AcceptedRefutation, AcceptedStack, AnyAccepted
 
 
 @click.command()
@@ -90,6 +90,20 @@ def text_of_stack(accepted: AcceptedStack) -> str:
     return "\n".join([f"accepted: {claims}", answered, counted, least])
 
 
+def text_of_chain(accepted: AcceptedChain) -> str:
+    """The claims of a recurrent network, then what was gone through."""
+    claims = "\n".join(filter(None, (accepted.claim, accepted.unquantised_claim, accepted.language_claim)))
+    answered = f"{accepted.answered_states} of {accepted.states} reachable states have an answer."
+    counted = (
+        f"{accepted.points:,} points, {accepted.rows:,} rows recomputed with {accepted.bits} bits, {accepted.pairs:,} "
+        f"pairs; least margin of points {accepted.point_margin:.4g}, of answers {accepted.answer_margin:.4g}"
+    )
+    if accepted.unquantised_claim is None:
+        return "\n".join([f"accepted: {claims}", answered, counted])
+    boxes = f"in all of the boxes: of answers {accepted.box_margin:.4g}, room {accepted.box_room:.4g}"
+    return "\n".join([f"accepted: {claims}", answered, counted, boxes])
+
+
 def text_of_refutation(accepted: AcceptedRefutation) -> str:
     """The claims about words on which a network is wrong for ever, then how they were proven."""
     claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
@@ -104,10 +118,12 @@ def text_of_refutation(accepted: AcceptedRefutation) -> str:
 
 def text(accepted: AnyAccepted) -> str:
     """For people: the claims, then what was gone through."""
-    from regulargpt.certificate.checker import AcceptedRefutation, AcceptedStack
+    from regulargpt.certificate.checker import AcceptedChain, AcceptedRefutation, AcceptedStack
 
     if isinstance(accepted, AcceptedStack):
         return text_of_stack(accepted)
+    if isinstance(accepted, AcceptedChain):
+        return text_of_chain(accepted)
     if isinstance(accepted, AcceptedRefutation):
         return text_of_refutation(accepted)
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
