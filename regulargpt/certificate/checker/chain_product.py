@@ -31,7 +31,7 @@ Pair = tuple[int, int]  # a place and a state of the automaton
 START = 0
 MAX_ROWS, MAX_PAIRS, MAX_STEPS = 1 << 20, 1 << 20, 1 << 24
 # Multiplications for all rows in float64, and for those that it does not decide: less than two hours of either.
-MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 37
+MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
 MAX_AT_ONCE, NUMBERS = 256, 1 << 22  # rows that are computed together, and numbers of an array
 MOST_SHOWN = 64  # symbols of a word in a message
 
