@@ -20,8 +20,10 @@ MOST_FAMILIES = 12
 
 @dataclass(frozen=True)
 class Persistent:
-    """Every n that was tried, from `start` to `end`, with n mod `period` in `residues` is wrong."""
+    """Every n that was tried, from `start` to `end`, with n mod `period` in `residues` is wrong; `right` is the largest
+    n before them with such a residue that is right, or below 1."""
 
+    right: int
     start: int
     end: int
     period: int
@@ -55,7 +57,7 @@ def persistent(tried: npt.NDArray[np.integer], wrong: npt.NDArray[np.bool_]) -> 
 
     >>> n = np.array([*range(1, 30), *range(1000, 1012)])
     >>> persistent(n, (n % 2 == 1) & (n > 9))
-    Persistent(start=11, end=1011, period=2, residues=(1,))
+    Persistent(right=9, start=11, end=1011, period=2, residues=(1,))
     """
     if len(tried) < FEWEST:
         return None
@@ -70,7 +72,8 @@ def persistent(tried: npt.NDArray[np.integer], wrong: npt.NDArray[np.bool_]) -> 
     inside = np.isin(tried % period, residues)
     right = np.flatnonzero(inside & ~wrong)
     n_of = tried[inside & wrong & (np.arange(len(tried)) > (right[-1] if len(right) else -1))]
-    return None if len(n_of) < FEWEST else Persistent(int(n_of[0]), int(n_of[-1]), period, residues)
+    before = int(tried[right[-1]]) if len(right) else 0
+    return None if len(n_of) < FEWEST else Persistent(before, int(n_of[0]), int(n_of[-1]), period, residues)
 
 
 def repeats(wrong: npt.NDArray[np.bool_], period: int) -> bool:
@@ -86,7 +89,7 @@ def repeats(wrong: npt.NDArray[np.bool_], period: int) -> bool:
 def apart(families: Sequence[Family], most: int) -> list[Family]:
     """The simplest of these families, each written in one way.
 
-    >>> of = Persistent(1, 9, 1, (0,))
+    >>> of = Persistent(0, 1, 9, 1, (0,))
     >>> [f.v for f in apart([Family((), (0, 1), (0,), of), Family((0,), (1, 0), (), of), Family((), (1,), (), of)], 9)]
     [(1,), (0, 1)]
     """
@@ -99,7 +102,7 @@ def apart(families: Sequence[Family], most: int) -> list[Family]:
 def normal(family: Family) -> tuple[Word, Word, Word]:
     """The same words written in one way, but for the first n: w does not begin as v does, nor does u end in v.
 
-    >>> of = Persistent(1, 9, 1, (0,))
+    >>> of = Persistent(0, 1, 9, 1, (0,))
     >>> normal(Family((), (0, 1), (0,), of)), normal(Family((1, 1), (1,), (), of))
     (((0,), (1, 0), ()), ((), (1,), ()))
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -123,7 +123,19 @@ class Hunt:
         """Keep those families that the network itself is wrong on: on their first word, and on a long one."""
         for family in apart(found, 2 * MOST_FAMILIES):
             if len(self.families) < MOST_FAMILIES and self.is_wrong(family):
-                self.families.append(family)
+                self.families.append(self.begun(family))
+
+    def begun(self, family: Family) -> Family:
+        """The family from its first n on, as halving tells: between an n that is right and those that are wrong."""
+        of = family.of
+        some = [n for n in range(max(1, of.right + 1), of.start) if n % of.period in of.residues]
+        low, high = 0, len(some)
+        while low < high:
+            middle = (low + high) // 2
+            word = self.asked.data.task.whole(family.word(some[middle]))
+            is_wrong = self.asked.questions(np.array([word]))[0] and self.replay(np.array([word]))[0]
+            low, high = (low, middle) if is_wrong else (middle + 1, high)
+        return replace(family, of=replace(of, start=[*some, of.start][low]))
 
     def is_wrong(self, family: Family) -> bool:
         """Whether the network itself is wrong on the first word of a family, and on a long one."""

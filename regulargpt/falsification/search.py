@@ -87,7 +87,7 @@ def report(hunt: Hunt) -> dict[str, Any]:
         "families": [of_family(hunt.asked, family) for family in hunt.families],
         "tried": dict(hunt.tried),
         "all_up_to": hunt.whole,
-        "ruled_out": [*first, *hunt.ruled_out],
+        "ruled_out": [*first, *([] if hunt.wrong else hunt.ruled_out)],
         "budget": {
             "words": hunt.words,
             "seconds": None if hunt.seconds == inf else hunt.seconds,

@@ -91,7 +91,7 @@ class Scan:
         self.endings = endings(guide)
         self.rows = [Row.of(u, v, len(self.endings)) for u, v in group]
         self.blocks = np.array([v for _, v in group], dtype=np.int64)  # (rows, |v|)
-        self.last = (hunt.asked.longest - 5) // self.blocks.shape[1]
+        self.last = hunt.asked.longest // self.blocks.shape[1]
 
     def families(self) -> list[Family]:
         """What is wrong from some n on; Spent is no end without a result."""
@@ -117,8 +117,8 @@ class Scan:
         now = Front(np.arange(len(self.rows)), *self.start())
         n = 1
         while len(now.rows) and n <= min(dense, self.last):
-            now = self.without_repeated(self.look(now, n), n)
-            now, n = self.step(now, 1), n + 1
+            now, n = self.without_repeated(self.look(now, n), n), n + 1
+            now = self.step(now, 1) if len(now.rows) else now
         while len(now.rows) and 2 * n + IN_A_ROW <= self.last and self.room > 0:
             now = self.fewer(now)
             now = self.step(now, n)

@@ -25,7 +25,7 @@ class Chain:
     They are the numbers of what `Recurrent.read` carries on, in its order: tensor after tensor, a complex number as its
     real and its imaginary part. `n_symbols` is the model's own if it is not given.
 
-    With `as_it_is` it computes as the model does, in its own arithmetic and on its device: only the vectors are float64.
+    With `as_it_is` it computes as the model does, in its arithmetic and on its device: only the vectors are float64.
 
     Raises UserError for what is no such network: its state grows with the word, say.
 
