@@ -25,6 +25,8 @@ class Chain:
     They are the numbers of what `Recurrent.read` carries on, in its order: tensor after tensor, a complex number as its
     real and its imaginary part. `n_symbols` is the model's own if it is not given.
 
+    With `as_it_is` it computes as the model does, in its arithmetic and on its device: only the vectors are float64.
+
     Raises UserError for what is no such network: its state grows with the word, say.
 
     >>> from regulargpt.models.lstm import Lstm
@@ -36,33 +38,38 @@ class Chain:
     (True, 16)
     """
 
-    def __init__(self, model: Recurrent, n_symbols: int | None = None):
+    def __init__(self, model: Recurrent, n_symbols: int | None = None, as_it_is: bool = False):
         self.name = type(model).__name__
         self.n_symbols: int = getattr(model, "n_symbols", 0) if n_symbols is None else n_symbols
         if self.n_symbols < 1:
             raise UserError(f"{self.name} does not say how many symbols it reads; set its `n_symbols`")
-        self.model = as_float64(model)
+        self.model = model if as_it_is else as_float64(model)
         # Words of one and of two symbols: a state that grows is another one after the second.
-        symbols = torch.zeros(2, dtype=torch.long)
-        logits, self.pattern = self._read(symbols, None)
+        symbols = torch.zeros(2, dtype=torch.long, device=self.model.readout.weight.device)
+        logits, self.pattern = self._read(symbols[:, None], None)
         self.shapes = self._shapes(self.pattern, len(symbols))
         self.n_outputs: int = logits.shape[1]
         self.dimension: int = self._vector(self.pattern).shape[1]
-        after = self._shapes(self._read(symbols, self.pattern)[1], len(symbols))
+        after = self._shapes(self._read(symbols[:, None], self.pattern)[1], len(symbols))
         if after != self.shapes:
             before, then = ([*map(tuple, shapes)] for shapes in (self.shapes, after))
             raise UserError(f"{self.name}: the state has the shapes {before}, then {then}; {CARRIES}")
 
     def first(self, symbols: Int[Tensor, "n"]) -> tuple[Float[Tensor, "n n_outputs"], Float[Tensor, "n D"]]:
         """The logits of words of one symbol, and the states after them."""
-        logits, state = self._read(symbols, None)
-        return logits, self._vector(state)
+        return self.read(symbols[:, None])
 
     def step(
         self, states: Float[Tensor, "n D"], symbols: Int[Tensor, "n"]
     ) -> tuple[Float[Tensor, "n n_outputs"], Float[Tensor, "n D"]]:
         """The logits, and the states after one more symbol."""
-        logits, state = self._read(symbols, self._state(states))
+        return self.read(symbols[:, None], states)
+
+    def read(
+        self, words: Int[Tensor, "n length"], states: Float[Tensor, "n D"] | None = None
+    ) -> tuple[Float[Tensor, "n n_outputs"], Float[Tensor, "n D"]]:
+        """The same after whole words, read at once: from these states, or from the start."""
+        logits, state = self._read(words, None if states is None else self._state(states))
         return logits, self._vector(state)
 
     def every(
@@ -86,8 +93,8 @@ class Chain:
         return torch.stack(logits, 1), torch.stack(states, 1)  # (n, length, n_outputs), (n, length, D)
 
     @torch.no_grad()
-    def _read(self, symbols: Int[Tensor, "n"], state: Any) -> tuple[Float[Tensor, "n n_outputs"], Any]:
-        return self.model.read(symbols[:, None], state, "last")
+    def _read(self, words: Int[Tensor, "n length"], state: Any) -> tuple[Float[Tensor, "n n_outputs"], Any]:
+        return self.model.read(words, state, "last")
 
     def _vector(self, state: Any) -> Float[Tensor, "n D"]:
         """The numbers of a state, one after the other."""
@@ -108,7 +115,7 @@ class Chain:
         return [real(part).shape[1:] for part in found]
 
 
-def chain_of(model: nn.Module, n_symbols: int | None = None) -> Chain:
+def chain_of(model: nn.Module, n_symbols: int | None = None, as_it_is: bool = False) -> Chain:
     """The chain of a model.
 
     Raises UserError for a model that carries no state of fixed size from symbol to symbol.
@@ -124,7 +131,7 @@ def chain_of(model: nn.Module, n_symbols: int | None = None) -> Chain:
     if not isinstance(model, Recurrent):
         whose = f"{Recurrent.__module__}.{Recurrent.__name__}"
         raise UserError(f"{type(model).__name__} carries no state along: it is no {whose}")
-    return Chain(model, n_symbols)
+    return Chain(model, n_symbols, as_it_is)
 
 
 def tensors(state: Any) -> list[Tensor]:
