@@ -8,6 +8,7 @@ from typing import Any
 from languages.errors import shown
 from languages.registry import level_of
 from regulargpt.certificate.compared import difference
+from regulargpt.falsification.sentences import of_family
 
 
 def unquantised_sentence(found: dict[str, Any]) -> str:
@@ -101,25 +102,21 @@ def certificate_sentence(report: dict[str, Any]) -> str:
 def refutation_sentences(report: dict[str, Any]) -> list[str]:
     """The refutation in words, or why there is none.
 
-    >>> found = {"refuted": True, "u": "0", "v": "1", "w": "", "from": 39, "period": 2, "residue": 1, "length": 40}
-    >>> found |= {"network": "even", "right": "odd", "settled": 6084, "file": "refutation.json"}
-    >>> print("\\n".join(refutation_sentences(found)))
-    wrong in real arithmetic on u v^n w for every n >= 39 with n = 1 mod 2; u = 0, v = 1, w is empty
+    >>> found = {"refuted": True, "u": "0", "v": "1", "w": "", "from": 39, "period": 2, "residues": [1], "length": 40}
+    >>> found |= {"evidence": "proved", "network": "even", "right": "odd", "settled": 6084, "file": "refutation.json"}
+    >>> print(*refutation_sentences(found), sep="\\n")
+    as it is: wrong on 0 1^n for every odd n from 39 on: proven, in real arithmetic
     it answers even, right is odd; the first of these words has 40 symbols
-    proven of each word before n = 6,084, of all from there on at once
     refutation: refutation.json; check it with `regulargpt check refutation.json`
     >>> refutation_sentences({"refuted": False, "reason": "two answers may tie"})
     ['no refutation: two answers may tie']
     """
     if not report["refuted"]:
         return [f"no refutation: {report['reason']}"]
-    which = "" if report["period"] == 1 else f" with n = {report['residue']} mod {report['period']}"
-    words = ", ".join(f"{name} = {report[name]}" if report[name] else f"{name} is empty" for name in "uvw")
-    file, each = shown(report["file"]), f"of each word before n = {report['settled']:,}, of all from there on at once"
+    file = shown(report["file"])
     return [
-        f"wrong in real arithmetic on u v^n w for every n >= {report['from']:,}{which}; {words}",
+        f"as it is: {of_family(report)}",
         "it answers {network}, right is {right}; the first of these words has {length:,} symbols".format(**report),
-        f"proven {each if report['from'] < report['settled'] else 'of all at once'}",
         f"refutation: {file}; check it with `regulargpt check {file}`",
     ]
 

@@ -57,6 +57,8 @@ def of_family(family: Mapping[str, Any]) -> str:
     'wrong on 1^n for every odd n from 119 to 1,000,000 that was tried'
     >>> of_family(ones | {"u": "0", "v": "10", "period": 6, "residues": [1, 2]})
     'wrong on 0 (10)^n for every n from 119 to 1,000,000 that was tried with n mod 6 = 1 or 2'
+    >>> of_family(ones | {"evidence": "proved"})
+    'wrong on 1^n for every odd n from 119 on: proven, in real arithmetic'
     """
     v = family["v"] if len(family["v"]) == 1 else f"({family['v']})"
     power = " ".join(part for part in (family["u"], f"{v}^n", family["w"]) if part)
@@ -64,7 +66,10 @@ def of_family(family: Mapping[str, Any]) -> str:
     kind = {(2, 1): "odd n", (2, 0): "even n"}.get((period, residues[0]) if len(residues) == 1 else (0, 0), "n")
     is_said = period == 1 or kind != "n"
     which = "" if is_said else f" with n mod {period} = {' or '.join(map(str, residues))}"
-    return f"wrong on {power} for every {kind} from {family['from']:,} to {family['to']:,} that was tried{which}"
+    said = f"wrong on {power} for every {kind} from {family['from']:,}"
+    if family.get("evidence") == "proved":
+        return f"{said} on{which}: proven, in real arithmetic"
+    return f"{said} to {family['to']:,} that was tried{which}"
 
 
 def sentence(report: Mapping[str, Any]) -> str:

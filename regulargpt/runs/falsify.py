@@ -20,11 +20,13 @@ from regulargpt.falsification.search import falsify
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.opened import OpenedRun
+from regulargpt.runs.refute import refutation_report
 from regulargpt.storage.atomic import write_json
 from regulargpt.storage.folder import FALSIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 Progress = Callable[[str, int, int], None]
+FAMILY = ("u", "v", "w", "from", "period", "residues", "evidence")
 
 
 def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: Progress) -> dict[str, Any]:
@@ -34,6 +36,11 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
     """
     goal = objectives.build(run.config.objective, run.data)
     found = report_of(run.model, run.data, goal, run.config, torch.device("cpu"), words, seconds, seed, progress)
+    refutation = refutation_report(run.folder, progress)
+    if refutation is not None and refutation["refuted"]:
+        proved: dict[str, Any] = {name: refutation[name] for name in FAMILY} | {"to": None}
+        observed = [family for family in found["families"] if any(family[name] != proved[name] for name in "uvw")]
+        found = {**found, "families": [proved, *observed]}
     write(run.folder, run.folder.final_bytes(WEIGHTS), found)
     return found
 
