@@ -22,6 +22,8 @@ from regulargpt.certificate.checker.network import gelu
 # How a layer moves: from its number and what it adds at each position (n, d) to its states (n, d).
 Advance = Callable[[int, npt.NDArray[np.object_]], npt.NDArray[np.object_]]
 
+NARROW = 2.0**-10  # radii of balls for which the plain formulas lose little
+
 middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
 above: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
 real: Any = np.frompyfunc(lambda x: x.real, 1, 1)
@@ -31,19 +33,24 @@ minus_expm1: Any = np.frompyfunc(lambda x: -x.expm1(), 1, 1)
 exp: Any = np.frompyfunc(lambda x: x.exp(), 1, 1)
 cosine: Any = np.frompyfunc(arb.cos, 1, 1)
 sine: Any = np.frompyfunc(arb.sin, 1, 1)
-# It rises: between its values at the ends of a ball, also of a wide one.
-sigmoid: Any = np.frompyfunc(lambda x: _sigmoid(x.lower()).union(_sigmoid(x.upper())), 1, 1)
 # The square around a disc, from its centre and radius.
 square: Any = np.frompyfunc(lambda c, r: c + acb(arb(0, r), arb(0, r)), 2, 1)
 
 
 def _sigmoid(x: arb) -> arb:
-    return 1 / (1 + (-x).exp())
+    """It rises: in a wide ball it is between its values at the ends, which exp of a ball would not show."""
+    if x.rad() < NARROW:
+        return 1 / (1 + (-x).exp())
+    low, high = (1 / (1 + (-end).exp()) for end in (x.lower(), x.upper()))
+    return low.union(high)
+
+
+sigmoid: Any = np.frompyfunc(_sigmoid, 1, 1)
 
 
 def _within(x: arb, most: arb) -> arb:
     """The part of a ball in +-most; all of that if the ball is of no number."""
-    if x.rad() < 1:
+    if x.rad() < NARROW:
         return x
     whole = arb(0, most.upper())
     return x.intersection(whole) if x.is_finite() else whole
