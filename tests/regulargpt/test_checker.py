@@ -80,15 +80,8 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
     files = {"files", "networks", "images", "tables", "steps", "claims", *ARITHMETIC}
     files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
-    files |= {
-        "heads",
-        "stack_machine",
-        "stack_network",
-        "stack_product",
-        "stack_equality",
-        "stack_steps",
-        "chain_steps",
-    }
+    files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps", "nearest"}
+    files |= {"chain_network", "boxes", "chain_product", "chain_boxes", "chain_steps"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 

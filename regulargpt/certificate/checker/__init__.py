@@ -20,7 +20,9 @@ affine_forms  how far vectors move when the states under them move in balls: lin
 image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
 stack_machine, stack_network  a machine with a stack of whatever moves; a network of signs with a stack
 heads, stack_product, stack_equality, stack_steps  all that such machines come to, and two of them side by side
-chain_steps  networks that carry a state from symbol to symbol
+nearest   the point nearest to a state, proven
+chain_network, boxes  networks that carry a state from symbol to symbol: a step of each; the same from a box of states
+chain_product, chain_boxes, chain_steps  all that they come to if states are replaced; boxes mapped into each other
 steps     the steps of a check, in order
 claims    what is proven, in words
 

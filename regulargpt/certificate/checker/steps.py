@@ -189,14 +189,18 @@ def check_parsed(
     kind = PushdownMachine if "tree" in record else Machine
     machine = kind(automaton, places["automaton"])
     other = language and (language[0], of_language(*language, kind))
-    if record.get("kind") == "chain":
-        assert isinstance(machine, Machine), "no tree is named"
-        return check_chain(record, weights, network, machine, other, progress)
+
+    def once() -> AnyAccepted:
+        if record.get("kind") == "chain":
+            assert isinstance(machine, Machine), "no tree is named"
+            return check_chain(record, weights, network, machine, other, progress)
+        return Checker(record, network_of(weights, network), machine, progress).run(other)
+
     for bits in PRECISIONS:
         # A comparison that the balls leave open says nothing yet: everything is done again with more bits.
         try:
             with ctx.workprec(bits):
-                return Checker(record, network_of(weights, network), machine, progress).run(other)
+                return once()
         except Undecided:
             continue
     raise Rejected(f"{PRECISIONS[-1]} bits do not decide which of two numbers is the smaller: a tie, or nearly one")
