@@ -109,17 +109,16 @@ def certificate(
     return json.dumps(record).encode()
 
 
-def means(model: Any, machine: MooreMachine, seed: int = 0, length: int = 40) -> np.ndarray:
-    """The mean states by the automaton's state and the last symbol, over words in which the network is right."""
-    random = np.random.default_rng(seed)
-    words = random.integers(len(machine.alphabet), size=(length, 64))
+def means(model: Any, machine: MooreMachine, before: bool = False) -> np.ndarray:
+    """The mean states over random words by the last symbol and the automaton's state after it, or before it."""
+    words = np.random.default_rng(0).integers(len(machine.alphabet), size=(30, 64))
     states: np.ndarray | None = None
     at = np.full(words.shape[1], machine.states.index(machine.initial))
     found: dict[tuple[int, int], list[np.ndarray]] = {}
     for symbols in words:
         states = stepped(model, states, symbols.tolist())[1]
-        at = machine.table[at, symbols]
-        for q, a, state in zip(at.tolist(), symbols.tolist(), states, strict=True):
+        now, at = at, machine.table[at, symbols]
+        for q, a, state in zip((now if before else at).tolist(), symbols.tolist(), states, strict=True):
             found.setdefault((q, a), []).append(state)
     return np.array([np.mean(some, 0) for _, some in sorted(found.items())])
 
@@ -187,6 +186,17 @@ def edges(machine: MooreMachine, gain: float = 12.0) -> Any:
 
 
 @torch.no_grad()
+def relu_last() -> Any:
+    """Whether the last symbol is 1, in two units that hardly remember what was before."""
+    model = blank("rnn", ENDS_IN_1, 2)
+    w_x, w_h, _, _ = model.rnn.all_weights[0]
+    w_x[0, 0] = w_x[1, 1] = 1
+    w_h.copy_(torch.tensor([[0.1, -0.2], [-0.2, 0.1]]))
+    model.readout.weight[0, 0] = model.readout.weight[1, 1] = 1
+    return model
+
+
+@torch.no_grad()
 def gru_latch() -> Any:
     """Flip-flop in two units: what was written, 1 or -1; and whether anything was read.
 
@@ -215,6 +225,15 @@ def lstm_latch() -> Any:
     b_x[5], b_x[6:8] = 5, 20
     w_h[0, 1], w_h[2, 1] = -15 / 0.7614, 15 / 0.7614
     model.readout.weight[1, 0], model.readout.bias[0] = 2, 0.75
+    return model
+
+
+@torch.no_grad()
+def balanced(model: Any, points: np.ndarray, n_symbols: int) -> Any:
+    """A network with two answers, whose bias is such that half of the rows from these points have either."""
+    places = np.repeat(points, n_symbols, 0)
+    logits = stepped(model, places, [*range(n_symbols)] * len(points))[0]
+    model.readout.bias[1] += float(np.median(logits[:, 0] - logits[:, 1])) + 1e-3
     return model
 
 
