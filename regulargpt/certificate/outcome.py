@@ -77,10 +77,9 @@ def outcome_of(
     against_task = learned_report(learned, task)
     found = described(certifier, quantised) | against_task
     if not quantised.proof.holds:
-        assert quantised.proof.wrong is not None
-        return refused(
-            weights, {**found, **wrong_words(task, model, quantised.specification.machine, quantised.proof.wrong)}
-        )
+        machine, wrong = quantised.specification.machine, quantised.proof.wrong
+        assert wrong is not None, "else it holds"
+        return refused(weights, {**found, **wrong_words(task, model, machine, wrong, shortest_wrong(task, model))})
     if not quantised.certain:
         return refused(weights, {**found, "reason": too_close(quantised.smallest_margin)})
     automaton = to_json(quantised.specification.machine)
@@ -138,12 +137,13 @@ def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, An
     }
 
 
-def wrong_words(task: TreeTask, model: nn.Module, machine: AnyMachine, wrong: Sequence[int]) -> dict[str, Any]:
-    """The shortest word that the quantised network answers otherwise than the machine, and the shortest found that the
-    network itself answers wrongly."""
+def wrong_words(
+    task: TreeTask, model: nn.Module, machine: AnyMachine, wrong: Sequence[int], own: Sequence[int] | None
+) -> dict[str, Any]:
+    """The shortest word that the quantised network answers otherwise than the machine, and the network's `own`."""
     found: dict[str, Any] = {"wrong": compared(machine, model, wrong), "reason": "the quantised network errs on a word"}
-    if (unquantised := shortest_wrong(task, model)) is not None:
-        found["wrong_unquantised"] = compared(task.machine, model, unquantised)
+    if own is not None:
+        found["wrong_unquantised"] = compared(task.machine, model, own)
     return found
 
 

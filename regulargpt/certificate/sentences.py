@@ -151,13 +151,14 @@ def chain_sentences(report: dict[str, Any]) -> list[str]:
         return [
             *learned_sentences(report),
             f"proven{of_learned(report)} at every length, in real arithmetic, {replaced}: {counted}",
-            boxes_sentence(report["unquantised"]),
+            boxes_sentence(report),
+            *wrong_sentences(report),
             certificate_sentence(report),
         ]
     if is_unchecked(report):
         right = f"it is right{of_learned(report)} on every word"
         lines = [report["reason"], f"by its table in float64, {replaced}, {right}: {counted}"]
-        return [*learned_sentences(report), *lines]
+        return [*learned_sentences(report), *lines, *wrong_sentences(report)]
     return [*learned_sentences(report), f"no certificate: {report['reason']}", *wrong_sentences(report)]
 
 
@@ -173,8 +174,11 @@ def chain_counts(report: Mapping[str, Any]) -> str:
     return ", ".join([f"{report['rows']:,} rows", f"{report['pairs']:,} pairs with the automaton", *least])
 
 
-def boxes_sentence(found: Mapping[str, Any]) -> str:
-    """What is proven of a recurrent network as it is."""
+def boxes_sentence(report: Mapping[str, Any]) -> str:
+    """What is proven of a recurrent network as it is, or that it errs."""
+    found = report["unquantised"]
+    if "wrong_unquantised" in report:
+        return "without replacing states it is wrong"
     if found["proven"]:
         stays = f"each number of its state stays within {found['radius']:.3g} of a point's"
         return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"

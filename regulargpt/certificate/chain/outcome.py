@@ -15,16 +15,18 @@ from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
+from regulargpt.certificate.chain.points import own_error
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
-from regulargpt.certificate.outcome import Outcome, learned_report, refused, too_close, wrong_words
+from regulargpt.certificate.outcome import Outcome, compared, learned_report, refused, too_close, wrong_words
 from regulargpt.certificate.verdict import remember
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.chain import Chain, chain_of
 from regulargpt.finite.from_answers import LearnedMachine
 from regulargpt.finite.held_out import HeldOut
+from regulargpt.finite.nonempty import Word
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
 from regulargpt.storage.manifest import digest
@@ -36,6 +38,7 @@ KIND = {"kind": "chain"}
 SAMPLES = 8
 # A slack is stated smaller than found, by these shares, so that the checker's own bound may be larger.
 SHARES = (0.97, 0.5)
+ERRS = "the network itself errs on a word"
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,18 @@ def chain_outcome(
         known = None
     words = [batch[:SAMPLES] for batch in HeldOut.draw(data, seed, 0).words]
     holding, best = proven(chain, machine, words, known)
+    # A network may be right for ever with its states replaced, and wrong as it is.
+    own = own_error(chain, specified_machine(data.finite))
     if not holding:
-        return refused(files["weights"], {**of_all, **counted(best), **why_not(best, data, model)})
+        return refused(files["weights"], {**of_all, **counted(best), **why_not(best, data, model, own)})
+    if own is not None:
+        of_all["wrong_unquantised"] = compared(data.finite.machine, model, own)
     if not is_known:
         report = {"checked": False, "reason": f"not checked: no checker knows {chain.name}"}
         return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
     whole = {**files, "automaton": to_json(machine).encode()}
-    return certified([(product, search_boxes(chain, product)) for product in holding], whole, of_all, progress)
+    found = [(product, search_boxes(chain, product) if own is None else ERRS) for product in holding]
+    return certified(found, whole, of_all, progress)
 
 
 def machine_of(data: LanguageData, learned: LearnedMachine | None) -> MooreMachine:
@@ -100,14 +108,15 @@ def machine_of(data: LanguageData, learned: LearnedMachine | None) -> MooreMachi
 def counted(product: Product) -> dict[str, Any]:
     """How much comes up, and the least margins; None for that between points where there is one point only."""
     margins = {"smallest_margin": product.smallest_margin, "smallest_answer_margin": product.smallest_answer_margin}
-    sizes = {"points": int(product.points_met.sum()), "rows": int(product.used.sum()), "pairs": len(product.pairs)}
+    at_points = int((product.pairs[:, 0] > 0).sum())
+    sizes = {"points": int(product.points_met.sum()), "rows": int(product.used.sum()), "pairs": at_points}
     return sizes | {name: margin if np.isfinite(margin) else None for name, margin in margins.items()}
 
 
-def why_not(product: Product, data: LanguageData, model: nn.Module) -> dict[str, Any]:
+def why_not(product: Product, data: LanguageData, model: nn.Module, own: Word | None) -> dict[str, Any]:
     """The shortest wrong words, replaced and as it is; or that a margin is too small."""
     if product.wrong is not None:
-        return wrong_words(data.tree_task, model, product.machine, product.wrong)
+        return wrong_words(data.tree_task, model, product.machine, product.wrong, own)
     margin = min(product.smallest_margin, product.smallest_answer_margin)
     return {"reason": too_close(margin)}
 

@@ -30,6 +30,8 @@ Points = Float[Tensor, "K D"]
 
 # Words whose states are averaged: all short ones, up to so many.
 SHORT = 2048
+# Short words that the network is asked about: so many, and so many numbers of their states.
+MOST_ASKED, NUMBERS = 1 << 15, 1 << 23
 # The most points of a net, and the most that are added to points that do not do.
 MOST_OF_NET, MOST_ADDED = 512, 128
 # How fine nets become: their radii are the largest distance of two states, divided by powers of the square root of 2.
@@ -72,16 +74,40 @@ Part = tuple[Tensor, Tensor, Tensor]
 
 
 def short(chain: Chain, machine: MooreMachine) -> Iterator[Part]:
-    """The states after all words of 1, 2, .. symbols, as long as they are few and some have answers."""
-    table, is_alive = torch.from_numpy(machine.table.astype(np.int64)), torch.from_numpy(alive(machine))
-    symbols = torch.arange(chain.n_symbols)
-    states, reached, total = chain.first(symbols)[1], table[machine.initial_index], 0
-    while len(states) and (total := total + len(states)) <= max(SHORT, chain.n_symbols):
-        yield states, reached, symbols
-        states, reached = states[is_alive[reached]], reached[is_alive[reached]]
-        symbols = torch.arange(chain.n_symbols).repeat(len(states))
-        states = every(chain, states)[1].flatten(0, 1)  # (words * n_symbols, D)
-        reached = table[reached].flatten()
+    """The states after all words of 1, 2, .. symbols, as long as they are few and something is asked after them."""
+    for words, _, states, reached in levels(chain, machine, SHORT):
+        yield states, torch.from_numpy(reached), torch.from_numpy(words[:, -1])
+
+
+def levels(
+    chain: Chain, machine: MooreMachine, most: int
+) -> Iterator[tuple[Ints, Float[Tensor, "n n_outputs"], Float[Tensor, "n D"], Ints]]:
+    """All words (n, T) of 1, 2, .. symbols, up to `most` in all: with the logits, the states and the machine's states.
+
+    Words after which nothing is asked are not gone on with.
+    """
+    table, is_alive, symbols = machine.table.astype(np.int64), alive(machine), np.arange(chain.n_symbols)
+    words, reached = symbols[:, None], table[machine.initial_index]
+    logits, states = chain.first(torch.from_numpy(symbols))
+    total = 0
+    while len(words) and ((total := total + len(words)) <= most or words.shape[1] == 1):
+        yield words, logits, states, reached
+        kept = is_alive[reached]
+        words = np.column_stack([words[kept].repeat(len(symbols), 0), np.tile(symbols, int(kept.sum()))])
+        reached = table[reached[kept]].ravel()  # (words,)
+        if total + len(words) <= most:
+            both = every(chain, states[torch.from_numpy(kept)])
+            logits, states = (part.flatten(0, 1) for part in both)  # (words, n_outputs), (words, D)
+
+
+def own_error(chain: Chain, machine: MooreMachine) -> Word | None:
+    """The shortest word that the network itself, its states not replaced, answers wrongly, among all short ones."""
+    output = machine.output_table
+    for words, logits, _, reached in levels(chain, machine, min(MOST_ASKED, max(SHORT, NUMBERS // chain.dimension))):
+        right = output[reached]
+        if (wrong := np.flatnonzero((right >= 0) & (logits.argmax(1).numpy() != right))).size:
+            return tuple(words[wrong[0]].tolist())
+    return None
 
 
 def along(chain: Chain, machine: MooreMachine, words: Ints) -> Part:
