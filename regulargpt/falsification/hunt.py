@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from regulargpt.falsification.asked import Asked, Word, Words
 from regulargpt.falsification.family import MOST_FAMILIES, Family, apart
+from regulargpt.models.tree.base import Tree
 
-SYMBOLS = 8
-"""A longer word counts as one for each so many symbols."""
-PAIRS = 512
-"""The same of pairs of positions, where attention holds a number for each."""
+SYMBOLS, OF_TREE, OF_POWER = 8, 64, 2048
+"""A longer word counts as one for each so many symbols: what a recurrent network reads in the time, what a tree does,
+and a tree of a power u v^n w, in which few nodes differ."""
+PAIRS, FEWEST = 128, 32
+"""The same of pairs of positions, where attention holds a number for each; and of the positions that are cheap."""
 MOST_AT_ONCE = 1 << 16
 """Symbols that are read between two looks at the clock."""
 
@@ -74,10 +76,12 @@ class Hunt:
         """The length of the shortest wrong word, infinite without one."""
         return min(map(self.asked.length, self.wrong), default=inf)
 
-    def cost(self, length: int) -> int:
+    def cost(self, length: int, kind: str = "") -> int:
         """How many words a word of this length counts for."""
-        if getattr(self.asked.model, "quadratic", False):
-            return max(1, length * max(length, PAIRS // SYMBOLS) // PAIRS)
+        if self.asked.is_quadratic:
+            return max(1, length * max(length, FEWEST) // PAIRS)
+        if isinstance(self.asked.model, Tree):
+            return max(1, length // (OF_POWER if kind == "powers" else OF_TREE))
         return max(1, length // SYMBOLS)
 
     def spend(self, kind: str, count: int, cost: int | None = None) -> None:
@@ -97,7 +101,7 @@ class Hunt:
         self.spend(kind, 0, 1)  # so that a search comes to an end that draws no questions
         wrong = np.zeros(len(words), dtype=np.bool_)
         asked = np.flatnonzero(self.asked.questions(words)) if len(words) else np.zeros(0, dtype=np.intp)
-        each = self.cost(words.shape[1])
+        each = self.cost(words.shape[1], kind)
         allowed = asked[: max(0, self.room // each)]
         at_once = max(1, MOST_AT_ONCE // words.shape[1])
         for at in range(0, len(allowed), at_once):
