@@ -123,11 +123,11 @@ class Climb:
             margins = asked.answer.margin(logits, right)
             if len(heard) != 2 or heard[1].shape[:2] != (n, heard[0].shape[1]) or heard[1].shape[1] < length:
                 return None  # what passes there is not one row a symbol
-            (slope,) = (
-                torch.autograd.grad(margins.sum(), heard[1], allow_unused=True) if margins.requires_grad else (None,)
-            )
-            if slope is None:
+            if not margins.requires_grad:
                 return None  # nor does what passes there decide
+            (slope,) = torch.autograd.grad(margins.sum(), heard[1], allow_unused=True)
+            if slope is None:
+                return None
             slope = slope[:, :length]  # (n, length, width)
         of_symbols = heard[0][:, :length].detach()  # (symbols, length, width)
         now = (slope * heard[1][:, :length]).sum(-1, keepdim=True)  # (n, length, 1)

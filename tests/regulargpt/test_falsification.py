@@ -112,12 +112,12 @@ def test_a_right_network_has_no_wrong_word(network: Any, language: str):
 
 def brute_force(machine: MooreMachine, other: MooreMachine, longest: int) -> set[str]:
     """All words up to a length that the machine has an answer to and the other one answers otherwise."""
-    every = (word for T in range(1, longest + 1) for word in product(range(machine.n_symbols), repeat=T))
-    return {
-        machine.decode(list(word))
-        for word in every
-        if (right := int(machine.answers([word])[0])) >= 0 and right != max(0, int(other.answers([word])[0]))
-    }
+    found = set()
+    for length in range(1, longest + 1):
+        words = np.array(list(product(range(machine.n_symbols), repeat=length)))
+        right, given = machine.answers(words), other.answers(words)
+        found |= {machine.decode(word) for word in words[(right >= 0) & (right != given)]}
+    return found
 
 
 def task_of(machine: MooreMachine, of: Asked) -> Asked:
@@ -128,12 +128,12 @@ def task_of(machine: MooreMachine, of: Asked) -> Asked:
     return type(of)(of.model, data, goal, type(of.answer)(goal), of.device)  # type: ignore[call-arg]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(machines(4, outputs=(2,)), machines(4, outputs=(2,), least=0))
 def test_against_brute_force_on_random_machines(machine: MooreMachine, network: MooreMachine):
     wrong, shortest = brute_force(machine, network, 7), counterexample(network, machine)
     for make in (steps, whole):
-        report = falsify(task_of(machine, asked(make(network))), 3000)
+        report = falsify(task_of(machine, asked(make(network))), 1000)
         said = {word["word"] for word in report["wrong"]}
         assert {word for word in said if len(word) <= 7} <= wrong
         if wrong and report["all_up_to"] >= 7:
@@ -144,23 +144,21 @@ def test_against_brute_force_on_random_machines(machine: MooreMachine, network: 
             for n in range(family["from"], min(family["to"], family["from"] + 40) + 1):
                 word = machine.encode(family["u"] + family["v"] * n + family["w"])
                 if n % family["period"] in family["residues"] and (right := machine.answers(word[None])[0]) >= 0:
-                    assert right != max(0, network.answers(word[None])[0])
+                    assert right != network.answers(word[None])[0]
 
 
 def test_merged_states_do_not_make_a_right_network_wrong():
-    hunt = Hunt(asked(steps(with_error(PARITY, "111111(0|1)*2?".replace("2?", "")))), 20_000)
-    of = hunt.asked
-    assert of.machine is not None
-    assert of.chain is not None
-    right = Hunt(asked(steps(PARITY)), 20_000)
-    assert right.asked.chain is not None
-    # One state stands for all: whatever is tried there is a guess, which the network itself corrects.
-    Walk(right, Guide(of.machine), right.asked.chain, spread=100.0).go()
-    assert not right.wrong
+    hunt = Hunt(asked(steps(PARITY)), 20_000)
+    other = with_error(PARITY, "11")  # a walk beside this machine finds much to be wrong
+    assert hunt.asked.chain is not None
+    walk = Walk(hunt, Guide(other), hunt.asked.chain, spread=100.0)
+    walk.go()
+    assert walk.replayed
+    assert not hunt.wrong
 
 
 @pytest.mark.parametrize("network", [steps, whole])
-@pytest.mark.parametrize("words", [1, 10, 300, 5000])
+@pytest.mark.parametrize("words", [1, 10, 300, 2000])
 def test_no_more_words_are_tried_than_there_are(network: Any, words: int):
     of = asked(network(with_error(PARITY, ZEROS)))
     report = falsify(of, words)
