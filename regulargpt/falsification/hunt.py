@@ -24,8 +24,10 @@ MOST_AT_ONCE = 1 << 16
 """Symbols that are read between two looks at the clock."""
 
 
-MOST_KEPT, MOST_REPLAYED = 24, 4096
-"""Wrong words of a report; and symbols of the longest word by which a family is replayed."""
+MOST_KEPT = 24
+"""Wrong words of a report."""
+LEAST_REPLAYED, MOST_REPLAYED = 64, 4096
+"""Symbols of the long word by which a family is replayed: more with a larger budget."""
 
 
 class Spent(Exception):
@@ -144,7 +146,8 @@ class Hunt:
     def is_wrong(self, family: Family) -> bool:
         """Whether the network itself is wrong on the first word of a family, and on a long one."""
         of = family.of
-        most = (MOST_REPLAYED - len(family.u) - len(family.w)) // len(family.v)
+        longest = min(MOST_REPLAYED, max(LEAST_REPLAYED, self.words // 32))
+        most = (longest - len(family.u) - len(family.w)) // len(family.v)
         far = max((n for n in range(min(most, of.end), of.start, -1) if n % of.period in of.residues), default=of.start)
         words = (self.asked.data.task.whole(family.word(n)) for n in dict.fromkeys((of.start, far)))
         return all(self.replay(np.array([word]))[0] for word in words)
