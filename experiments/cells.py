@@ -390,6 +390,18 @@ def proven(values: Values) -> str:
     return f"{group['n_proven']} of {values['runs']} proven" if group and group["n_asked"] else "no proof asked"
 
 
+def as_it_is(values: Values) -> str:
+    """How many runs are proven without replacing a state."""
+    group = values["group"]
+    return f"{group['n_as_it_is']} of {values['runs']} as it is" if group and group["n_asked"] else "no proof asked"
+
+
+def first_wrong(values: Values) -> str:
+    """The length of the shortest wrong word of all runs."""
+    length = values["group"] and values["group"]["first_wrong"]
+    return "no wrong word" if length is None else f"wrong from {length:,} symbol{'s' * (length != 1)}"
+
+
 def mean_seconds(values: Values) -> str:
     """The mean time of a training."""
     seconds = values["train_seconds"]
@@ -407,7 +419,14 @@ def levels(values: Values) -> str:
     return f"{values['levels']} levels at T = {values['shows']['length']}"
 
 
-MEASURES = {"proven": proven, "seconds": mean_seconds, "training": training, "depth": levels}
+MEASURES = {
+    "proven": proven,
+    "as it is": as_it_is,
+    "first wrong": first_wrong,
+    "seconds": mean_seconds,
+    "training": training,
+    "depth": levels,
+}
 
 
 def state(values: Values) -> list[Line]:

@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "ablations": "experiments.ablations",
     "encodings-languages": "experiments.encodings_languages",
     "answers": "experiments.answers",
+    "chains": "experiments.chains",
     "further-languages": "experiments.further_languages",
     "ldru-2026": "experiments.ldru_2026",
     "deletang-2023": "experiments.deletang",

@@ -55,10 +55,13 @@ def verdict(folder: RunFolder, language: str, progress: Progress = lambda part, 
 
 def as_it_is(folder: RunFolder, language: str) -> bool:
     """Whether the network is proven as it is, without replacing any state."""
-    if not atomic.disk.exists(folder.path / CERTIFICATE) or not verdict(folder, language).proven:
-        return False
+    return atomic.disk.exists(folder.path / CERTIFICATE) and verdict(folder, language).proven and replaces_none(folder)
+
+
+def replaces_none(folder: RunFolder) -> bool:
+    """Whether the run's certificate, once it is accepted, is also about the network without replacing any state."""
     found = atomic.parse_json(atomic.read_bytes(folder.path / CERTIFICATE), folder.path / CERTIFICATE)
-    return found.get("unquantised") is not None
+    return found.get("kind") == "stack" or found.get("unquantised") is not None
 
 
 def acceptance(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> Verdict:

@@ -65,17 +65,19 @@ def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress: Progress) -> dict[str, Any]:
-    """Whether the run is proven now, of its language; and why not, if it was when it ended or another automaton is.
+    """Whether the run is proven now, of its language, and that as it is; and why not, if it was when it ended or another
+    automaton is.
 
     None where no proof was asked for.
     """
     if summary.get("proven") is None:
         return {"proven": None}
-    from regulargpt.certificate.verdict import verdict
+    from regulargpt.certificate.verdict import replaces_none, verdict
 
     found = verdict(folder, language, progress)
     is_lost = not found.proven and (summary["proven"] or found.is_accepted)
-    return {"proven": found.proven, "reason": f"{NOT_PROVEN}{found.reason}" if is_lost else ""}
+    as_it_is = found.proven and replaces_none(folder)
+    return {"proven": found.proven, "as_it_is": as_it_is, "reason": f"{NOT_PROVEN}{found.reason}" if is_lost else ""}
 
 
 def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:

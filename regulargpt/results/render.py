@@ -13,13 +13,28 @@ from regulargpt.results.statistics import Group
 from regulargpt.tables import Bold, Table, number
 
 INTERVAL, BELOW, WRONG = "median, 95 % interval", "below 99 % at", "first wrong at"
+AS_IT_IS = "as it is"
 ONE_ANSWER, CHANCE = "always one answer", "chance"
-HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, WRONG, "runs", "failed", "proven", ONE_ANSWER, CHANCE)
+HEADER = (
+    "max",
+    "mean",
+    "sd",
+    "range",
+    INTERVAL,
+    BELOW,
+    WRONG,
+    "runs",
+    "failed",
+    "proven",
+    AS_IT_IS,
+    ONE_ANSWER,
+    CHANCE,
+)
 NUMBERS = ("max", "mean", "sd", "min", "low", "high", "first_below_99", "n_runs", "n_failed", "n_proven", "n_asked")
-NUMBERS += ("first_wrong",)
+NUMBERS += ("first_wrong", "n_as_it_is")
 BESIDE = ("chance", "majority", "differ", "conditions")
 # Columns that are left out where no group has anything to say in them.
-SPARSE = (INTERVAL, WRONG, ONE_ANSWER, CHANCE)
+SPARSE = (INTERVAL, WRONG, AS_IT_IS, ONE_ANSWER, CHANCE)
 FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": tables.markdown, "latex": tables.latex}
 ACCURACY = MEASURES["accuracy"]
 
@@ -72,6 +87,7 @@ def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping
         "runs": str(group.n_runs),
         "failed": str(group.n_failed),
         "proven": f"{group.n_proven} of {group.n_asked}" if group.n_asked else "",
+        AS_IT_IS: f"{group.n_as_it_is} of {group.n_proven}" if group.n_as_it_is else "",
     }
 
 

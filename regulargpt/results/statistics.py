@@ -26,7 +26,8 @@ class Group:
     scored lengths. `sd` is the standard deviation over runs (n - 1), None of a single run; `low` to `high` the 95 %
     interval of the median, None of fewer than six runs. `first_below_99` is the smallest length at which one of the
     runs is below 99 %, None of a measure that is no share. Of `n_runs`, `n_failed` failed or are damaged; of `n_asked`
-    that were asked for a proof, `n_proven` gave it. `first_wrong` is the length of the shortest wrong word of them all.
+    that were asked for a proof, `n_proven` gave it, `n_as_it_is` of these without replacing a state. `first_wrong` is the
+    length of the shortest wrong word of them all.
     """
 
     key: Key
@@ -43,6 +44,7 @@ class Group:
     n_proven: int
     n_asked: int
     first_wrong: int | None = None
+    n_as_it_is: int = 0
 
 
 def groups(rows: Sequence[Row], by: Sequence[str], measure: Measure | None = None) -> list[Group]:
@@ -108,6 +110,7 @@ def group_of(key: Key, done: Sequence[Row], n_failed: int, measure: Measure | No
         first_below_99=min((T for row in done if (T := failing(row, measure)) is not None), default=None),
         n_proven=sum(value is True for value in proven.values()),
         n_asked=sum(value is not None for value in proven.values()),
+        n_as_it_is=len({row.run for row in done if row.as_it_is}),
         first_wrong=min((row.first_wrong for row in done if row.first_wrong is not None), default=None),
     )
 
