@@ -126,7 +126,7 @@ class ChainTuner:
 
     @torch.no_grad()
     def renew(self, model: TorchRecurrent, radius: float) -> int:
-        """Begin anew with units that keep leaving their box, if they are few: 0, whatever was there. How many there were.
+        """Begin anew with units that keep leaving their box, if they are few; how many there were.
 
         Such a unit holds on to what it has, with gates so far shut that no gradient opens them. Without weights it goes
         to 0 from anywhere, and learns again.
