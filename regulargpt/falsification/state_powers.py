@@ -130,13 +130,14 @@ class Scan:
         """The automaton's states, the network's and its logits after u v."""
         begun = [np.array((*row.u, *row.v), dtype=np.int64) for row in self.rows]
         beside = np.array([self.guide.machine.run(word[None])[0] for word in begun], dtype=np.int64)
-        vectors, logits = [None] * len(begun), [None] * len(begun)
+        vectors, logits = dict[int, Tensor](), dict[int, Tensor]()
         for length in {len(word) for word in begun}:
             at = [i for i, word in enumerate(begun) if len(word) == length]
             said, after = self.chain.read(self.tensor(np.stack([begun[i] for i in at])))
             for i, one, other in zip(at, after, said, strict=True):
                 vectors[i], logits[i] = one, other
-        return beside, torch.stack(vectors), torch.stack(logits)  # type: ignore[arg-type]  # each is set
+        both = (torch.stack([found[i] for i in range(len(begun))]) for found in (vectors, logits))
+        return beside, *both
 
     def tensor(self, words: Words) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(words)).to(self.hunt.asked.device)
