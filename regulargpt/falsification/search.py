@@ -123,5 +123,6 @@ def of_family(asked: Asked, family: Family) -> dict[str, Any]:
     return {
         **{name: decode(np.array(part, dtype=np.int64)) for name, part in parts.items()},
         **{"from": of.start, "to": of.end, "period": of.period, "residues": list(of.residues)},
+        "from_length": asked.length(family.word(of.start)),
         "evidence": "observed",
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -272,9 +272,12 @@ def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequenc
     model, config = trainer.model, work.config
     assert isinstance(model, Model), "a run has one"
     budget = {"seed": config.seed, "progress": while_searching(work), "known": results.wrong}
-    with suppress(UserError), timed(work.seconds, "falsify_seconds"):  # an objective from outside knows alone
-        return report_of(model, work.data, work.objective, config, work.device, words, **budget)
-    return None
+    try:
+        with timed(work.seconds, "falsify_seconds"):
+            return report_of(model, work.data, work.objective, config, work.device, words, **budget)
+    except UserError as error:  # an objective from outside, say, whose right answers it alone knows
+        work.watch.on_notice(f"no wrong words are looked for: {error}")
+        return None
 
 
 def save(

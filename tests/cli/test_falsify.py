@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from languages.errors import UserError
-from regulargpt.data import read_data
+from regulargpt.data import of_words
 from regulargpt.models.gru import Gru
 from regulargpt.objectives.answers import Last
 from regulargpt.runs import run as running
@@ -40,7 +40,7 @@ def test_what_is_printed_and_written(cli: Cli, trained: Path):
     assert sorted(set(report) - {"run_dir", "language", "model"}) == KEYS
     written = json.loads((trained / FALSIFIED).read_text())
     assert sorted(set(written) - {"weights"}) == KEYS
-    model, data = load_model(RunFolder.open(trained)), read_data("parity")
+    model, data = load_model(RunFolder.open(trained)), of_words(config("gru", data__name="parity").data)
     for word in report["wrong"]:
         symbols = data.encode(word["word"])[None].astype(np.int64)
         given = data.task.output_names[int(model(torch.from_numpy(symbols)).argmax())]
@@ -97,7 +97,7 @@ def test_a_run_ends_with_it_unless_that_is_off(tmp_path: Path):
 def test_a_network_that_is_proven_as_it_is_is_left_alone(as_it_is: bool, proven: bool):
     """A proof of another automaton, or with states replaced, is none of the network as it is."""
     small = config("gru", data__name="parity", objective__name="last")
-    data = read_data("parity")
+    data = of_words(small.data)
     phase = SimpleNamespace(summary=lambda: {"proven_unquantised": as_it_is})
     trainer: Any = SimpleNamespace(further=[phase], model=Gru(2, 2, d_model=8))
     goal, device = Last(data), torch.device("cpu")
