@@ -196,7 +196,9 @@ def images(model: TorchRecurrent, states: Interval, symbols: Int[Tensor, "n"]) -
     return Interval(*(torch.cat(parts, 1) for parts in ends))  # each (n, d_state)
 
 
-def answer_margins(model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]) -> Float[Tensor, "n n_outputs"]:
+def answer_margins(
+    model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]
+) -> Float[Tensor, "n n_outputs"]:
     """By how much the logit of an answer is above each other's at least, all over boxes; its own place has 0."""
     read = Interval(model.output(states.lower), model.output(states.upper)).relu()
     weight, bias = model.readout.weight, model.readout.bias
