@@ -108,7 +108,7 @@ FROM_ANSWERS: Fields = {
 CHAIN_FROM_ANSWERS: Fields = {
     "training.lr": 3e-3,
     "training.steps": 20_000,
-    "evaluation.extra_lengths": (10_000, 1_000_000),
+    "evaluation.extra_lengths": (10_000, 100_000),
     "phases.chain_fine_tuning.every": 100,
     "phases.chain_fine_tuning.automaton": "learned",
     "phases.chain_fine_tuning.membership_queries_from": 8000,

@@ -24,9 +24,9 @@ class ChainFineTuningOptions(PhaseOptions):
 
     It has a point for each state of the automaton and the last symbol. Network and points move together, at the rate
     `lr`: each symbol has to move each point to that of the state which the automaton is in then. That is first so for
-    disturbed points, then for all of a box round each point, by bounds on all that is in it; its radius grows up to
-    `radius`. Gates that only hold are drawn open by the weight `gates`. Training ends once every box goes into the
-    next, which proves the network at every length, or after `steps` steps.
+    disturbed points, then for all of a box of `radius` round each point, by bounds on all that is in it. Gates that
+    only hold are drawn open by the weight `gates`. Training ends once every box goes into the next, which proves the
+    network at every length, or after `steps` steps.
 
     With `automaton = learned` nothing of the language's automaton is used: it is learned from the network's own answers
     to words of the training lengths (finite/from_answers.py). If there is none by step `membership_queries_from`, the
@@ -35,7 +35,7 @@ class ChainFineTuningOptions(PhaseOptions):
 
     every: int = option(
         100,
-        "Steps between attempts at the automaton, and later at boxes; 0: no attempt.",
+        "Steps between attempts at the automaton; 0: no attempt.",
         least=0,
         why=f"{STEPS}, 0 for never",
     )
@@ -51,12 +51,12 @@ class ChainFineTuningOptions(PhaseOptions):
     )
     steps: int = option(3000, "Most steps of fine-tuning.", least=0, why=STEPS, needs="every")
     lr: float = option(
-        1e-3, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
+        1e-2, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
     )
     radius: float = option(
-        0.1,
-        "To which radius boxes grow.",
-        least=0,
+        0.2,
+        "Radius of the boxes that are trained on.",
+        least=0.001,
         most=1,
         why="states of a recurrent network lie between -1 and 1",
         needs="steps",

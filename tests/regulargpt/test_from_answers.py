@@ -233,7 +233,7 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path
 def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     trainer = train(trainer_of(learning(training__steps=3, every=1)))
     phase = phase_of(trainer)
-    assert (phase.sought.certifier, phase.tuned, phase.sought.learned_at) == (None, None, None)
+    assert (phase.sought.goal, phase.tuned, phase.sought.learned_at) == (None, None, None)
     assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven
@@ -421,7 +421,7 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
     with monkeypatch.context() as limited:
         limited.setattr("regulargpt.finite.levels.MAX_WINDOWS", 3)
         train(trainer, 4)
-        assert (phase.sought.learned_at, phase.sought.learned, phase.sought.certifier) == (None, None, None)
+        assert (phase.sought.learned_at, phase.sought.learned, phase.sought.goal) == (None, None, None)
         assert "too many to look at" in phase.awaited(trainer)[0]
         assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
         (again,) = trainer_of(config).further
@@ -429,4 +429,4 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
         assert again.awaited(trainer)[0] == phase.awaited(trainer)[0]
     train(trainer)
     assert (phase.sought.learned_at, trainer.step_count) == (6, 6)
-    assert phase.sought.certifier is not None
+    assert phase.sought.goal is not None

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from regulargpt.certificate.chain.intervals import Interval, linear, sigmoid_slope, tanh_slope
@@ -28,8 +28,8 @@ Matrices = Float[Tensor, "sums d_model width"]
 
 @dataclass(frozen=True)
 class Slopes:
-    """Intervals of a cell's derivatives over a box: of each part (h; of an LSTM c) by each sum, (n, parts, sums, d_model),
-    and by what the same unit carried of each part, (n, parts, parts, d_model)."""
+    """Intervals of a cell's derivatives over a box: of each part (h; of an LSTM c too) by each sum, (n, parts, sums,
+    d_model), and by what the same unit carried of each part, (n, parts, parts, d_model)."""
 
     by_sum: Interval
     by_carried: Interval
@@ -43,6 +43,8 @@ class CellBounds:
     """
 
     exact: ClassVar = False
+    holds: ClassVar[int | None] = None
+    """Which of torch's gates holds what a unit carried."""
 
     def __init__(self, weights: Sequence[Tensor], d_model: int):
         w_x, w_h, b_x, b_h = (weight.unflatten(0, (-1, d_model)) for weight in weights)  # each (gates, d_model, ...)
@@ -121,6 +123,8 @@ class TanhBounds(CellBounds):
 class GruBounds(CellBounds):
     """h' = (1 - z) n + z h, with n = tanh(s_x + r s_h): the sums are r, z, s_x and s_h."""
 
+    holds = 1
+
     def sums(self, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> tuple[Matrices, Matrices, Tensor]:
         of_input = torch.cat([w_x, torch.zeros_like(w_x[:1])])
         of_hidden = torch.cat([w_h[:2], torch.zeros_like(w_h[:1]), w_h[2:]])
@@ -148,6 +152,8 @@ class GruBounds(CellBounds):
 
 class LstmBounds(CellBounds):
     """c' = f c + i g, h' = o tanh(c'): the sums are i, f, g and o."""
+
+    holds = 1
 
     def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
         s_i, s_f, s_g, s_o = sums
@@ -196,9 +202,29 @@ def images(model: TorchRecurrent, states: Interval, symbols: Int[Tensor, "n"]) -
     return Interval(*(torch.cat(parts, 1) for parts in ends))  # each (n, d_state)
 
 
-def answer_margins(
-    model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]
-) -> Float[Tensor, "n n_outputs"]:
+def gates(
+    model: TorchRecurrent,
+    states: Float[Tensor, "n d_state"],
+    after: Float[Tensor, "n d_state"],
+    symbols: Int[Tensor, "n"],
+) -> list[Float[Tensor, "n d_model"]]:
+    """The logits of the gate that holds what a unit carried, z of a GRU and f of an LSTM, a layer each; none of an RNN.
+
+    `after` are the states after the step: a layer reads what the one below it has become.
+    """
+    kind, shape = bounds_of(model), (model.parts, len(model.layers), -1)
+    if kind.holds is None:
+        return []
+    x, found = model.embed(symbols[:, None])[:, 0].to(states), []
+    for number, weights in enumerate(model.rnn.all_weights):
+        h, moved = (each.unflatten(1, shape)[:, 0, number] for each in (states, after))  # each (n, d_model)
+        w_x, w_h, b_x, b_h = (weight.unflatten(0, (-1, model.d_model))[kind.holds] for weight in weights)
+        found.append(F.linear(x, w_x, b_x) + F.linear(h, w_h, b_h))
+        x = moved
+    return found
+
+
+def answer_margins(model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]) -> Float[Tensor, "n n_outputs"]:
     """By how much the logit of an answer is above each other's at least, all over boxes; its own place has 0."""
     read = Interval(model.output(states.lower), model.output(states.upper)).relu()
     weight, bias = model.readout.weight, model.readout.bias

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
+from regulargpt.certificate.chain.box_search import Boxes, search_boxes
 from regulargpt.certificate.chain.points import own_error
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
@@ -23,7 +24,7 @@ from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain
 from regulargpt.certificate.outcome import Outcome, compared, learned_report, refused, too_close, wrong_words
 from regulargpt.certificate.verdict import remember
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.chain import Chain, chain_of
+from regulargpt.finite.chain import chain_of
 from regulargpt.finite.from_answers import LearnedMachine
 from regulargpt.finite.held_out import HeldOut
 from regulargpt.finite.nonempty import Word
@@ -39,20 +40,6 @@ SAMPLES = 8
 # A slack is stated smaller than found, by these shares, so that the checker's own bound may be larger.
 SHARES = (0.97, 0.5)
 ERRS = "the network itself errs on a word"
-
-
-@dataclass(frozen=True)
-class Boxes:
-    """Boxes of states that are mapped into each other: the radii (K, D) round the points of a product, and the slack
-    that is left in every coordinate."""
-
-    radii: Floats
-    slack: float
-
-
-def search_boxes(chain: Chain, product: Product) -> Boxes | str:
-    """Boxes round the points; or why there are none."""
-    return "no boxes of states were looked for"
 
 
 def chain_outcome(
@@ -122,7 +109,7 @@ def why_not(product: Product, data: LanguageData, model: nn.Module, own: Word | 
 
 
 def certified(
-    found: Sequence[tuple[Product, Boxes | str]],
+    found: Sequence[tuple[Product, tuple[Product, Boxes] | str]],
     files: dict[str, bytes],
     of_all: Mapping[str, Any],
     progress: Progress,
@@ -147,10 +134,11 @@ def certified(
     return refused(files["weights"], {**of_all, **counted(found[0][0]), "reason": rejected[False]})
 
 
-def attempts(found: Sequence[tuple[Product, Boxes | str]]) -> Iterator[tuple[Product, Boxes | None]]:
+def attempts(found: Sequence[tuple[Product, tuple[Product, Boxes] | str]]) -> Iterator[tuple[Product, Boxes | None]]:
     """What is to be checked: first with boxes, by a slack smaller than found, then without."""
-    for product, boxes in found:
-        if isinstance(boxes, Boxes):
+    for _, boxed in found:
+        if not isinstance(boxed, str):
+            product, boxes = boxed
             yield from ((product, replace(boxes, slack=float(f"{share * boxes.slack:.3g}"))) for share in SHARES)
     yield from ((product, None) for product, _ in found)
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from languages.convert.machines import AnyMachine
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.restored import restored
+from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, StabilityCheck, is_time
 from regulargpt.certificate.tuning.state import MENDED, TuningState, is_large
@@ -63,7 +65,14 @@ class TableFineTuning:
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
         assert isinstance(data, LanguageData), "validation refuses what has no automaton"
         self.options, self.task = options, data.tree_task
-        self.sought = TargetAutomaton(options, config, data)
+        C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
+
+        def certifier(machine: AnyMachine | None) -> Certifier:
+            if machine is None:
+                return Certifier.of(data.tree_task, C, aligned)
+            return Certifier.of_machine(machine, C, aligned)
+
+        self.sought = TargetAutomaton(options, config.seed, data, certifier)
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
         self.proven_unquantised: bool | None = None
@@ -152,9 +161,9 @@ class TableFineTuning:
 
     def attempt(self, model: Tree, known: TrainingTable | None, allowed: float) -> CertificationAttempt:
         """Try the certificate, with the prototypes that were learned, if any were."""
-        assert self.sought.certifier is not None, "it was found"
+        assert self.sought.goal is not None, "it was found"
         learned = None if self.tuned is None else self.tuned.learned(model)
-        return self.sought.certifier.attempt(model, known, allowed, learned)
+        return self.sought.goal.attempt(model, known, allowed, learned)
 
     def asks(self, trainer: Trainer) -> bool:
         """Whether the certificate is to be tried now: every so many steps and at an end.
@@ -214,9 +223,9 @@ class TableFineTuning:
             return self.attempt(model, self.known, 0.0).certain
 
         def search() -> Searched | None:
-            assert self.sought.certifier is not None, "it was certified"
+            assert self.sought.goal is not None, "it was certified"
             options = as_mapping(trainer.config.model)
-            return search_in_training(self.sought.certifier, model, options, tuned.table.prototypes)
+            return search_in_training(self.sought.goal, model, options, tuned.table.prototypes)
 
         step, seed = trainer.step_count, trainer.config.seed
         check = StabilityCheck(model, tuned, self.standing, self.options, step, seed, holds, search, self.searched)
@@ -254,7 +263,7 @@ class TableFineTuning:
         tried = (
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
-        if self.sought.certifier is None:
+        if self.sought.goal is None:
             tried = self.sought.awaited
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
@@ -303,7 +312,7 @@ class TableFineTuning:
         if state["table"] is not None:
             self.tuned = TableTuner.load(state, as_tree(model), next(model.parameters()).device)
         self.standing = TuningState(**state["standing"])
-        self.sought.load(state, model)
+        self.sought.load(state)
 
     @staticmethod
     def restore(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
@@ -323,7 +332,7 @@ class TableFineTuning:
 
     def outcome(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """The certificate of the trained model, or why there is none."""
-        certifier = self.sought.certifier
+        certifier = self.sought.goal
         if certifier is None:
             return refused(weights, {"reason": self.sought.uncertified})
         try:

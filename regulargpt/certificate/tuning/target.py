@@ -2,57 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from torch import nn
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from languages.automata import Dfa
 from languages.convert.machines import AnyMachine, read_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.outcome import NOT_LEARNED
-from regulargpt.certificate.search.certify import Certifier
-from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
-from regulargpt.models.tree.base import as_tree
-from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
 
 
-class TargetAutomaton:
-    """The `certifier` for an automaton; None, where that is to be learned, until the network's answers have given one.
+Goal = TypeVar("Goal")
 
-    `learned_at` is the step at which it was learned, `uncertified` why there is no certifier. Raises AutomatonError or
-    UserError for a language whose monoid is too large or trivial.
+
+class TargetOptions(Protocol):
+    """Which automaton a phase is about."""
+
+    @property
+    def automaton(self) -> str:
+        """`known` or `learned`."""
+        ...
+
+    @property
+    def membership_queries_from(self) -> int:
+        """The step from which the language is queried; 0: never."""
+        ...
+
+
+class TargetAutomaton(Generic[Goal]):
+    """The `goal` that an automaton gives; None, where that is to be learned, until the network's answers have given one.
+
+    `goal_of` makes it of a learned machine, or of the language's for None; `learned_at` is the step at which it was
+    learned, `uncertified` why there is no goal. Raises what `goal_of` raises: AutomatonError or UserError for a
+    language that is too large or trivial.
     """
 
-    def __init__(self, options: TableFineTuningOptions, config: RunConfig, words: LanguageData):
-        self.options = options
-        self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
+    def __init__(
+        self, options: TargetOptions, seed: int, words: LanguageData, goal_of: Callable[[AnyMachine | None], Goal]
+    ):
+        self.options, self.goal_of = options, goal_of
+        self.learner = AnswerLearner(words, seed) if options.automaton == "learned" else None
         self.learned: LearnedMachine | None = None
         self.learned_at: int | None = None
         self.uncertified = NOT_LEARNED
-        self.certifier: Certifier | None = None
-        if self.learner is None:
-            C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
-            self.certifier = Certifier.of(words.tree_task, C, aligned)
+        self.goal = goal_of(None) if self.learner is None else None
 
     def find(self, trainer: Trainer) -> bool:
-        """Ask the network for its answers, if there is no certifier yet; whether there is one now."""
-        return self.certifier is not None or self.learn(trainer)
+        """Ask the network for its answers, if there is no goal yet; whether there is one now."""
+        return self.goal is not None or self.learn(trainer)
 
     def learn(self, trainer: Trainer) -> bool:
         """Ask for a machine, which the certificate is about from then on; whether the network's answers give one."""
-        assert self.learner is not None, "without a learner there is a certifier from the start"
+        assert self.learner is not None, "without a learner there is a goal from the start"
         if (learned := self.learner.learned(trainer.model)) is None:
             self.uncertified = NOT_LEARNED
         else:
-            model = as_tree(trainer.model)
             try:
-                self.certifier = Certifier.of_machine(learned.machine, model.chunk_size, model.aligned)
+                self.goal = self.goal_of(learned.machine)
             except UserError as error:
                 # A network that errs on few words may have come to far more states than it needs.
                 self.uncertified = str(error)
@@ -68,7 +78,7 @@ class TargetAutomaton:
 
     @property
     def awaited(self) -> str:
-        """What a certificate waits for while there is no certifier."""
+        """What a certificate waits for while there is no goal."""
         why = "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
         queried = 0 if self.learner is None else self.learner.queried
         return f"{why}; {queried:,} membership queries" if queried else why
@@ -91,16 +101,14 @@ class TargetAutomaton:
         found = {"machine": machine, "classes": classes, "learned_at": self.learned_at}
         return found | {"uncertified": self.uncertified} | self.learner.state()
 
-    def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
+    def load(self, state: Mapping[str, Any]) -> None:
         """What there was."""
         if self.learner is None:
             return
         self.learner.load(state)
         self.learned_at, self.uncertified = state["learned_at"], state["uncertified"]
         if (machine := saved_machine(state)) is not None:
-            tree = as_tree(model)
-            self.learned = LearnedMachine(machine, state["classes"])
-            self.certifier = Certifier.of_machine(machine, tree.chunk_size, tree.aligned)
+            self.learned, self.goal = LearnedMachine(machine, state["classes"]), self.goal_of(machine)
 
 
 def saved_machine(state: Mapping[str, Any]) -> AnyMachine | None:

@@ -1,0 +1,128 @@
+"""The search for boxes of states that a recurrent network maps into each other; the independent checker decides.
+
+It is the least fixed point from below: the images of the start, then what they are mapped to, each box the hull of what
+comes to it, widened a little, until nothing leaves any more (Kleene).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from regulargpt.certificate.chain.boxes import answer_margins, images
+from regulargpt.certificate.chain.intervals import Interval
+from regulargpt.certificate.chain.product import Product
+from regulargpt.finite.chain import Chain
+from regulargpt.finite.chain_rows import Rows
+from regulargpt.models.recurrent import TorchRecurrent
+
+Floats = npt.NDArray[np.float64]
+
+# In each coordinate so much may be left over; the largest of these with which boxes are closed is said.
+SLACKS = (1e-2, 3e-3, 1e-3, 1e-4, 1e-5)
+# Rounding in float64 is far below this, for numbers of the size of 1.
+ROUNDING = 1e-12
+# What leaves a box widens it by this share; after so many rounds, or once boxes are so wide, there are none.
+WIDENED, ROUNDS, WIDEST = 0.02, 200, 0.5
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes of states that are mapped into each other: the radii (K, D) round the points of a product, and the slack
+    that is left in every coordinate."""
+
+    radii: Floats
+    slack: float
+
+
+@dataclass(frozen=True)
+class Moves:
+    """From which point, by which symbol, to which: (n,) each; the first points (n_symbols,), -1 for a symbol that no
+    word begins with; and the answers (m,) that have to be those of the points `asked` (m,)."""
+
+    source: Int[Tensor, "n"]
+    symbols: Int[Tensor, "n"]
+    target: Int[Tensor, "n"]
+    first: Int[Tensor, "n_symbols"]
+    asked: Int[Tensor, "m"]
+    answers: Int[Tensor, "m"]
+
+    @property
+    def n_points(self) -> int:
+        """How many points come up."""
+        return 1 + int(torch.cat([self.target, self.first]).max())
+
+    @classmethod
+    def of(cls, product: Product) -> Moves:
+        """Those that come up in a product."""
+        used, to = torch.from_numpy(product.used), torch.from_numpy(product.rows.images) - 1  # (K + 1, n_symbols)
+        source, symbols = used[1:].nonzero().unbind(1)
+        k, q = torch.from_numpy(product.pairs).unbind(1)
+        answers = torch.from_numpy(product.machine.output_table.astype(np.int64))[q]
+        kept = (k > 0) & (answers >= 0)
+        first = torch.where(used[0], to[0], -1)
+        return cls(source, symbols, to[1:][source, symbols], first, k[kept] - 1, answers[kept])
+
+
+def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
+    """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none."""
+    if not isinstance(chain.model, TorchRecurrent):
+        return f"{chain.name} passes its state on without bounds that could hold it"
+    moves = Moves.of(product)
+    for slack in SLACKS:
+        if (found := closed(chain.model, moves, slack)) is None:
+            continue
+        boxed = Product.of(Rows.of(chain, found.centre), product.machine)
+        if boxed.is_proven:
+            return boxed, Boxes(torch.maximum(found.upper - found.centre, found.centre - found.lower).numpy(), slack)
+    return "no boxes of states are mapped into each other"
+
+
+@torch.no_grad()
+def closed(model: TorchRecurrent, moves: Moves, slack: float) -> Interval | None:
+    """Boxes (K, D) into which all images go and leave the slack, with one answer in each; None if there are none.
+
+    The model is in float64.
+    """
+    begins = (moves.first >= 0).nonzero().flatten()
+    start = model.start(len(begins)).double()
+    first = images(model, Interval(start, start), begins)
+    of_first = (first, moves.first[begins])
+    boxes = hull([of_first], moves.n_points, slack)
+    for _ in range(ROUNDS):
+        known = torch.isfinite(boxes.lower[:, 0])
+        rows = known[moves.source]
+        source, target = moves.source[rows], moves.target[rows]
+        image = images(model, Interval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
+        after = hull([of_first, (image, target)], moves.n_points, slack)
+        if bool(known.all()) and bool(((after.lower >= boxes.lower) & (after.upper <= boxes.upper)).all()):
+            margins = answer_margins(model, Interval(boxes.lower[moves.asked], boxes.upper[moves.asked]), moves.answers)
+            margins.scatter_(1, moves.answers[:, None], torch.inf)
+            return boxes if bool((margins > 0).all()) else None
+        if bool((after.radius > WIDEST).any()):
+            return None
+        boxes = widened(boxes, after)
+    return None
+
+
+def hull(parts: list[tuple[Interval, Int[Tensor, "n"]]], n_points: int, slack: float) -> Interval:
+    """The least boxes (n_points, D) that hold what comes to them and the slack round it; empty ones, from inf to -inf,
+    where nothing does."""
+    lower, upper = (torch.cat([getattr(image, end) for image, _ in parts]) for end in ("lower", "upper"))
+    target = torch.cat([target for _, target in parts])[:, None].expand_as(lower)
+    room = slack + ROUNDING * (1 + torch.maximum(lower.abs(), upper.abs()))
+    empty = lower.new_full((n_points, lower.shape[1]), torch.inf)
+    low = empty.scatter_reduce(0, target, lower - room, "amin")
+    return Interval(low, (-empty).scatter_reduce(0, target, upper + room, "amax"))
+
+
+def widened(boxes: Interval, after: Interval) -> Interval:
+    """The hull of boxes and what comes to them, each side that moved a little farther."""
+    low, high = torch.minimum(boxes.lower, after.lower), torch.maximum(boxes.upper, after.upper)
+    more = torch.where(torch.isfinite(low), WIDENED * (high - low) / 2 + ROUNDING, 0.0)
+    return Interval(low - (after.lower < boxes.lower) * more, high + (after.upper > boxes.upper) * more)

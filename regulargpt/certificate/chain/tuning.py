@@ -1,0 +1,142 @@
+"""The training of a recurrent network to be an automaton: first for disturbed points, then for boxes round them.
+
+Table fine-tuning brings what a symbol makes of a disturbed point near to the point that it should be. Interval
+fine-tuning (certified training, as in Gowal et al. 2018) lowers by how far the image of a box, by bounds that hold for
+all of it, leaves the box that it should lie in. Gates that only hold make every box grow: they are drawn open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.randomness import rng
+from regulargpt.certificate.chain.boxes import answer_margins, gates, images
+from regulargpt.certificate.chain.intervals import Interval
+from regulargpt.certificate.chain.live import LiveChain
+from regulargpt.certificate.chain.target import ChainTarget
+from regulargpt.models.lstm import Lstm
+from regulargpt.models.recurrent import Recurrent, TorchRecurrent
+from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
+from regulargpt.training.optimisers import Adam
+
+# Of its Adam; the second is short, for the errors shrink by orders of magnitude.
+BETAS = (0.9, 0.98)
+# Steps on disturbed points, of which so many bring the noise up; copies of each move a step.
+TABLE, RISING, COPIES = 600, 500, 8
+# Rows of a step on boxes at most, each with a Jacobian.
+MOST_ROWS = 128
+# A gate whose logit is above this only holds. A cell of an LSTM that counts has no point: it begins so near to 0.
+OPEN, MOST_CELL = 1.5, 2.0
+# An image should lie within this share of its box, and its radius, without the offset, within this.
+INSIDE, GAIN = 0.9, 0.75
+OFFSETS = 0.1
+# Once the images of boxes lie within so many times their boxes, boxes of their own size may be closed.
+NEAR = 2.0
+
+
+class ChainTuner:
+    """Where the training of a network to be an automaton stands: its points, and an optimiser of network and points."""
+
+    def __init__(self, model: Recurrent, target: ChainTarget, points: Float[Tensor, "K D"], seed: int):
+        self.target, self.seed = target, seed
+        self.points = nn.Parameter(points.clone())
+        groups = [*model.parameter_groups(), {"params": [self.points]}]
+        self.optimiser = Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
+        self.leaves = torch.inf  # how many times their box images of boxes reach, at the last step
+
+    @classmethod
+    def begun(
+        cls, model: Recurrent, target: ChainTarget, words: list[Int[Tensor, "n length"]], seed: int
+    ) -> ChainTuner:
+        """With points that are means of states; cells that count are brought back."""
+        points = target.means(LiveChain(model), words)
+        if isinstance(model, Lstm):
+            points[:, points.shape[1] // 2 :].clamp_(-MOST_CELL, MOST_CELL)
+        return cls(model, target, points, seed)
+
+    def loss(
+        self, model: Recurrent, options: ChainFineTuningOptions, done: int
+    ) -> tuple[Float[Tensor, ""], dict[str, float]]:
+        """What the next step lowers, after `done` of them."""
+        has_boxes = isinstance(model, TorchRecurrent)
+        if done < TABLE or not has_boxes:
+            return self.of_table(model, options, done)
+        return self.of_boxes(model, options, done)
+
+    def of_table(
+        self, model: Recurrent, options: ChainFineTuningOptions, done: int
+    ) -> tuple[Float[Tensor, ""], dict[str, float]]:
+        """Disturbed points to the points that they should become, with the right answers there."""
+        chain, moves, points = LiveChain(model), self.target.moves, self.points
+        source, symbols, target = (x.repeat(COPIES) for x in (moves.source, moves.symbols, moves.target))
+        gap = self.gap()
+        noise = rng(self.seed, "disturbed points", done).standard_normal((len(source), points.shape[1]))
+        width = min(1.0, done / RISING) * gap / points.shape[1] ** 0.5
+        states = points[source] + width * torch.from_numpy(noise).to(points)
+        logits, after = chain.step(states, symbols)
+        begins = (moves.first >= 0).nonzero().flatten()
+        of_first, first = chain.step(None, begins)
+        apart = ((after - points[target]) ** 2).mean() + ((first - points[moves.first[begins]]) ** 2).mean()
+        right = self.target.answers[torch.cat([target, moves.first[begins]])].to(points.device)
+        wrong = F.cross_entropy(torch.cat([logits, of_first]), right, ignore_index=-1)
+        loss = apart * points.shape[1] / gap**2 + wrong
+        if isinstance(model, TorchRecurrent):
+            loss = loss + options.gates * held(model, states, after, symbols)
+        return loss, {"apart": float(apart.detach() ** 0.5) / gap}
+
+    def gap(self) -> float:
+        """The least distance of two points."""
+        return float(torch.pdist(self.points.detach().cpu()).min()) if len(self.points) > 1 else 1.0
+
+    def of_boxes(
+        self, model: TorchRecurrent, options: ChainFineTuningOptions, done: int
+    ) -> tuple[Float[Tensor, ""], dict[str, float]]:
+        """Boxes round points to within the boxes that they should become, with the right answers in all of them."""
+        moves, points, r = self.target.moves, self.points, options.radius
+        source, symbols, target = moves.source, moves.symbols, moves.target
+        if len(source) > MOST_ROWS:
+            some = torch.from_numpy(rng(self.seed, "which boxes", done).permutation(len(source))[:MOST_ROWS])
+            source, symbols, target = source[some], symbols[some], target[some]
+        box = Interval.round(points, torch.full_like(points, r))
+        image = images(model, Interval(box.lower[source], box.upper[source]), symbols)
+        begins = (moves.first >= 0).nonzero().flatten()
+        first = LiveChain(model).step(None, begins)[1] - points[moves.first[begins]]
+        offset, radius = (image.centre - points[target]) / r, image.radius / r
+        reach = offset.abs() + radius
+        apart = OFFSETS * ((offset**2).mean() + ((first / r) ** 2).mean())
+        leaving = ((radius - GAIN).relu() ** 2).mean() + ((reach - INSIDE).relu() ** 2).mean()
+        asked, answers = moves.asked, moves.answers.to(points.device)
+        margins = answer_margins(model, Interval(box.lower[asked], box.upper[asked]), answers)
+        wrong = torch.logsumexp(-margins, 1).mean()  # the cross-entropy of the worst logits in the box
+        held_shut = held(model, points[source], image.centre, symbols)
+        self.leaves = float(torch.maximum(reach.detach().max(), (first.detach().abs() / r).max()))
+        return leaving + apart + wrong + options.gates * held_shut, {"leaves": self.leaves}
+
+    @property
+    def may_be_closed(self) -> bool:
+        """Whether boxes may be closed, as far as the last step says."""
+        return self.leaves < NEAR
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {"points": self.points.detach(), "leaves": self.leaves, "optimiser": self.optimiser.state_dict()}
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any], model: Recurrent, target: ChainTarget, seed: int) -> ChainTuner:
+        """From a checkpoint."""
+        tuned = cls(model, target, state["points"].to(next(model.parameters()).device), seed)
+        tuned.optimiser.load_state_dict(state["optimiser"])
+        tuned.leaves = state["leaves"]
+        return tuned
+
+
+def held(model: TorchRecurrent, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
+    """How far gates that only hold are from being open; 0 where there are none."""
+    found = [((logits - OPEN).relu() ** 2).mean() for logits in gates(model, states, after, symbols)]
+    return torch.stack(found).sum() if found else states.new_zeros(())
