@@ -79,7 +79,10 @@ def outcome_of(
     if not quantised.proof.holds:
         machine, wrong = quantised.specification.machine, quantised.proof.wrong
         assert wrong is not None, "else it holds"
-        return refused(weights, {**found, **wrong_words(task, model, machine, wrong, shortest_wrong(task, model))})
+        found |= errs_on(machine, model, wrong)
+        if (own := shortest_wrong(task, model)) is not None:
+            found["wrong_unquantised"] = compared(task.machine, model, own)
+        return refused(weights, found)
     if not quantised.certain:
         return refused(weights, {**found, "reason": too_close(quantised.smallest_margin)})
     automaton = to_json(quantised.specification.machine)
@@ -137,14 +140,9 @@ def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, An
     }
 
 
-def wrong_words(
-    task: TreeTask, model: nn.Module, machine: AnyMachine, wrong: Sequence[int], own: Sequence[int] | None
-) -> dict[str, Any]:
-    """The shortest word that the quantised network answers otherwise than the machine, and the network's `own`."""
-    found: dict[str, Any] = {"wrong": compared(machine, model, wrong), "reason": "the quantised network errs on a word"}
-    if own is not None:
-        found["wrong_unquantised"] = compared(task.machine, model, own)
-    return found
+def errs_on(machine: AnyMachine, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
+    """That the quantised network answers its shortest wrong word otherwise than the machine."""
+    return {"wrong": compared(machine, model, word), "reason": "the quantised network errs on a word"}
 
 
 def compared(machine: AnyMachine, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:

@@ -177,11 +177,11 @@ def chain_counts(report: Mapping[str, Any]) -> str:
 def boxes_sentence(report: Mapping[str, Any]) -> str:
     """What is proven of a recurrent network as it is, or that it errs."""
     found = report["unquantised"]
-    if "wrong_unquantised" in report:
-        return "without replacing states it is wrong"
     if found["proven"]:
         stays = f"each number of its state stays within {found['radius']:.3g} of a point's"
         return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
+    if "wrong_unquantised" in report:
+        return "without replacing states it is wrong"
     return f"without replacing states it is tested, not proven: {found['reason']}"
 
 

@@ -104,7 +104,8 @@ class Chain:
     def _state(self, vectors: Float[Tensor, "n D"]) -> Any:
         """The state of these numbers."""
         parts = vectors.split([shape.numel() for shape in self.shapes], 1)
-        return rebuilt(self.pattern, iter([x.reshape(-1, *shape) for x, shape in zip(parts, self.shapes, strict=True)]))
+        numbers = (x.reshape(-1, *shape) for x, shape in zip(parts, self.shapes, strict=True))  # each (n, *shape)
+        return rebuilt(self.pattern, numbers)
 
     def _shapes(self, state: Any, n: int) -> list[torch.Size]:
         """The shapes of a state's tensors, without the batch's dimension; UserError for another state."""

@@ -138,10 +138,11 @@ def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
 
 
 def known_points(folder: RunFolder) -> Tensor | None:
-    """The points of the certificate that lies there, if it is of these weights."""
+    """The points of the certificate that lies there, if it is of these weights; else those of the training."""
     with suppress(UserError):
         return prototypes_of(folder)
-    return None
+    phase = last_phase(folder, "chain_fine_tuning")
+    return phase["points"] if phase else None
 
 
 def last_phase(folder: RunFolder, name: str) -> dict[str, Any] | None:

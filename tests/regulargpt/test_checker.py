@@ -103,7 +103,9 @@ def test_the_networks_that_have_certificates_are_those_of_search_and_checker():
 
 def test_a_tree_that_the_checker_does_not_know_has_no_certificate():
     config = RunConfig()
-    mine = SimpleNamespace(name="lab.models:MyTree", why_no_certificate=lambda: None, has_stacks=False)
+    mine = SimpleNamespace(
+        name="lab.models:MyTree", why_no_certificate=lambda: None, has_stacks=False, carries_state=False
+    )
     assert no_certificate(config.model, config.objective, "parity") is None
     reason = "lab.models:MyTree is no network that the checker knows, which are regulargpt, ldru"
     assert no_certificate(mine, config.objective, "parity") == reason  # type: ignore[arg-type]

@@ -21,13 +21,11 @@ from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
-from regulargpt.certificate.outcome import Outcome, compared, learned_report, refused, too_close, wrong_words
+from regulargpt.certificate.outcome import Outcome, compared, errs_on, learned_report, refused, too_close
 from regulargpt.certificate.verdict import remember
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.chain import chain_of
 from regulargpt.finite.from_answers import LearnedMachine
-from regulargpt.finite.held_out import HeldOut
-from regulargpt.finite.nonempty import Word
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
 from regulargpt.storage.manifest import digest
@@ -65,20 +63,20 @@ def chain_outcome(
         return refused(files["weights"], {**of_all, "reason": str(error)})
     if known is not None and known.shape[1:] != (chain.dimension,):
         known = None
-    words = [batch[:SAMPLES] for batch in HeldOut.draw(data, seed, 0).words]
+    lengths = data.lengths(data.options.train_len)
+    words = [data.batch(seed, "points", i, [T], SAMPLES) for i, T in enumerate(lengths)]
     holding, best = proven(chain, machine, words, known)
     # A network may be right for ever with its states replaced, and wrong as it is.
     own = own_error(chain, specified_machine(data.finite))
+    of_all |= {} if own is None else {"wrong_unquantised": compared(data.finite.machine, model, own)}
     if not holding:
-        return refused(files["weights"], {**of_all, **counted(best), **why_not(best, data, model, own)})
-    if own is not None:
-        of_all["wrong_unquantised"] = compared(data.finite.machine, model, own)
+        return refused(files["weights"], {**of_all, **counted(best), **why_not(best, model)})
     if not is_known:
         report = {"checked": False, "reason": f"not checked: no checker knows {chain.name}"}
         return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
-    whole = {**files, "automaton": to_json(machine).encode()}
-    found = [(product, search_boxes(chain, product) if own is None else ERRS) for product in holding]
-    return certified(found, whole, of_all, progress)
+    errs = own is not None if learned is None else own_error(chain, machine) is not None
+    found = [(product, ERRS if errs else search_boxes(chain, product)) for product in holding]
+    return certified(found, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
 
 
 def machine_of(data: LanguageData, learned: LearnedMachine | None) -> MooreMachine:
@@ -100,10 +98,10 @@ def counted(product: Product) -> dict[str, Any]:
     return sizes | {name: margin if np.isfinite(margin) else None for name, margin in margins.items()}
 
 
-def why_not(product: Product, data: LanguageData, model: nn.Module, own: Word | None) -> dict[str, Any]:
-    """The shortest wrong words, replaced and as it is; or that a margin is too small."""
+def why_not(product: Product, model: nn.Module) -> dict[str, Any]:
+    """The shortest word that is wrong with states replaced; or that a margin is too small."""
     if product.wrong is not None:
-        return wrong_words(data.tree_task, model, product.machine, product.wrong, own)
+        return errs_on(product.machine, model, product.wrong)
     margin = min(product.smallest_margin, product.smallest_answer_margin)
     return {"reason": too_close(margin)}
 

@@ -13,6 +13,7 @@ from languages.budget import TooLarge
 from languages.context_free.nested import NestedTask
 from languages.errors import UserError, shown
 from languages.tasks import TreeTask, tree_task
+from regulargpt.certificate.checker import Accepted
 from regulargpt.classroom.data import Certificate, PageRun
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.nested import Elements, Machine
@@ -109,6 +110,10 @@ def material(run: PageRun, rival: PageRun | None = None) -> Material:
         )
     if run.is_another:
         raise UserError(f"{place} is not proven of {name}: {run.reasons[0]}; choose another run")
+    if not isinstance(run.certificate.accepted, Accepted):
+        raise UserError(
+            f"{place} is proven, but no tree, which a lesson is about; `regulargpt report {place}` shows it"
+        )
     if not is_listed(run.certificate.record) or run.live.network is None:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
     task = tree_task(languages.find(name))

@@ -71,7 +71,7 @@ def gather(
     """The network of a finished run.
 
     `known` are the prototypes of a certificate. Where the network as it is `is_proven`, there is no wrong word to look
-    for, and torch is not needed.
+    for, and torch is not needed but for the states of a recurrent network.
     """
     if config.objective.reading is None:
         return Live(reason=DOCUMENTS)
@@ -103,18 +103,20 @@ def gather(
         snapshots=gather_snapshots(folder, weights),
         is_constructed=config.recipe in CONSTRUCTED,
     )
-    return found if is_proven else looked_into(found, folder, config, machine)
+    if is_proven and not config.model.carries_state:
+        return found
+    return looked_into(found, folder, config, machine, is_proven=is_proven)
 
 
-def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machine) -> Live:
-    """With what torch finds: wrong words and, without a certificate, the mean states of a tree or of prefixes."""
+def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machine, *, is_proven: bool) -> Live:
+    """With what torch finds: wrong words and, without prototypes, the mean states of a tree or of prefixes."""
     from regulargpt.models.tree.base import Tree
     from regulargpt.runs.load import load_reader
 
     assert live.network is not None
     model, task = load_reader(folder), tree_task(languages.find(config.data.name))
     answers = answers_of(model, live.network, machine, live.output_names)
-    wrong = search(answers, machine, task, config.seed, config.model.too_long)
+    wrong = None if is_proven else search(answers, machine, task, config.seed, config.model.too_long)
     prototypes, is_one_map = live.prototypes, config.model.why_no_certificate() is None
     if prototypes is None and isinstance(model, Tree) and (model.direction is not None or is_one_map):
         prototypes = mean_states_of(model, machine, task, config.data.train_len, config.seed)
