@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from languages.errors import UserError
 from regulargpt.data import read_data
@@ -37,7 +38,7 @@ def test_what_is_printed_and_written(cli: Cli, trained: Path):
     model, data = load_model(RunFolder.open(trained)), read_data("parity")
     for word in report["wrong"]:
         symbols = data.encode(word["word"])[None].astype(np.int64)
-        given = data.task.output_names[int(model(__import__("torch").from_numpy(symbols)).argmax())]
+        given = data.task.output_names[int(model(torch.from_numpy(symbols)).argmax())]
         assert (word["answered"], word["expected"]) == (given, data.task.output_names[symbols.sum() % 2])
     assert [word["length"] for word in report["wrong"]] == sorted(word["length"] for word in report["wrong"])
     first, *_ = lines_of(cli("falsify", str(trained), *WORDS))
