@@ -134,7 +134,7 @@ class EvaluationOptions(Options):
     )
     falsify: int = option(
         150_000,
-        "Words among which wrong ones are looked for at the end, at most as many symbols as are tested; 0: none.",
+        "Words that are tried at the end, in search of wrong ones; no more than were tested. 0: none.",
         least=0,
         why="give a number of words, 0 for none",
     )

@@ -24,7 +24,7 @@ from regulargpt.finite.chain import Chain
 KIND = "clusters"
 SPREADS = (0.3, 0.1, 0.03, 0.01, 0.003)
 """As shares of the usual distance between two states."""
-MOST_STATES, MOST_REPLAYED, MOST_ROWS = 2048, 64, 512
+MOST_STATES, MOST_REPLAYED, MOST_ROWS = 2048, 64, 1024
 
 
 def clusters(hunt: Hunt) -> None:
@@ -63,7 +63,8 @@ class Walk:
         vectors, beside = self.first()
         new = np.arange(len(beside))
         while len(new) and len(beside) < MOST_STATES and self.replayed < MOST_REPLAYED and not self.hunt.wrong:
-            part, rest = new[:MOST_ROWS], new[MOST_ROWS:]
+            at_once = max(1, MOST_ROWS // self.chain.n_symbols)
+            part, rest = new[:at_once], new[at_once:]
             of, _, after = self.guide.extended(np.zeros((len(part), 0), dtype=np.int64), beside[part])
             of, symbols = part[of], self.symbols_of(beside[part])
             moved = self.step(of, symbols, after, vectors[torch.from_numpy(of).to(vectors.device)])

@@ -24,8 +24,8 @@ MOST_AT_ONCE = 1 << 16
 """Symbols that are read between two looks at the clock."""
 
 
-MOST_KEPT = 24
-"""Wrong words of a report."""
+MOST_KEPT, LONGEST_KEPT = 24, 1 << 16
+"""Wrong words of a report; and symbols of those of which more than one is kept."""
 LEAST_REPLAYED, MOST_REPLAYED = 64, 4096
 """Symbols of the long word by which a family is replayed: more with a larger budget."""
 
@@ -119,7 +119,9 @@ class Hunt:
         if not len(words):
             return np.zeros(0, dtype=np.bool_)
         wrong = self.asked.wrong(words)
-        for word in words[wrong][:MOST_KEPT]:
+        # Very long words would fill the memory: one is enough to say that there is one.
+        few = MOST_KEPT if words.shape[1] <= LONGEST_KEPT else int(not self.wrong)
+        for word in words[wrong][:few]:
             self.wrong.setdefault(tuple(word.tolist()))
         if len(self.wrong) > 2 * MOST_KEPT:
             self.wrong = dict.fromkeys(self.sorted()[:MOST_KEPT])

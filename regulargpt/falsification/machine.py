@@ -13,6 +13,8 @@ from languages.automata.moore import UNDEFINED
 from languages.sampling.graph import closure
 
 Word = tuple[int, ...]
+MOST_STATES = 64
+"""From which cycles and endings are looked for: each takes a search through the machine."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Guide:
     def cycles(self, most: int = 2) -> list[tuple[int, Word]]:
         """At each state alive some shortest cycles, by different first symbols: (state, word)."""
         found = []
-        for state in np.flatnonzero(self.alive).tolist():
+        for state in np.flatnonzero(self.alive)[:MOST_STATES].tolist():
             words = [word for a in range(self.machine.n_symbols) if (word := self.back(state, a)) is not None]
             found += [(state, word) for word in sorted(words, key=len)[:most]]
         return found
@@ -94,9 +96,10 @@ class Guide:
         return (symbol, *found.word(int(at[0])).tolist()) if len(at) else None
 
     def endings(self) -> list[Word]:
-        """The empty word, all symbols, and from each state alive a shortest word to a question."""
+        """The empty word, all symbols, and from states that are no question a shortest word to one."""
         symbols = [(a,) for a in range(self.machine.n_symbols)]
-        return list(dict.fromkeys([(), *symbols, *map(self.ending, np.flatnonzero(self.alive).tolist())]))
+        others = np.flatnonzero(self.alive & (self.right == UNDEFINED))[:MOST_STATES]
+        return list(dict.fromkeys([(), *symbols, *map(self.ending, others.tolist())]))
 
     def ending(self, state: int) -> Word:
         """A shortest word from this state to a question."""

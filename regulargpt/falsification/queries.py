@@ -21,7 +21,7 @@ from regulargpt.finite.nonempty import with_fresh_start
 
 KIND, RANDOM = "suite", "random"
 LONGEST = 256
-MOST_ENTRIES = 1 << 11
+MOST_ENTRIES = 1 << 9
 """Of a machine's table: the words of larger ones are too many."""
 LENGTHS, EACH = (8, 12, 16, 24, 32, 48, 64, 96, 128, 256), 32
 

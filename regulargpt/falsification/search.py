@@ -25,7 +25,7 @@ from regulargpt.falsification.whole_powers import whole_powers
 Search = Callable[[Hunt], None]
 Progress = Callable[[str, int, int], None]
 
-MOST_SHORTENED = 3
+KNOWN, MOST_SHORTENED = "known", 3
 MOST_WRITTEN = 10_000
 """Symbols of a word that is written out."""
 
@@ -36,11 +36,12 @@ def falsify(
     seconds: float = inf,
     seed: int = 0,
     progress: Progress = lambda kind, done, count: None,
+    known: Sequence[Word] = (),
 ) -> dict[str, Any]:
     """Look for wrong words with this budget; the report, as falsified.json has it.
 
-    A longer word counts as one for each eight symbols. Equal budgets in words give equal reports, as long as the
-    `seconds` last.
+    Words that are `known` to be wrong, as from a test, are tried first. A longer word counts as one for each eight
+    symbols. Equal budgets in words give equal reports, as long as the `seconds` last.
 
     >>> from regulargpt import data, models, objectives
     >>> from regulargpt.config.schema import RunConfig
@@ -54,6 +55,9 @@ def falsify(
     {'word': '1', 'length': 1, 'expected': 'odd', 'answered': 'even'}
     """
     hunt = Hunt(asked, words, seconds, seed, progress)
+    with suppress(Spent):
+        for word in known:
+            hunt.try_all(KNOWN, np.array([word]))
     for search, share in searches(asked) if asks_anything(asked) else ():
         # A word that is the shortest for certain can only be followed by families of long ones.
         if hunt.shortest <= hunt.whole and search not in (state_powers, whole_powers):
@@ -119,5 +123,6 @@ def of_family(asked: Asked, family: Family) -> dict[str, Any]:
     return {
         **{name: decode(np.array(part, dtype=np.int64)) for name, part in parts.items()},
         **{"from": of.start, "to": of.end, "period": of.period, "residues": list(of.residues)},
+        "from_length": asked.length(family.word(of.start)),
         "evidence": "observed",
     }

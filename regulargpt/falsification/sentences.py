@@ -24,7 +24,8 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
     whole = report["all_up_to"]
     if report["wrong"]:
         word = report["wrong"][0]
-        said = f"{shown(word['word'])} ({counted(word['length'])}): {word['expected']}, not {word['answered']}"
+        right, given = shown(word["expected"]), shown(word["answered"])
+        said = f"{shown(word['word'])} ({counted(word['length'])}): {right}, not {given}"
         if whole >= word["length"] - 1:
             return f"wrong: the shortest word is {said}"
         return f"wrong on {said}"

@@ -130,13 +130,14 @@ class Scan:
         """The automaton's states, the network's and its logits after u v."""
         begun = [np.array((*row.u, *row.v), dtype=np.int64) for row in self.rows]
         beside = np.array([self.guide.machine.run(word[None])[0] for word in begun], dtype=np.int64)
-        vectors, logits = [None] * len(begun), [None] * len(begun)
+        vectors, logits = dict[int, Tensor](), dict[int, Tensor]()
         for length in {len(word) for word in begun}:
             at = [i for i, word in enumerate(begun) if len(word) == length]
             said, after = self.chain.read(self.tensor(np.stack([begun[i] for i in at])))
             for i, one, other in zip(at, after, said, strict=True):
                 vectors[i], logits[i] = one, other
-        return beside, torch.stack(vectors), torch.stack(logits)  # type: ignore[arg-type]  # each is set
+        order = range(len(begun))
+        return beside, torch.stack([vectors[i] for i in order]), torch.stack([logits[i] for i in order])
 
     def tensor(self, words: Words) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(words)).to(self.hunt.asked.device)
@@ -150,7 +151,7 @@ class Scan:
             said.append(self.chain.read(ending, now.vectors)[0] if w else now.logits)
         questions = np.stack(right) != UNDEFINED  # (w, rows)
         self.hunt.spend(KIND, int(questions.sum()), sum(1 + len(w) for w in self.endings) * len(now.rows))
-        wrong = self.hunt.asked.margin(torch.cat(said), np.concatenate(right)) < 0  # (w * rows,)
+        wrong = ~(self.hunt.asked.margin(torch.cat(said), np.concatenate(right)) >= 0)  # (w * rows,), also what is nan
         for i, (are, flags) in enumerate(zip(questions, wrong.reshape(questions.shape), strict=True)):  # (w, rows)
             for row, is_question, flag in zip(now.rows.tolist(), are.tolist(), flags.tolist(), strict=True):
                 if is_question:

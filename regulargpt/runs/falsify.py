@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,9 +13,8 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.by_length import seen_through
-from regulargpt.falsification.asked import Asked
-from regulargpt.falsification.hunt import SYMBOLS
-from regulargpt.falsification.search import falsify
+from regulargpt.falsification.asked import Asked, Word
+from regulargpt.falsification.search import Progress, falsify
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.opened import OpenedRun
@@ -25,7 +23,6 @@ from regulargpt.storage.atomic import write_json
 from regulargpt.storage.folder import FALSIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
-Progress = Callable[[str, int, int], None]
 FAMILY = ("u", "v", "w", "from", "period", "residues", "evidence")
 
 
@@ -34,8 +31,9 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
 
     Raises UserError for a run without right and wrong answers to words.
     """
-    goal = objectives.build(run.config.objective, run.data)
-    found = report_of(run.model, run.data, goal, run.config, torch.device("cpu"), words, seconds, seed, progress)
+    goal, device = objectives.build(run.config.objective, run.data), torch.device("cpu")
+    budget = {"seconds": seconds, "seed": seed, "progress": progress, "known": known(run)}
+    found = report_of(run.model, run.data, goal, run.config, device, words, **budget)
     refutation = refutation_report(run.folder, progress)
     if refutation is not None and refutation["refuted"]:
         proved: dict[str, Any] = {name: refutation[name] for name in FAMILY} | {"to": None}
@@ -45,43 +43,25 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
     return found
 
 
+def known(run: OpenedRun) -> list[Word]:
+    """The words that were wrong in the run's test and in the last search, as far as they were written."""
+    written = [run.folder.load_summary().get("wrong_word")]
+    written += [word["word"] for word in (run.folder.load_falsified() or {"wrong": []})["wrong"]]
+    assert isinstance(run.data, LanguageData), "a run on words has words"
+    return [run.data.whole(tuple(run.data.encode(word).tolist())) for word in dict.fromkeys(written) if word]
+
+
 def report_of(
-    model: Model,
-    data: Data,
-    goal: Objective,
-    config: RunConfig,
-    device: torch.device,
-    words: int,
-    seconds: float,
-    seed: int,
-    progress: Progress,
+    model: Model, data: Data, goal: Objective, config: RunConfig, device: torch.device, words: int, **budget: Any
 ) -> dict[str, Any]:
-    """The report on a network, as it is evaluated."""
+    """The report on a network, as it is evaluated; the budget as `falsify` takes it.
+
+    Raises UserError for what has no right and wrong answers to words.
+    """
     if not isinstance(data, LanguageData):
         raise UserError(f"{data.name} has no right and wrong answers to words; give a run on a language")
     with seen_through(model, config.evaluation.attention, config.data.train_len):
-        asked = Asked.of(model, data, goal, device, config.network)
-        return falsify(asked, words, seconds, seed, progress)
-
-
-def at_the_end(
-    model: Model,
-    data: Data,
-    goal: Objective,
-    config: RunConfig,
-    device: torch.device,
-    samples: Mapping[str, int],
-    progress: Progress,
-) -> dict[str, Any] | None:
-    """The report at the end of a run: of no more words than were tested, by their symbols; None where none is due."""
-    tested = sum(int(length) * count for length, count in samples.items())
-    words = min(config.evaluation.falsify, tested // SYMBOLS)
-    if not words or not isinstance(data, LanguageData):
-        return None
-    try:
-        return report_of(model, data, goal, config, device, words, inf, config.seed, progress)
-    except UserError:  # an objective from outside says itself what is right
-        return None
+        return falsify(Asked.of(model, data, goal, device, config.network), words, **budget)
 
 
 def write(folder: RunFolder, weights: bytes, report: Mapping[str, Any]) -> None:

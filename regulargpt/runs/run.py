@@ -24,12 +24,13 @@ from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, shortest_wrong
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.reference import reference
+from regulargpt.falsification.hunt import SYMBOLS
 from regulargpt.falsification.sentences import in_summary
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.options import as_mapping
 from regulargpt.runs import tracking
-from regulargpt.runs.falsify import at_the_end
+from regulargpt.runs.falsify import report_of
 from regulargpt.runs.falsify import write as write_falsified
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
@@ -60,6 +61,8 @@ class Watch:
 
 
 UNWATCHED = Watch()
+MOST_WRONG = 4
+"""Lengths of which a wrong word of the test is tried again in the search for wrong words."""
 
 
 def run(
@@ -153,11 +156,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Results:
-    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text."""
+    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text; the
+    shortest words that were `wrong`."""
 
     own: dict[str, Any]
     extra_protocols: dict[str, Any]
     segments: str = ""
+    wrong: tuple[tuple[int, ...], ...] = ()
 
 
 def build(work: Work, further: Sequence[FurtherPhase] | None = None) -> Trainer:
@@ -236,6 +241,7 @@ def test(work: Work, model: nn.Module) -> Results:
         as_result(points, work.config) | wrong | text_facts(points, work.config, against),
         extra,
         segments.render(segments.of_points(points)),
+        tuple(tuple(p.wrong.tolist()) for p in points if p.wrong is not None)[:MOST_WRONG],
     )
 
 
@@ -254,18 +260,24 @@ def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
 
 
 def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any] | None:
-    """Look for words that the network answers wrongly, unless it is proven as it is; the report."""
+    """Look for words that the network answers wrongly, among no more than were tested, by their symbols; the report.
+
+    None where none is due: for a network that is proven as it is, and where nothing says which answers are right.
+    """
     as_it_is = any(phase.summary().get("proven_unquantised") for phase in trainer.further)
-    if as_it_is and any(conclusion.proven for conclusion in conclusions):
+    tested = sum(int(length) * count for length, count in results.own["samples"].items())
+    words = min(work.config.evaluation.falsify, tested // SYMBOLS)
+    if not words or work.data.kind != "words" or (as_it_is and any(found.proven for found in conclusions)):
         return None
-    model = trainer.model
+    model, config = trainer.model, work.config
     assert isinstance(model, Model), "a run has one"
-    seconds: dict[str, float] = {}
-    with timed(seconds, "falsify_seconds"):
-        samples = results.own["samples"]
-        found = at_the_end(model, work.data, work.objective, work.config, work.device, samples, while_searching(work))
-    work.seconds.update(seconds if found else {})
-    return found
+    budget = {"seed": config.seed, "progress": while_searching(work), "known": results.wrong}
+    try:
+        with timed(work.seconds, "falsify_seconds"):
+            return report_of(model, work.data, work.objective, config, work.device, words, **budget)
+    except UserError as error:  # an objective from outside, say, whose right answers it alone knows
+        work.watch.on_notice(f"no wrong words are looked for: {error}")
+        return None
 
 
 def save(

@@ -3,16 +3,21 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from languages.errors import UserError
-from regulargpt.data import read_data
+from regulargpt.data import of_words
+from regulargpt.models.gru import Gru
+from regulargpt.objectives.answers import Last
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import FALSIFIED, RunFolder
+from regulargpt.storage.signals import StopRequested
 from tests.cli.conftest import Cli, assert_refused, lines_of
 from tests.regulargpt.small import config
 
@@ -35,7 +40,7 @@ def test_what_is_printed_and_written(cli: Cli, trained: Path):
     assert sorted(set(report) - {"run_dir", "language", "model"}) == KEYS
     written = json.loads((trained / FALSIFIED).read_text())
     assert sorted(set(written) - {"weights"}) == KEYS
-    model, data = load_model(RunFolder.open(trained)), read_data("parity")
+    model, data = load_model(RunFolder.open(trained)), of_words(config("gru", data__name="parity").data)
     for word in report["wrong"]:
         symbols = data.encode(word["word"])[None].astype(np.int64)
         given = data.task.output_names[int(model(torch.from_numpy(symbols)).argmax())]
@@ -84,3 +89,20 @@ def test_a_run_ends_with_it_unless_that_is_off(tmp_path: Path):
             assert report["budget"]["words"] == min(words, sum(range(9, 12)) * 16 // 8)
             assert summary["falsified"]["wrong"] == report["wrong"][:1]
     assert found[0]["measures"] == found[20]["measures"]
+    # What the test had wrong is wrong here, too.
+    assert found[20]["wrong_word"] is None or found[20]["falsified"]["wrong"]
+
+
+@pytest.mark.parametrize(("as_it_is", "proven"), [(True, True), (True, False), (False, True)])
+def test_a_network_that_is_proven_as_it_is_is_left_alone(as_it_is: bool, proven: bool):
+    """A proof of another automaton, or with states replaced, is none of the network as it is."""
+    small = config("gru", data__name="parity", objective__name="last")
+    data = of_words(small.data)
+    phase = SimpleNamespace(summary=lambda: {"proven_unquantised": as_it_is})
+    trainer: Any = SimpleNamespace(further=[phase], model=Gru(2, 2, d_model=8))
+    goal, device = Last(data), torch.device("cpu")
+    work: Any = running.Work(RunFolder(Path()), small, data, goal, device, running.UNWATCHED, StopRequested())
+    results = running.Results({"samples": {"8": 16}}, {})
+    conclusions: Any = [SimpleNamespace(proven=proven)]
+    found = running.falsify(work, trainer, results, conclusions)
+    assert (found is None) == (as_it_is and proven)

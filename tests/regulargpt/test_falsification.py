@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 import languages
 from languages.automata import MooreMachine
+from languages.task import Task
 from regulargpt.falsification.asked import Asked
 from regulargpt.falsification.clusters import Walk, clusters
 from regulargpt.falsification.guided import guided
@@ -122,7 +123,7 @@ def brute_force(machine: MooreMachine, other: MooreMachine, longest: int) -> set
 
 def task_of(machine: MooreMachine, of: Asked) -> Asked:
     """The question about another machine's answers."""
-    task = languages.task.Task("drawn", machine, "", "", ())
+    task = Task("drawn", machine, "", "", ())
     data = type(of.data)(task, of.data.options)
     goal = type(of.objective)(data)  # type: ignore[call-arg]  # of supervision last
     return type(of)(of.model, data, goal, type(of.answer)(goal), of.device)  # type: ignore[call-arg]

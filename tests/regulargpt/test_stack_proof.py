@@ -23,7 +23,7 @@ from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.runs.verdict import verdict_line
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, RunFolder
-from regulargpt.training.proof import attempts, no_certificate, proof_phase
+from regulargpt.training.proof import no_certificate, proof_phase
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, EQUAL, trainer_of
 from tests.regulargpt.stack_networks import model_of, network_of
@@ -208,9 +208,9 @@ def test_what_can_have_no_proof_is_refused(said: str, changes: dict[str, Any]):
 
 
 def test_each_model_has_its_kind_of_proof():
-    """The keys of attempts and the reasons are those of that kind."""
+    """The phase and the reasons are those of that kind."""
     stack, tree = config_of().model, RunConfig().model
-    assert (proof_phase(stack), attempts(tree)) == ("stack_proof", "phases.table_fine_tuning.every")
+    assert (proof_phase(stack), proof_phase(tree)) == ("stack_proof", "table_fine_tuning")
     assert no_certificate(stack, config_of().objective, "reverse-string") is None
     soft = config_of().replaced({"model.controller": "lstm"})
     assert no_certificate(soft.model, soft.objective, "reverse-string") == soft.model.why_no_stack_proof()

@@ -15,6 +15,7 @@ from languages.convert.machines import AnyMachine
 from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.outcome import chain_outcome
+from regulargpt.certificate.chain.points import own_error
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import refuse_trivial
 from regulargpt.certificate.chain.target import ChainTarget
@@ -122,12 +123,22 @@ class ChainFineTuning:
         """Ask for the automaton, and begin; then ask for boxes, and end."""
         step, is_last = trainer.step_count, trainer.step_count >= trainer.config.training.steps
         if self.tuned is None:
-            if (step % self.options.every == 0 or is_last) and self.sought.find(trainer) and not is_last:
+            if (step % self.options.every == 0 or is_last) and self.has_automaton(trainer) and not is_last:
                 self.begin(trainer)
             return
         done = self.done(trainer)
         if done > TABLE and (done % ATTEMPTS == 0 or done == self.options.steps) and self.holds(trainer.model):
             self.closed_at = step
+
+    def has_automaton(self, trainer: Trainer) -> bool:
+        """Whether the network's answers give an automaton; where that is known, whether all short words are right."""
+        if not self.sought.find(trainer):
+            return False
+        if self.sought.learner is not None:
+            return True
+        assert self.sought.goal is not None, "it was found"
+        chain = chain_of(trainer.model, self.data.tree_task.n_symbols)
+        return own_error(chain, self.sought.goal.machine) is None
 
     def begin(self, trainer: Trainer) -> None:
         """Train the network to be the automaton from here on."""

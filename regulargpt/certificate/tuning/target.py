@@ -34,7 +34,7 @@ class TargetOptions(Protocol):
 
 
 class TargetAutomaton(Generic[Goal]):
-    """The `goal` that an automaton gives; None, where that is to be learned, until the network's answers have given one.
+    """The `goal` that an automaton gives; None, where it is to be learned, until the network's answers have given one.
 
     `goal_of` makes it of a learned machine, or of the language's for None; `learned_at` is the step at which it was
     learned, `uncertified` why there is no goal. Raises what `goal_of` raises: AutomatonError or UserError for a

@@ -1,0 +1,309 @@
+"""Recurrent networks trained to a proof: bounds on boxes, the search for boxes that are closed, the phase."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import languages
+from languages.errors import UserError
+from regulargpt.certificate.chain import phase as chain_phase
+from regulargpt.certificate.chain import tuning
+from regulargpt.certificate.chain.box_search import closed
+from regulargpt.certificate.chain.boxes import answer_margins, bounds_of, gates, images
+from regulargpt.certificate.chain.intervals import Interval
+from regulargpt.certificate.chain.live import LiveChain
+from regulargpt.certificate.chain.phase import ChainFineTuning
+from regulargpt.certificate.chain.target import ChainTarget
+from regulargpt.certificate.chain.tuning import ChainTuner
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+from regulargpt.finite.chain import Chain
+from regulargpt.models.hooks import hooks
+from regulargpt.runs.run import Watch, resume, run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training.trainer import Trainer
+from tests.regulargpt.cases import SYMBOLS, built
+from tests.regulargpt.small import COMMON, EQUAL, trainer_of
+
+CELLS = ["rnn", "rnn:activation=tanh", "gru", "lstm"]
+LAYERS = [1, 2]
+every_cell = pytest.mark.parametrize("kind", CELLS)
+both_depths = pytest.mark.parametrize("layers", LAYERS)
+
+
+def boxes_of(model: Any, seed: int, widest: float = 0.5) -> tuple[Interval, Tensor]:
+    """A box round a random state for each symbol, of another radius in each coordinate; some have none."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (2 * SYMBOLS, model.d_state)
+    centre = torch.empty(shape, dtype=torch.float64).uniform_(-1.5, 1.5, generator=generator)
+    radius = torch.empty(shape, dtype=torch.float64).uniform_(-0.1, widest, generator=generator).relu()
+    return Interval.round(centre, radius), torch.arange(SYMBOLS).repeat(2)
+
+
+def points_in(box: Interval, count: int, seed: int) -> Tensor:
+    """Points (count, n, D): some inside, some at corners."""
+    generator = torch.Generator().manual_seed(seed)
+    at = torch.empty((count, *box.lower.shape), dtype=torch.float64).uniform_(-1, 1, generator=generator)
+    at[::2] = at[::2].sign()
+    return box.centre + at * box.radius
+
+
+@every_cell
+@both_depths
+@pytest.mark.parametrize("widest", [1e-3, 0.5])
+@torch.no_grad()
+def test_no_image_and_no_answer_of_a_state_in_a_box_is_outside_the_bounds(kind: str, layers: int, widest: float):
+    """Of 12,000 states a case. A slope that is a little too small, or a gate left out, would be seen here alone."""
+    model, chain = built(kind, n_layers=layers), None
+    chain = Chain(model)
+    box, symbols = boxes_of(model, layers, widest)
+    image = images(model, box, symbols)
+    answers = torch.arange(len(symbols)) % 4
+    margins = answer_margins(model, image, answers)
+    for states in points_in(box, 2000, 7):
+        logits, after = chain.step(states, symbols)
+        assert (after >= image.lower - 1e-12).all()
+        assert (after <= image.upper + 1e-12).all()
+        least = logits.gather(1, answers[:, None]) - logits
+        assert (least >= margins - 1e-12).all()
+
+
+@every_cell
+@both_depths
+@torch.no_grad()
+def test_bounds_are_tight_where_boxes_are_small(kind: str, layers: int):
+    """No more than twice as wide as what 2,000 states of a box of one layer reach; for a plain RNN, exact."""
+    model, chain = built(kind, n_layers=layers), None
+    chain = Chain(model)
+    box, symbols = boxes_of(model, 3, 1e-4)
+    image = images(model, box, symbols)
+    after = torch.stack([chain.step(states, symbols)[1] for states in points_in(box, 2000, 1)])
+    seen = (after.amax(0) - after.amin(0)) / 2
+    # Random corners do not reach those of 8 signs; of two layers, not those of 16.
+    assert (seen <= image.radius + 1e-12).all()
+    assert float((image.radius / seen.clamp(min=1e-9)).median()) < (2 if layers == 1 else 4)
+
+
+@pytest.mark.parametrize("kind", CELLS[:2])
+@torch.no_grad()
+def test_the_bounds_of_a_plain_rnn_are_reached_in_every_coordinate(kind: str):
+    """At the corner that the weights' signs point to."""
+    model = built(kind, n_layers=1)
+    box, symbols = boxes_of(model, 5)
+    image, chain = images(model, box, symbols), Chain(model)
+    for unit, row in enumerate(model.rnn.weight_hh_l0.sign()):
+        for corner, bound in (
+            (box.centre + row * box.radius, image.upper),
+            (box.centre - row * box.radius, image.lower),
+        ):
+            torch.testing.assert_close(chain.step(corner, symbols)[1][:, unit], bound[:, unit])
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_slopes_at_a_point_are_the_derivatives(kind: str):
+    """Those of torch, of each number of the state by each."""
+    model = built(kind, n_layers=1)
+    cell = bounds_of(model)(model.rnn.all_weights[0], model.d_model)
+    states = boxes_of(model, 2)[0].centre[:1]
+    x = model.embed(torch.tensor([[1]]))[:, 0]
+    parts = [Interval(part, part) for part in states.unflatten(1, (model.parts, -1)).unbind(1)]
+    slopes = cell.slopes(cell.summed(Interval(x, x), parts[0]).unbind(1), parts)
+    found = torch.einsum("pgi,gij->pij", slopes.by_sum.centre[0], cell.of_hidden)
+    found = torch.stack([found + torch.diag_embed(slopes.by_carried.centre[0, :, 0])], 2)  # (parts, d, 1, d)
+    for part in range(1, model.parts):
+        found = torch.cat([found, torch.diag_embed(slopes.by_carried.centre[0, :, part])[:, :, None]], 2)
+    right = torch.autograd.functional.jacobian(lambda h: model.step(h, x)[0], states)[:, 0]  # (D, D)
+    torch.testing.assert_close(found.flatten(2).flatten(0, 1), right)
+
+
+@every_cell
+@both_depths
+def test_every_weight_has_a_share_in_the_bounds(kind: str, layers: int):
+    """Training lowers them: no weight of the step is cut off, no gradient is infinite."""
+    model = built(kind, n_layers=layers)
+    box, symbols = boxes_of(model, 4)
+    images(model, box, symbols).radius.sum().backward()
+    for name, weight in model.rnn.named_parameters():
+        assert weight.grad is not None, name
+        assert weight.grad.isfinite().all(), name
+        assert weight.grad.any(), name
+
+
+@both_depths
+@pytest.mark.parametrize(("kind", "name"), [("gru", "z"), ("lstm", "f")])
+@torch.no_grad()
+def test_gates_that_hold_are_those_that_pass_the_hook(kind: str, name: str, layers: int):
+    """In every layer, from what the one below has become."""
+    model, seen = built(kind, n_layers=layers), list[Tensor]()
+    box, symbols = boxes_of(model, 6)
+    names = [f"layers.{number}.hook_{name}" for number in range(layers)]
+    with hooks(model, [(names, lambda value, hook: seen.append(value))]):
+        after = model.step(box.centre, model.embed(symbols[:, None])[:, 0])
+    for logits, passed in zip(gates(model, box.centre, after, symbols), seen, strict=True):
+        torch.testing.assert_close(logits.sigmoid(), passed)
+    assert not gates(built("rnn"), box.centre, after, symbols)
+
+
+def test_a_target_has_a_point_for_each_state_and_last_symbol():
+    """Reached ones alone; its moves are the machine's, and nothing is asked of what has no answer any more."""
+    machine = languages.get("tomita-3").machine.minimise()
+    target = ChainTarget.of(machine)
+    words = torch.randint(0, 2, (500, 9), generator=torch.Generator().manual_seed(0))
+    to = torch.full((target.n_points, 2), -1)
+    to[target.moves.source, target.moves.symbols] = target.moves.target
+    at = target.moves.first[words[:, 0]]
+    for symbols in words[:, 1:].unbind(1):
+        at = to[at, symbols]
+    assert (target.answers[at].numpy() == machine.answers(words.numpy())).all()
+    reached = {(int(q), int(a)) for q, a in (target.number >= 0).nonzero()}
+    assert len(reached) == target.n_points == len({int(k) for k in target.number[target.number >= 0]})
+
+
+@pytest.mark.parametrize("kind", ["rnn:activation=tanh", "lstm", "linear-rnn"])
+def test_points_are_means_of_the_states_after_words(kind: str):
+    """By running each word; a point that no word comes by is what its symbol makes of another."""
+    model = built(kind).float()
+    target, chain = ChainTarget.of(languages.get("cycle-navigation").machine), LiveChain(model)
+    words = torch.randint(0, 3, (40, 6), generator=torch.Generator().manual_seed(1))
+    found = target.means(chain, [words])
+
+    def point(word: Tensor) -> int:
+        return int(target.number[int(target.machine.run(word.numpy())), int(word[-1])])
+
+    of_chain = Chain(model, 3)
+    some = point(words[0, :3])
+    every = [of_chain.along(w[None])[1][0, t] for w in words for t in range(6) if point(w[: t + 1]) == some]
+    torch.testing.assert_close(found[some], torch.stack(every).mean(0).float(), atol=1e-5, rtol=1e-4)
+    alone = target.means(chain, [words[:1, :1]])
+    assert alone.isfinite().all()
+    torch.testing.assert_close(alone[target.moves.first], chain.step(None, torch.arange(3))[1])
+
+
+def config_of(model: str = "rnn", **changes: Any) -> RunConfig:
+    """A run that ends proven within seconds."""
+    dotted = {key.replace("__", "."): value for key, value in changes.items()}
+    tuned = {"phases.chain_fine_tuning.every": 20, "phases.chain_fine_tuning.automaton": "learned"}
+    own = {"model.activation": "tanh"} if model == "rnn" else {}
+    small = {
+        "model.name": model,
+        "model.d_model": 16,
+        "training.steps": 2000,
+        "training.lr": 0.01,
+        "data.name": "tomita-2",
+    }
+    return RunConfig().replaced(COMMON | small | own | tuned | dotted)
+
+
+@pytest.fixture
+def short(monkeypatch) -> None:
+    """Fewer steps on disturbed points than a harder language needs."""
+    monkeypatch.setattr(tuning, "TABLE", 150)
+    monkeypatch.setattr(chain_phase, "TABLE", 150)
+    monkeypatch.setattr(tuning, "RISING", 100)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("model", ["rnn", "gru", "lstm"])
+def test_a_network_is_trained_from_answers_to_a_proof_as_it_is(model: str, tmp_path: Path):
+    """Boxes hold what thousands of states in them become; the checker accepts; all tested words are right."""
+    summary = run(config_of(model), tmp_path)
+    phase = summary["phases"]["chain_fine_tuning"]
+    assert (summary["proven"], phase["proven_unquantised"], phase["is_language"]) == (True, True, True)
+    assert (summary["steps"], summary["worst"]) == (phase["closed_at"], 100.0)
+
+
+@pytest.mark.usefixtures("short")
+@torch.no_grad()
+def test_closed_boxes_hold_what_their_states_become():
+    """By the chain itself, with the slack; and no boxes are closed by a network before it is trained."""
+    trainer = trainer_of(config_of(phases__chain_fine_tuning__automaton="known"))
+    (phase,) = trainer.further
+    assert isinstance(phase, ChainFineTuning)
+    target = phase.sought.goal
+    assert target is not None
+    assert closed(Chain(trainer.model).model, target.moves, 1e-3) is None
+    with torch.enable_grad():
+        while not trainer.finished:
+            trainer.step()
+    chain, moves = Chain(trainer.model), target.moves
+    boxes = closed(chain.model, moves, chain_phase.SLACK)
+    assert boxes is not None
+    assert phase.points is not None
+    source = Interval(boxes.lower[moves.source], boxes.upper[moves.source])
+    for states in points_in(source, 500, 0):
+        logits, after = chain.step(states, moves.symbols)
+        assert (after >= boxes.lower[moves.target] + chain_phase.SLACK).all()
+        assert (after <= boxes.upper[moves.target] - chain_phase.SLACK).all()
+        right = target.answers[moves.target]
+        assert (logits.argmax(1) == right)[right >= 0].all()
+
+
+@pytest.mark.usefixtures("short")
+def test_a_network_without_bounds_ends_with_its_table(tmp_path: Path):
+    """A linear RNN is proven with its states replaced; nothing is said of it as it is."""
+    summary = run(config_of("linear-rnn"), tmp_path)
+    phase = summary["phases"]["chain_fine_tuning"]
+    assert (summary["proven"], phase["proven_unquantised"], phase["is_language"]) == (True, False, True)
+
+
+@pytest.mark.parametrize("later", [10, 160])
+@pytest.mark.usefixtures("short")
+def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path, later: int):
+    """Stopped on points and on boxes: points, optimiser and automaton are in the checkpoint."""
+
+    class Stop(Exception):
+        """An interruption."""
+
+    def stop(trainer: Trainer) -> None:
+        (phase,) = trainer.further
+        assert isinstance(phase, ChainFineTuning)
+        if phase.began_at is not None and trainer.step_count == phase.began_at + later:
+            assert phase.is_active
+            trainer.save(RunFolder(tmp_path / "stopped"))
+            raise Stop
+
+    config = config_of("gru", phases__chain_fine_tuning__steps=180)
+    whole = run(config, tmp_path / "whole")
+    with pytest.raises(Stop):
+        run(config, tmp_path / "stopped", Watch(on_step=stop))
+    assert resume(tmp_path / "stopped")["phases"] == whole["phases"]
+    for name in EQUAL:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes()
+
+
+def test_cells_that_count_are_brought_back_before_points_are_moved():
+    """An LSTM's c may grow with the word; h is left as it is."""
+    model = built("lstm").float()
+    with torch.no_grad():
+        model.rnn.bias_ih_l0[8:16] = 20.0
+        model.rnn.bias_ih_l0[16:24] = 20.0
+    target = ChainTarget.of(languages.get("cycle-navigation").machine)
+    words = [torch.zeros(4, 9, dtype=torch.long)]
+    means, tuned = target.means(LiveChain(model), words), ChainTuner.begun(model, target, words, 0)
+    half = means.shape[1] // 2
+    assert means[:, half:].max() > tuning.MOST_CELL
+    assert torch.equal(tuned.points[:, half:], means[:, half:].clamp(-tuning.MOST_CELL, tuning.MOST_CELL))
+    assert torch.equal(tuned.points[:, :half], means[:, :half])
+
+
+REFUSED = {
+    "transformer carries no state of fixed size along the word": {"model.name": "transformer"},
+    "a state of fixed size holds no context-free language such as brackets-2": {"data.name": "brackets-2"},
+    "the run answers 'next', not the word at its end": {"objective.name": "next", "data.name": "tomita-4"},
+    "the run reads its answer at an output token": {"objective.output_token": True},
+    "phases.chain_fine_tuning.radius = 0.0; states of a recurrent network lie": {
+        "phases.chain_fine_tuning.radius": 0.0
+    },
+    "phases.chain_fine_tuning.steps = -1; give a number of steps": {"phases.chain_fine_tuning.steps": -1},
+}
+
+
+@pytest.mark.parametrize(("said", "changes"), REFUSED.items(), ids=REFUSED)
+def test_what_can_have_no_proof_is_refused(said: str, changes: dict[str, Any]):
+    """In one line, before there is a run."""
+    with pytest.raises(UserError) as error:
+        validate(RunConfig().replaced(COMMON | {"model.name": "gru", "phases.chain_fine_tuning.every": 5} | changes))
+    assert said in str(error.value)
