@@ -17,7 +17,15 @@ from safetensors.numpy import load, save
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.convert.machines import to_json
-from regulargpt.certificate.checker import AcceptedChain, Malformed, Rejected, chain_boxes, chain_product, decide
+from regulargpt.certificate.checker import (
+    AcceptedChain,
+    Malformed,
+    Rejected,
+    chain_boxes,
+    chain_network,
+    chain_product,
+    decide,
+)
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
 from tests.regulargpt.chain_certificates import (
     ENDS_IN_1,
@@ -37,6 +45,7 @@ from tests.regulargpt.chain_certificates import (
     quantised_answers,
     relu_last,
     stepped,
+    two_layers_last,
 )
 from tests.regulargpt.machines import machines
 
@@ -466,6 +475,18 @@ def test_the_activation_that_config_names_is_the_networks():
             decide(certificate(changed, its_points, boxes), changed)
 
 
+def test_layers_are_bounded_together_where_one_by_one_is_too_much(monkeypatch: pytest.MonkeyPatch):
+    model = two_layers_last()
+    its_points, made = means(model, ENDS_IN_1), files("tanh", model, ENDS_IN_1)
+    radii = boxes_around("tanh", model, ENDS_IN_1, its_points, SLACK, alone=False)
+    text = certificate(made, its_points, (SLACK, radii))
+    assert accepted(text, made).unquantised_claim
+    image = chain_network.Stacked.image
+    monkeypatch.setattr(chain_network.Stacked, "image", lambda *given: image(*given[:-1], True))
+    with pytest.raises(Rejected, match="the network as it is"):
+        decide(text, made)
+
+
 def test_boxes_of_a_linear_recurrence_are_refused():
     model, its_points = with_points("linear-rnn", 1, 1)
     machine = its_own_machine(model, its_points, 2)
@@ -491,8 +512,8 @@ def test_the_language_has_to_be_the_automatons():
         decide(certificate(made, its_points), made, language=("it", to_json(other)))
 
 
-def of_one_symbol(states: list[float], bias: float, readout: float) -> tuple[Any, MooreMachine]:
-    """A ReLU RNN of one unit that counts to 3 by ones: from 0 to 1, 2, and 3. Sums are exact."""
+def of_one_symbol(bias: float, readout: float) -> tuple[Any, MooreMachine]:
+    """A ReLU RNN of one unit that goes from 0 to 1 and back, h' = 1 - h. Sums are exact."""
     machine = MooreMachine(("a", "b"), "0", ((1,), (0,)), "a", (0, 1), ("no", "yes"))
     model = drawn("rnn", 1, 2, 1, 1)
     with torch.no_grad():
@@ -506,7 +527,7 @@ def of_one_symbol(states: list[float], bias: float, readout: float) -> tuple[Any
 
 def test_ties_are_refused_and_what_is_nearly_one_takes_more_bits():
     """1 - h goes from 0 to 1 and back: points 0 and 1, and answers by h against a half."""
-    model, machine = of_one_symbol([0, 1], 0.5, 1.0)
+    model, machine = of_one_symbol(0.5, 1.0)
     made = files("rnn", model, machine)
     exact = np.array([[0.0], [1.0]])
     assert accepted(certificate(made, exact), made).bits == 64
@@ -514,13 +535,26 @@ def test_ties_are_refused_and_what_is_nearly_one_takes_more_bits():
         decide(certificate(made, np.array([[0.0], [2.0]])), made)
     near = accepted(certificate(made, np.array([[0.0], [2.0 - 2.0**-51]])), made)
     assert 0 < near.point_margin < 1e-15
-    model, machine = of_one_symbol([0, 1], 1.0, 1.0)
+    model, machine = of_one_symbol(1.0, 1.0)
     made = files("rnn", model, machine)
     with pytest.raises(Rejected, match='symbol "0": no logit is larger than all others'):
         decide(certificate(made, exact), made)
-    model, machine = of_one_symbol([0, 1], 1.0, 1.0 + 2.0**-52)
+    model, machine = of_one_symbol(1.0, 1.0 + 2.0**-52)
     made = files("rnn", model, machine)
     assert 0 < accepted(certificate(made, exact), made).answer_margin < 1e-15
+
+
+@pytest.mark.parametrize(("size", "bits"), [(2.0**60, 64), (2.0**90, 128)])
+def test_what_float64_loses_is_not_lost(size: float, bits: int):
+    """1 - h beside two biases that cancel: in float64 it is 0 for ever, as the network is there."""
+    model, machine = of_one_symbol(0.5, 1.0)
+    with torch.no_grad():
+        model.rnn.all_weights[0][2][0], model.rnn.all_weights[0][3][0] = size, -size
+    points, made = np.array([[0.0], [1.0]]), files("rnn", model, machine)
+    assert stepped(model, points, [0, 0])[1].tolist() == [[0], [0]]
+    assert accepted(certificate(made, points), made).bits == bits
+    with pytest.raises(Rejected, match="the network as it is"):
+        decide(certificate(made, points, (1e-6, np.full((2, 1), 0.1))), made)
 
 
 def test_a_tie_of_numbers_that_no_sum_gives_is_not_decided():
@@ -570,7 +604,7 @@ def test_what_takes_too_long_is_refused(
 
 
 def test_rows_that_float64_does_not_decide_are_counted(monkeypatch: pytest.MonkeyPatch):
-    model, machine = of_one_symbol([0, 1], 0.5, 1.0)
+    model, machine = of_one_symbol(0.5, 1.0)
     made = files("rnn", model, machine)
     near = certificate(made, np.array([[0.0], [2.0 - 2.0**-51]]))
     monkeypatch.setattr(chain_product, "MAX_EXACT_WORK", 1)
