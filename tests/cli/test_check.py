@@ -128,9 +128,9 @@ def test_the_note_of_an_earlier_failure_goes_when_the_certificate_comes(cli: Cli
 
 
 def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path: Path):
-    run(config("gru", objective__name="last"), tmp_path / "r")
+    run(config("transformer", objective__name="last"), tmp_path / "r")
     out = cli("verify", tmp_path / "r", "--length", "60", "--words", "8").out
-    assert "no certificate: gru does not use one map at every level of a tree" in out
+    assert "no certificate: transformer does not use one map at every level of a tree" in out
 
 
 def test_the_windows_of_a_table_are_worked_out_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,15 +11,15 @@ from languages.errors import UserError
 from languages.registry import names
 from regulargpt import data
 from regulargpt.cli.configure import configure
-from regulargpt.config.recipes import CERTIFY, RECIPES, resolve
-from regulargpt.config.schema import RunConfig, flat, keys, type_of, value_of
+from regulargpt.config.recipes import RECIPES, certified, resolve
+from regulargpt.config.schema import Draft, RunConfig, flat, keys, type_of, value_of
 from regulargpt.config.validation import validate
 from regulargpt.models import MODELS
 from regulargpt.models.regulargpt.recipes import RUN_SH
 from regulargpt.options import ConfigError, Options, as_mapping, describe, hints, read, shown
 from regulargpt.options.lengths import read_lengths
 from regulargpt.runs import run as running
-from regulargpt.training.table_fine_tuning import CHECKED
+from regulargpt.training import chain_fine_tuning, table_fine_tuning
 from tests.regulargpt.parts import NAMES, PLACES, configs, places
 
 
@@ -317,7 +317,7 @@ def test_answers_is_the_usual_recipe_and_what_can_have_no_certificate_learns_fro
     written = dict([change.split("=")]) if change else {}
     config = resolve(None, name, "dyck-4", lambda draft: draft.read(written))
     validate(config)
-    is_proven = name in CHECKED and not change
+    is_proven = name in (*table_fine_tuning.CHECKED, *chain_fine_tuning.CHECKED) and not change
     assert (config.recipe, bool(config.phases)) == ("answers", is_proven)
     words = resolve("words", name, "dyck-4", lambda draft: draft.read(written))
     assert (config == words.replaced({"recipe": "answers"})) is not is_proven
@@ -375,7 +375,7 @@ def test_recipes_of_languages_show_final_answers_only():
 
 
 def test_a_certificate_is_asked_for_by_a_phase():
-    config = RunConfig().replaced(CERTIFY)
+    config = RunConfig().replaced(certified(Draft()))
     assert [phase.is_on for phase in config.phases] == [True]
     off = config.replaced({"phases.table_fine_tuning.every": 0})
     assert [phase.is_on for phase in off.phases] == [False]

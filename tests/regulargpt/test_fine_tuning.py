@@ -27,8 +27,8 @@ from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.certificate.tuning.stability import StabilityCheck, is_small
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.certificate.unquantised import search_balls, search_in_training
-from regulargpt.config.recipes import CERTIFY, resolve
-from regulargpt.config.schema import TrainingOptions
+from regulargpt.config.recipes import certified, resolve
+from regulargpt.config.schema import Draft, TrainingOptions
 from regulargpt.construct.configuration import configuration
 from regulargpt.data import read_data
 from regulargpt.finite import levels
@@ -798,7 +798,12 @@ def test_compiled_blocks_can_be_fine_tuned(gated: bool):
 
 @pytest.mark.slow
 def test_parity_is_certified_in_training_and_right_without_quantising(tmp_path: Path):
-    fields = {**CERTIFY, "evaluation.samples": 16, "evaluation.test_len": 60, "evaluation.extra_lengths": (100_000,)}
+    fields = {
+        **certified(Draft()),
+        "evaluation.samples": 16,
+        "evaluation.test_len": 60,
+        "evaluation.extra_lengths": (100_000,),
+    }
     settings = resolve("words", "regulargpt", "parity").replaced(fields)
     # What ends the check goes on with it.
     with pytest.raises(Interrupted, match=r"^stopped by SIGTERM while the certificate was checked$"):

@@ -213,7 +213,7 @@ def test_parts_are_swept_with_their_options():
     assert seen(grid, "model.name", "model.encoding.name", "model.n_heads", "model.d_model") == [
         ("transformer", "alibi", 2, 64),
         ("transformer", "rotary", 2, 64),
-        ("lstm", None, None, 256),
+        ("lstm", None, None, 32),
         ("regulargpt", None, 2, 32),
     ]
     assert [row.get("model.encoding.name") for row in grid.differences()] == ["alibi", "rotary", None, None]
@@ -248,7 +248,7 @@ NO_GRID = [
     (Grid(("parity",), ("lstm",), values={"model.chunk_size": (2, 3)}), f"model.chunk_size {NOTHING}"),
     (Grid(("parity",), values={"data.near_misses": (0.5,)}), f"data.near_misses {NOTHING}"),
     (Grid(("parity",), ("gru",), ("words",), values={LR: (1e-3, 2e-3)}), f"{LR} {NOTHING}"),
-    (Grid(("parity",), ("gru",), certify=True), "--certify: gru does not use one map at every level of a tree"),
+    (Grid(("parity",), ("transformer",), certify=True), "--certify: transformer does not use one map at every level of a tree"),
     (Grid(("parity",), ("lstm", "regulargpt"), values={"model.chunk_size": ["two"]}),
      "model.chunk_size = 'two'; give a whole number"),
     (Grid(("parity",), ("lstm",), values={"model.chunk_size": ["2,3"]}),
