@@ -175,12 +175,16 @@ def chain_counts(report: Mapping[str, Any]) -> str:
 
 
 def boxes_sentence(report: Mapping[str, Any]) -> str:
-    """What is proven of a recurrent network as it is, or that it errs."""
+    """What is proven of a recurrent network as it is, or that it errs, on a word or by a refutation.
+
+    >>> boxes_sentence({"unquantised": {"proven": False}, "refuted": True})
+    'without replacing states it is wrong'
+    """
     found = report["unquantised"]
     if found["proven"]:
         stays = f"each number of its state stays within {found['radius']:.3g} of a point's"
         return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
-    if "wrong_unquantised" in report:
+    if "wrong_unquantised" in report or report.get("refuted"):
         return "without replacing states it is wrong"
     return f"without replacing states it is tested, not proven: {found['reason']}"
 

@@ -88,7 +88,8 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
 def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     # Who makes, words and checks a certificate may know the checker; the search for what is in it may not.
     knows = {name: {CHECKER} for name in ("outcome.py", "unquantised.py", "verdict.py")}
-    knows |= dict.fromkeys(("record.py", "chain/outcome.py", "refutation/outcome.py"), {CHECKER, f"{CHECKER}.claims"})
+    words = ("record.py", "chain/outcome.py", "refutation/outcome.py")
+    knows |= {name: {CHECKER, f"{CHECKER}.claims"} for name in words}
     certificate = ROOT / "regulargpt" / "certificate"
     rooms = (".", "search", "tuning", "chain", "refutation")
     for path in [path for room in rooms for path in (certificate / room).glob("*.py")]:

@@ -7,7 +7,7 @@ All others have two states that a word v leads back to themselves, or to each ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, product
+from itertools import chain, islice, pairwise, product
 from typing import NamedTuple
 
 import networkx as nx
@@ -18,7 +18,7 @@ Word = tuple[int, ...]
 MOST_U, MOST_V, MOST_W = 2, 4, 1
 MAX_PAIRS = 1 << 18  # of states of an automaton
 MAX_CYCLES = 16
-MAX_WORDS = 1 << 9  # v, shortest first
+MAX_SHORT = 1 << 13
 
 
 class Family(NamedTuple):
@@ -33,30 +33,32 @@ class Family(NamedTuple):
         return len(self.u) + n * len(self.v) + len(self.w)
 
 
-def words(n_symbols: int, most: int, least: int = 0) -> Iterator[Word]:
-    """All words up to a length, shortest first.
-
-    >>> list(words(2, 1))
-    [(), (0,), (1,)]
-    """
-    return chain.from_iterable(product(range(n_symbols), repeat=length) for length in range(least, most + 1))
-
-
 def is_lyndon(word: Word) -> bool:
     """Whether it is smaller than all its rotations: one v among those whose u v^n w are the same words.
 
-    >>> [word for word in words(2, 3, 1) if is_lyndon(word)]
-    [(0,), (1,), (0, 1), (0, 0, 1), (0, 1, 1)]
+    >>> [word for word in product((0, 1), repeat=3) if is_lyndon(word)]
+    [(0, 0, 1), (0, 1, 1)]
     """
     return all(word < word[i:] + word[:i] for i in range(1, len(word)))
 
 
 def candidates(machine: MooreMachine) -> list[Family]:
     """The families to try, those of the automaton's cycles first."""
-    n = machine.n_symbols
-    roots = [v for v, _ in zip(filter(is_lyndon, words(n, MOST_V, 1)), range(MAX_WORDS), strict=False)]
-    short = (Family(u, v, w) for v in roots for w in words(n, MOST_W) for u in words(n, MOST_U))
-    return [*dict.fromkeys(chain(of_cycles(machine), short))]
+    return [*dict.fromkeys(chain(of_cycles(machine), islice(short(machine.n_symbols), MAX_SHORT)))]
+
+
+def short(n_symbols: int) -> Iterator[Family]:
+    """All families of short words, those with the fewest symbols first.
+
+    >>> len(list(short(2))), next(short(2))
+    (168, Family(u=(), v=(0,), w=()))
+    """
+    symbols = range(n_symbols)
+    lengths = product(range(MOST_U + 1), range(1, MOST_V + 1), range(MOST_W + 1))
+    for of_u, of_v, of_w in sorted(lengths, key=lambda each: (sum(each), each)):
+        for v in filter(is_lyndon, product(symbols, repeat=of_v)):
+            for u, w in product(product(symbols, repeat=of_u), product(symbols, repeat=of_w)):
+                yield Family(u, v, w)
 
 
 def of_cycles(machine: MooreMachine) -> list[Family]:
@@ -121,7 +123,7 @@ def cycle(graph: nx.DiGraph, start: tuple[int, int]) -> Word:
     if not backs:
         return ()
     nodes = [*min(backs, key=len), start]
-    return tuple(graph.edges[edge]["symbol"] for edge in zip(nodes, nodes[1:], strict=False))
+    return tuple(graph.edges[edge]["symbol"] for edge in pairwise(nodes))
 
 
 def orbit(machine: MooreMachine, u: Sequence[int], v: Sequence[int]) -> tuple[list[int], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from regulargpt.storage.manifest import digest
 
 DEFINITE = "the last symbols of a word decide its answer: nothing forbids it"
 TRIED = 4  # families that the checker is given
-MOST = 1 << 61  # the latest n that they are claimed from
+MOST, NEAR = 1 << 61, 64  # the latest n that they are claimed from, and to which share of it that is the least
 
 
 @dataclass(frozen=True)
@@ -58,25 +58,36 @@ def refutation_of(
     reason = no_family(machine, len(candidates(machine)))
     automaton = to_json(machine)
     files = {"weights": weights, "network": network, "automaton": automaton.encode()}
+
+    def checked(wrong: Wrong) -> Refutation:
+        text = certificate_of(wrong, machine, files)
+        accepted = decide(text.encode(), files, progress=progress)
+        assert isinstance(accepted, AcceptedRefutation), "it is one"
+        return Refutation(described(wrong, machine, accepted), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
+
     for wrong in wrong_families(machine, LinearNetwork(model))[:TRIED]:
-        for later in starts(wrong):
-            text = certificate_of(later, machine, files)
-            try:
-                accepted = decide(text.encode(), files, progress=progress)
-            except (Rejected, Malformed) as error:
-                reason = f"the independent check rejects it: {error}"
-                continue
-            assert isinstance(accepted, AcceptedRefutation), "it is one"
-            return Refutation(described(later, machine, accepted), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
+        try:
+            return checked(wrong) if wrong.is_settled else earliest(wrong, checked)
+        except (Rejected, Malformed) as error:
+            reason = f"the independent check rejects it: {error}"
     return none_of(reason)
 
 
-def starts(wrong: Wrong) -> Iterator[Wrong]:
-    """The family from where float64 shows it on; then, if float64 shows no end, each time from twice as late on."""
-    yield wrong
-    while not wrong.is_settled and 2 * wrong.start <= MOST:
-        wrong = wrong.later(2 * wrong.start)
-        yield wrong
+def earliest(wrong: Wrong, checked: Callable[[Wrong], Refutation]) -> Refutation:
+    """The refutation from nearly the least n on from which it is accepted, where float64 does not show that n.
+
+    Raises Rejected if it is accepted from none on.
+    """
+    low, high, found = wrong.start, wrong.start, None
+    while found is None or high - low > 1 + high // NEAR:
+        n = high if found is None else (low + high) // 2
+        try:
+            found, high = checked(wrong.later(n)), n
+        except Rejected:
+            if found is None and 2 * high > MOST:
+                raise
+            low, high = n, 2 * high if found is None else high
+    return found
 
 
 def none_of(reason: str) -> Refutation:

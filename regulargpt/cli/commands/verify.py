@@ -30,8 +30,9 @@ def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
         further = {} if refutation is None else {"refutation": refutation}
         emit({**finding.report, "certificate": certificate, **further})
     else:
+        is_refuted = refutation is not None and refutation["refuted"]
         further = [] if refutation is None else refutation_sentences(refutation)
-        say("\n".join([text(finding, width()), *sentences(certificate), *further]))
+        say("\n".join([text(finding, width()), *sentences({**certificate, "refuted": is_refuted}), *further]))
 
 
 command = verb("clusters", verify)
