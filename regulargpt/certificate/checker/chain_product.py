@@ -59,8 +59,9 @@ class Rows:
         return self._exactly()
 
     def add(self, rows: Iterator[Row]) -> None:
-        """Compute rows that have not come up."""
-        while some := list(islice(rows, self.at_once)):
+        """Compute those that have not come up."""
+        new = (row for row in rows if row not in self.points)
+        while some := list(dict.fromkeys(islice(new, self.at_once))):
             most = min(MAX_ROWS, MAX_WORK // self.work)
             if len(self.points) + len(some) > most:
                 raise Rejected(f"more than {most:,} rows of the table come up: too many in a network of this size")
@@ -139,19 +140,23 @@ class Product:
 
     def follow(self, level: list[Pair]) -> list[Pair]:
         """The pairs behind some, as far as they are new."""
-        wanted = dict.fromkeys((place, symbol) for (place, _), symbol, _ in self.moves(level))
-        self.rows.add(row for row in wanted if row not in self.rows.points)
+        self.steps += len(level) * len(self.machine.letters)
+        self.few_enough()
+        self.rows.add((place, symbol) for (place, _), symbol, _ in self.moves(level))
         found: list[Pair] = []
         for pair, symbol, to in self.moves(level):
-            self.steps += 1
-            if self.steps > MAX_STEPS or len(self.before) > MAX_PAIRS:
-                raise Rejected(f"more than {MAX_PAIRS:,} pairs, or {MAX_STEPS:,} steps from them: too many to follow")
+            self.few_enough()
             self.compare(pair, symbol, to)
             after = self.rows.points[pair[0], symbol], to
             if after not in self.before:
                 self.before[after] = pair, symbol
                 found.append(after)
         return found
+
+    def few_enough(self) -> None:
+        """Reject a product that would take too long."""
+        if self.steps > MAX_STEPS or len(self.before) > MAX_PAIRS:
+            raise Rejected(f"more than {MAX_PAIRS:,} pairs, or {MAX_STEPS:,} steps from them: too many to follow")
 
     def compare(self, pair: Pair, symbol: int, to: int) -> None:
         """Raise Rejected if a row's answer is not that of the automaton's next state."""
