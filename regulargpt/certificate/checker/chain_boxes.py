@@ -11,8 +11,8 @@ from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
 from regulargpt.certificate.checker.files import Floats, Rejected
 
 MAX_MAP = 1 << 22  # numbers of the matrix from the state to a layer's gates
-COST = 64  # a number of it takes as long as so many multiplications
-MAX_WORK = 1 << 43
+COST, OF_LAYER = 128, 1 << 22  # a number of it, and beside that a layer, take as long as so many multiplications
+MAX_WORK = 1 << 43  # less than two hours
 
 
 class Boxes:
@@ -32,7 +32,7 @@ class Boxes:
         if (size := network.GATES * network.d * network.D) > MAX_MAP:
             raise Rejected(f"boxes take matrices of {size:,} numbers in this network; at most {MAX_MAP:,} are checked")
         # Below an upper layer a matrix is multiplied, else only scaled.
-        most = MAX_WORK // (network.layers * size * (COST + network.d * (network.layers > 1)))
+        most = MAX_WORK // (network.layers * (OF_LAYER + size * (COST + network.d * (network.layers > 1))))
         if len(self.rows.points) > most:
             raise Rejected(f"boxes are proven of at most {most:,} rows in a network of this size")
         with np.errstate(all="ignore"):
