@@ -152,9 +152,9 @@ def boxes_around(
     raise AssertionError("the boxes do not close")
 
 
-def blank(name: str, machine: MooreMachine, d: int) -> Any:
+def blank(name: str, machine: MooreMachine, d: int, layers: int = 1) -> Any:
     """A network of zeros."""
-    model = drawn(name, len(machine.alphabet), len(machine.output_names), d, 1)
+    model = drawn(name, len(machine.alphabet), len(machine.output_names), d, layers)
     with torch.no_grad():
         for p in model.parameters():
             p.zero_()
@@ -162,13 +162,13 @@ def blank(name: str, machine: MooreMachine, d: int) -> Any:
 
 
 @torch.no_grad()
-def edges(machine: MooreMachine, gain: float = 12.0) -> Any:
+def edges(machine: MooreMachine, layers: int = 1, gain: float = 12.0) -> Any:
     """Any machine as a tanh RNN: a unit for each state and symbol, 1 if that symbol was read in that state, else -1.
 
-    The last unit is 0 at the start, and then 1.
+    The last unit is 0 at the start, and then 1. A second layer has the same units from the last to the first.
     """
     Q, Sigma = machine.table.shape
-    model = blank("tanh", machine, Q * Sigma + 1)
+    model = blank("tanh", machine, Q * Sigma + 1, layers)
     w_x, w_h, bias, _ = model.rnn.all_weights[0]
     into = np.array([[machine.table[q, a] == p for q in range(Q) for a in range(Sigma)] for p in range(Q)])
     for unit, (p, a) in enumerate((p, a) for p in range(Q) for a in range(Sigma)):
@@ -178,10 +178,12 @@ def edges(machine: MooreMachine, gain: float = 12.0) -> Any:
         w_x[unit, a] = 1
         bias[unit] = first - 1.5
         if (output := machine.outputs[int(machine.table[p, a])]) >= 0:
-            model.readout.weight[output, unit] = 4
+            model.readout.weight[output, unit if layers == 1 else -1 - unit] = 4
     bias[-1] = 1
     for part in (w_x, w_h, bias):
         part *= gain
+    if layers == 2:
+        model.rnn.all_weights[1][0].copy_(gain * torch.eye(len(bias)).flip(0))
     return model
 
 

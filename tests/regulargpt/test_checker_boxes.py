@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from regulargpt.certificate.checker import boxes
@@ -121,6 +121,7 @@ SHARES = st.floats(0, 1)
 
 
 @given(st.tuples(NUMBERS, NUMBERS), st.tuples(NUMBERS, NUMBERS), SHARES, SHARES)
+@example((1.0, 1 + 2.0**-52), (1.0, 1.0), 1.0, 0.0)  # whose middle is no double
 def test_operations_on_intervals_hold_what_they_are_made_of(one: Any, other: Any, s: float, t: float):
     (a, b), (c, d) = sorted(one), sorted(other)
     x, y = (Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(at) for low, high, at in ((a, b, s), (c, d, t)))

@@ -44,6 +44,7 @@ Made = dict[str, bytes]
 SLACK = 1e-3
 PROVEN: dict[str, tuple[str, Callable[[], Any], MooreMachine]] = {
     "a tanh RNN of two states and two symbols": ("tanh", lambda: edges(PARITY), PARITY),
+    "the same in two layers": ("tanh", lambda: edges(PARITY, layers=2), PARITY),
     "a ReLU RNN that forgets": ("rnn", relu_last, ENDS_IN_1),
     "a GRU that holds a bit": ("gru", gru_latch, FLIP_FLOP),
     "an LSTM that holds a bit": ("lstm", lstm_latch, FLIP_FLOP),

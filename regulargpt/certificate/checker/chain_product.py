@@ -29,7 +29,7 @@ from regulargpt.certificate.checker.network import COST
 Row = tuple[int, int]  # a place and a symbol
 Pair = tuple[int, int]  # a place and a state of the automaton
 START = 0
-MAX_ROWS, MAX_PAIRS, MAX_STEPS = 1 << 20, 1 << 20, 1 << 24
+MAX_ROWS, MAX_PAIRS, MAX_STEPS = 1 << 20, 1 << 20, 1 << 25
 # Multiplications for all rows in float64, and for those that it does not decide: less than two hours of either.
 MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
 MAX_AT_ONCE, NUMBERS = 256, 1 << 22  # rows that are computed together, and numbers of an array
@@ -59,9 +59,8 @@ class Rows:
         return self._exactly()
 
     def add(self, rows: Iterator[Row]) -> None:
-        """Compute those that have not come up."""
-        new = (row for row in rows if row not in self.points)
-        while some := list(dict.fromkeys(islice(new, self.at_once))):
+        """Compute rows that have not come up; whether one has is asked when it is drawn."""
+        while some := [*dict.fromkeys(islice(rows, self.at_once))]:
             most = min(MAX_ROWS, MAX_WORK // self.work)
             if len(self.points) + len(some) > most:
                 raise Rejected(f"more than {most:,} rows of the table come up: too many in a network of this size")
@@ -75,10 +74,10 @@ class Rows:
         logits, states = self.quick.step(known(self.places[places]), symbols)
         points, decided, margins = self.nearest.quickly(states, None)
         best = np.nan_to_num(logits.middle, nan=-np.inf).argmax(1)
-        gaps = least_gaps(logits, best)
+        gaps = least_gaps(logits, best) if is_ieee() else np.full(len(rows), -np.inf)
         self.point_margin = min(self.point_margin, float(margins[decided].min(initial=np.inf)))
         for i, row in enumerate(rows):
-            self.answers[row] = (int(best[i]), float(gaps[i])) if is_ieee() and gaps[i] > 0 else None
+            self.answers[row] = (int(best[i]), float(gaps[i])) if gaps[i] > 0 else None
             self.points[row] = 1 + int(points[i]) if decided[i] else self.exact_point(row)
 
     def exact_step(self, row: Row) -> tuple[Balls, Balls]:
@@ -134,29 +133,25 @@ class Product:
     def moves(self, level: list[Pair]) -> Iterator[tuple[Pair, int, int]]:
         """Of each pair and symbol that an answer can follow: the pair, the symbol, and the automaton's next state."""
         for pair in level:
+            self.steps += len(self.machine.letters)
+            if self.steps > MAX_STEPS or len(self.before) > MAX_PAIRS:
+                raise Rejected(f"more than {MAX_PAIRS:,} pairs, or {MAX_STEPS:,} steps from them: too many to follow")
             for symbol, letter in enumerate(self.machine.letters):
                 if (to := letter[pair[1]]) in self.asked:
                     yield pair, symbol, to
 
     def follow(self, level: list[Pair]) -> list[Pair]:
         """The pairs behind some, as far as they are new."""
-        self.steps += len(level) * len(self.machine.letters)
-        self.few_enough()
-        self.rows.add((place, symbol) for (place, _), symbol, _ in self.moves(level))
+        rows = ((place, symbol) for (place, _), symbol, _ in self.moves(level))
+        self.rows.add(row for row in rows if row not in self.rows.points)
         found: list[Pair] = []
         for pair, symbol, to in self.moves(level):
-            self.few_enough()
             self.compare(pair, symbol, to)
             after = self.rows.points[pair[0], symbol], to
             if after not in self.before:
                 self.before[after] = pair, symbol
                 found.append(after)
         return found
-
-    def few_enough(self) -> None:
-        """Reject a product that would take too long."""
-        if self.steps > MAX_STEPS or len(self.before) > MAX_PAIRS:
-            raise Rejected(f"more than {MAX_PAIRS:,} pairs, or {MAX_STEPS:,} steps from them: too many to follow")
 
     def compare(self, pair: Pair, symbol: int, to: int) -> None:
         """Raise Rejected if a row's answer is not that of the automaton's next state."""
