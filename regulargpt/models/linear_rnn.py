@@ -86,11 +86,20 @@ class Lru(nn.Module):
         readout: Readout,
     ) -> tuple[Float[Tensor, "batch read d_model"], Complex[Tensor, "batch 1 d_model"]]:
         """y at the last position or at all, and the last state."""
-        gamma = (-torch.expm1(-2 * self.nu.exp())).sqrt()  # |a|^2 = exp(-2 exp(nu)), close to 1
-        v = unpaired(self.b(u)) * gamma  # (batch, length, d_model)
-        x = self.states(v, state, readout)
+        x = self.states(self.inputs(u), state, readout)
         u = u[:, -1:] if readout == "last" else u
-        return self.c(pairs(x)) + self.d * u, x[:, -1:]
+        return self.outputs(x, u), x[:, -1:]
+
+    def inputs(self, u: Float[Tensor, "*rows d_model"]) -> Complex[Tensor, "*rows d_model"]:
+        """gamma B u: what a symbol adds to the state."""
+        gamma = (-torch.expm1(-2 * self.nu.exp())).sqrt()  # |a|^2 = exp(-2 exp(nu)), close to 1
+        return unpaired(self.b(u)) * gamma
+
+    def outputs(
+        self, x: Complex[Tensor, "*rows d_model"], u: Float[Tensor, "*rows d_model"]
+    ) -> Float[Tensor, "*rows d_model"]:
+        """y of states and inputs."""
+        return self.c(pairs(x)) + self.d * u
 
     def states(
         self, v: Complex[Tensor, "batch length n"], state: Complex[Tensor, "batch 1 n"] | None, readout: Readout
@@ -150,6 +159,7 @@ class LinearRnn(Recurrent):
     ):
         generator = generator or torch.Generator().manual_seed(0)
         super().__init__(d_model, n_outputs, generator)
+        self.n_symbols = n_symbols
         self.embedding = embedding(n_symbols, d_model, generator)
         self.blocks = nn.ModuleList(Block(d_model, generator) for _ in range(n_layers))
         self.ln_final = nn.LayerNorm(d_model)

@@ -7,8 +7,10 @@ from typing import Any
 
 from languages.registry import level_of
 from regulargpt.certificate.sentences import STACKED, everywhere
+from regulargpt.falsification.sentences import sentence
 from regulargpt.objectives.measures import measure
 
+REPLACED = "states replaced by prototypes"
 MOST_SHOWN = 100
 """Symbols of a word in a sentence."""
 
@@ -29,8 +31,13 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     >>> stack = {"stack_proof": {"unproven": "wrong on a word of 1 symbol: a"}}
     >>> verdict_line({"proven": False, "run_dir": "r", "phases": stack})
     'wrong on a word of 1 symbol: a; `regulargpt verify r` says more'
+    >>> verdict_line({"proven": True, "worst": 100, "phases": {"chain_fine_tuning": {"proven_unquantised": False}}})
+    'proven at every length, in real arithmetic, with the state replaced after every symbol by the nearest point'
     """
     proven, phases = summary.get("proven"), summary.get("phases", {})
+    falsified = summary.get("falsified")
+    if not proven and falsified and (falsified["wrong"] or proven is None):
+        return sentence(falsified)
     if proven is None:
         return tested(summary)
     verify = f"`regulargpt verify {summary.get('run_dir')}`"
@@ -38,7 +45,7 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
         why = phases["stack_proof"].get("unproven", "")
         why = why if why.startswith("wrong on ") else f"not proven: {why}"
         return f"proven at every length, {STACKED}" if proven else f"{why}; {verify} says more"
-    of = phases.get("table_fine_tuning", {})
+    of, is_chain = phases.get("table_fine_tuning", phases.get("chain_fine_tuning", {})), "chain_fine_tuning" in phases
     if of.get("is_language") is False and of.get("proven_unquantised") is not None:
         return f"proven of its automaton, not of {summary['language']}; {verify} says where they differ"
     if not proven:
@@ -47,7 +54,10 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     everywhere_proven = f"proven {everywhere(level_of(summary.get('language', '')) != 'regular')}, in real arithmetic"
     if of.get("proven_unquantised"):
         return everywhere_proven
-    quantised = f"{everywhere_proven}, with states replaced by prototypes"
+    replaced = "the state replaced after every symbol by the nearest point" if is_chain else REPLACED
+    quantised = f"{everywhere_proven}, with {replaced}"
+    if falsified and falsified["wrong"]:
+        return f"{quantised}; without that {sentence(falsified)}"
     return quantised if summary.get("worst", 100) == 100 else f"{quantised}; without that {tested(summary)}"
 
 

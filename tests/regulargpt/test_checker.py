@@ -81,19 +81,20 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
     files = {"files", "networks", "images", "tables", "steps", "claims", *ARITHMETIC}
     files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
     files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps", "nearest"}
-    files |= {"chain_product", "chain_boxes", "chain_steps"}
+    files |= {"chain_product", "chain_boxes", "chain_steps", "recurrences", "refutation"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
 def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     # Who makes, words and checks a certificate may know the checker; the search for what is in it may not.
     knows = {name: {CHECKER} for name in ("outcome.py", "unquantised.py", "verdict.py")}
-    knows["record.py"] = {CHECKER, f"{CHECKER}.claims"}
+    knows |= dict.fromkeys(("record.py", "chain/outcome.py", "refutation/outcome.py"), {CHECKER, f"{CHECKER}.claims"})
     certificate = ROOT / "regulargpt" / "certificate"
-    for path in [path for folder in (".", "search", "tuning") for path in (certificate / folder).glob("*.py")]:
+    rooms = (".", "search", "tuning", "chain", "refutation")
+    for path in [path for room in rooms for path in (certificate / room).glob("*.py")]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found = {other for other in imported(module) if other.startswith(CHECKER)}
-        assert found == knows.get(path.name, set()), path
+        assert found == knows.get(path.relative_to(certificate).as_posix(), set()), path
 
 
 def test_the_networks_that_have_certificates_are_those_of_search_and_checker():

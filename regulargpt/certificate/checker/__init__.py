@@ -23,6 +23,7 @@ heads, stack_product, stack_equality, stack_steps  all that such machines come t
 nearest   the point nearest to a state, proven
 chain_network, boxes  networks that carry a state from symbol to symbol: a step of each; the same from a box of states
 chain_product, chain_boxes, chain_steps  all that they come to if states are replaced; boxes mapped into each other
+recurrences, refutation  where linear recurrences settle; words on which such a network is wrong for ever
 steps     the steps of a check, in order
 claims    what is proven, in words
 
@@ -31,6 +32,7 @@ It imports numpy, python-flint and the standard library.
 
 from regulargpt.certificate.checker.chain_steps import AcceptedChain
 from regulargpt.certificate.checker.files import Malformed, Rejected
+from regulargpt.certificate.checker.refutation import AcceptedRefutation
 from regulargpt.certificate.checker.stack_steps import AcceptedStack
 from regulargpt.certificate.checker.steps import FORMAT, Accepted, AnyAccepted, Progress, check, decide
 
@@ -38,6 +40,7 @@ __all__ = [
     "FORMAT",
     "Accepted",
     "AcceptedChain",
+    "AcceptedRefutation",
     "AcceptedStack",
     "AnyAccepted",
     "Malformed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from regulargpt.certificate.checker.forests import Side
 
@@ -96,6 +96,27 @@ def unquantised_chain_claim(slack: float) -> str:
         f"arithmetic that moves each number of the state by at most {slack!r} after each symbol, and changes no choice "
         "of the readout. A move is measured from the exact value of the network's function of the state before, as it "
         "was computed."
+    )
+
+
+def refutation_claim(
+    words: Mapping[str, Sequence[str]], start: int, period: int, residue: int, given: str, right: str
+) -> str:
+    """What is proven of a network that is wrong on u v^n w from n = `start` on, at a residue mod a period.
+
+    >>> words = {"u": [], "v": ["0", "1"], "w": ["0"]}
+    >>> said = refutation_claim(words, 119, 2, 1, "even", "odd")
+    >>> said[:106]
+    'For every whole number n >= 119 with n = 1 mod 2: to the word u v^n w, with u empty, v = "0" "1", w = "0",'
+    >>> said[107:184]
+    'the network answers "even" in real arithmetic, and the automaton answers "odd'
+    """
+    which = "" if period == 1 else f" with n = {residue} mod {period}"
+    parts = [f"{name} = {' '.join(map(quoted, word))}" if word else f"{name} empty" for name, word in words.items()]
+    return (
+        f"For every whole number n >= {start}{which}: to the word u v^n w, with {', '.join(parts)}, the network "
+        f"answers {quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds "
+        "may answer otherwise."
     )
 
 

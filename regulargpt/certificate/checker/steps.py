@@ -40,6 +40,7 @@ from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Autom
 from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Kinds, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.pushdown import PushdownMachine
+from regulargpt.certificate.checker.refutation import FIELDS, AcceptedRefutation, check_refutation
 from regulargpt.certificate.checker.stack_machine import StackMachine
 from regulargpt.certificate.checker.stack_steps import AcceptedStack, check_stack
 from regulargpt.certificate.checker.tables import FoundTable, Table
@@ -55,6 +56,7 @@ TREE, NESTED = {"tree": str}, "nested"  # of a tree that follows brackets
 KINDS: Mapping[str, Kinds] = {
     "stack": {"lag": int},
     "chain": {"unquantised": (dict, type(None)), "points": list},
+    "refutation": FIELDS,
 }
 OF_KIND: Kinds = {"format": str, "kind": str, "claim": str, **dict.fromkeys(FILES, dict)}
 Flags = npt.NDArray[np.bool_]
@@ -95,7 +97,7 @@ class Accepted:
     functions: Mapping[int, frozenset[Function]]
 
 
-AnyAccepted = Accepted | AcceptedStack | AcceptedChain
+AnyAccepted = Accepted | AcceptedStack | AcceptedChain | AcceptedRefutation
 
 
 def check(
@@ -191,9 +193,10 @@ def check_parsed(
     other = language and (language[0], of_language(*language, kind))
 
     def once() -> AnyAccepted:
-        if record.get("kind") == "chain":
+        if "kind" in record:
             assert isinstance(machine, Machine), "no tree is named"
-            return check_chain(record, weights, network, machine, other, progress)
+            check_kind = check_chain if record["kind"] == "chain" else check_refutation
+            return check_kind(record, weights, network, machine, other, progress)
         return Checker(record, network_of(weights, network), machine, progress).run(other)
 
     for bits in PRECISIONS:

@@ -11,22 +11,27 @@ from regulargpt.cli.output import CheckBar, emit, say, width
 
 
 def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
-    """The measurement, then under `certificate` what `certificate_report` says."""
+    """The measurement, then under `certificate` what `certificate_report` says, and under `refutation`, of networks of
+    linear recurrences, what `refutation_report` says."""
     from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
 
     finding = measured("clusters", place, out, **values)
 
-    from regulargpt.certificate.sentences import sentences
+    from regulargpt.certificate.sentences import refutation_sentences, sentences
     from regulargpt.runs.certify import certificate_report
+    from regulargpt.runs.refute import refutation_report
     from regulargpt.storage.folder import RunFolder
 
     with closing(CheckBar()) as progress:
         certificate = certificate_report(RunFolder.open(place), progress)
+        refutation = refutation_report(RunFolder.open(place), progress)
     if as_json:
-        emit({**finding.report, "certificate": certificate})
+        further = {} if refutation is None else {"refutation": refutation}
+        emit({**finding.report, "certificate": certificate, **further})
     else:
-        say("\n".join([text(finding, width()), *sentences(certificate)]))
+        further = [] if refutation is None else refutation_sentences(refutation)
+        say("\n".join([text(finding, width()), *sentences(certificate), *further]))
 
 
 command = verb("clusters", verify)

@@ -1,0 +1,234 @@
+"""The steps of a check of a refutation: a network of linear recurrences is wrong on u v^n w, for ever from some n on.
+
+While the network reads v again and again, its states come near a limit, geometrically, which does not depend on u: then
+so do its logits, and the answer no longer changes. The automaton's states come around with a period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import ctx
+
+from regulargpt.certificate.checker.balls import Balls, Undecided, less
+from regulargpt.certificate.checker.claims import quoted, refutation_claim
+from regulargpt.certificate.checker.equality import same_language
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, integers
+from regulargpt.certificate.checker.images import Progress
+from regulargpt.certificate.checker.machine import MAX_STATES, Automaton, Function, Machine
+from regulargpt.certificate.checker.network import Kinds, whole
+from regulargpt.certificate.checker.recurrences import Recurrences
+
+FIELDS: Kinds = {"u": list, "v": list, "w": list, "from": int, "period": int, "residue": int, "answer": int}
+MAX_SYMBOLS = 64  # of each of u, v and w
+MAX_FROM = 1 << 62
+PIECE = 512  # positions that are read at once
+# Multiplications for one block, and for the words that are read one by one: a few minutes.
+MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
+
+
+@dataclass(frozen=True)
+class AcceptedRefutation:
+    """What has been checked: the claims, and how much there was to check.
+
+    From n = `settled` on one comparison decides all n at once; before that `words` were read one by one. In the limit
+    the answer's logit is larger than every other by `margin` or more. `layers` are those of the network; `bits` is the
+    precision that decided everything.
+    """
+
+    claim: str
+    language_claim: str | None
+    settled: int
+    words: int
+    margin: float
+    layers: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class Family:
+    """The words u v^n w with n >= `start` and n = `residue` mod `period`, and the network's `answer` to them."""
+
+    u: list[int]
+    v: list[int]
+    w: list[int]
+    start: int
+    period: int
+    residue: int
+    answer: int
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], n_symbols: int, n_outputs: int) -> Family:
+        """As the certificate has it. Raises Malformed for one that is no such family."""
+        u, v, w = (integers(record[name], f"{name!r}", n_symbols - 1).tolist() for name in "uvw")
+        if max(map(len, (u, v, w))) > MAX_SYMBOLS or not v:
+            raise Malformed(f"'v' has at least 1 symbol, and 'u', 'v' and 'w' have at most {MAX_SYMBOLS}")
+        start, period, residue, answer = (record[name] for name in ("from", "period", "residue", "answer"))
+        if not 1 <= start <= MAX_FROM:
+            raise Malformed(f"'from' is {start}; it is from 1 to 2^62")
+        if not 1 <= period <= MAX_STATES or not 0 <= residue < period:
+            raise Malformed(f"'residue' is from 0 to below 'period', and 'period' from 1 to {MAX_STATES}")
+        if not 0 <= answer < n_outputs:
+            raise Malformed(f"'answer' is {answer}; there are {n_outputs} answers")
+        return cls(u, v, w, start, period, residue, answer)
+
+    def first(self) -> int:
+        """The least n of the family."""
+        return self.start + (self.residue - self.start) % self.period
+
+
+def check_refutation(
+    record: Mapping[str, Any],
+    weights: Mapping[str, Floats],
+    config: Any,
+    machine: Machine,
+    language: tuple[str, Automaton] | None,
+    progress: Progress,
+) -> AcceptedRefutation:
+    """All steps, for a certificate whose fields are of their kinds. Raises Undecided where more bits may tell."""
+    name = whole(config)["model"].get("name")
+    if name != "linear-rnn":
+        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = 'linear-rnn'")
+    network = Recurrences(weights, config)
+    if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
+        raise Rejected("the network and the automaton have other symbols or answers")
+    family = Family.of(record, len(network.alphabet), len(network.output_names))
+    right = right_answer(machine, family)
+    expected = claim_of(family, machine, right)
+    if record["claim"] != expected:
+        raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
+    proven = same_language(machine, language)
+    settled, words, margin = Refutation(network, family, progress).run()
+    return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, ctx.prec)
+
+
+def claim_of(family: Family, machine: Machine, right: int) -> str:
+    """What is proven of the family."""
+    words = {name: [machine.alphabet[a] for a in getattr(family, name)] for name in "uvw"}
+    answers = machine.output_names[family.answer], machine.output_names[right]
+    return refutation_claim(words, family.start, family.period, family.residue, *answers)
+
+
+def right_answer(machine: Machine, family: Family) -> int:
+    """The automaton's answer to all words of a family. Raises Rejected if it has none, or the network's, or another
+    one to later words."""
+    of = {name: after(machine, getattr(family, name)) for name in "uvw"}
+    first = power(of["v"], family.first())[of["u"][machine.initial]]
+    if power(of["v"], family.period)[first] != first:
+        raise Rejected(f"the automaton is in another state {family.period} times v later: the period is not its own")
+    right = machine.outputs[of["w"][first]]
+    if right is None:
+        raise Rejected("the automaton has no answer to these words: they are no questions")
+    if right == family.answer:
+        name = quoted(machine.output_names[right])
+        raise Rejected(f"the automaton answers {name} to these words, as the network is claimed to: nothing is wrong")
+    return right
+
+
+def after(machine: Machine, word: Sequence[int]) -> Function:
+    """What a word does to the states."""
+    found = tuple(range(len(machine.outputs)))
+    for symbol in word:
+        found = tuple(machine.letters[symbol][q] for q in found)
+    return found
+
+
+def power(function: Function, n: int) -> Function:
+    """The function n times one after the other, by squaring."""
+    found = tuple(range(len(function)))
+    while n:
+        if n & 1:
+            found = tuple(function[q] for q in found)
+        function, n = tuple(function[q] for q in function), n >> 1
+    return found
+
+
+class Refutation:
+    """One check at one precision of what the network answers."""
+
+    def __init__(self, network: Recurrences, family: Family, progress: Progress):
+        self.network, self.family, self.progress = network, family, progress
+        self.work = sum(w.size for w in network.w.values())  # of a symbol
+        if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
+            raise Rejected("the network is too large for words of this length")
+        self.after_u = network.start()
+        if family.u:
+            self.after_u = [x.rows(-1) for x in network.read(family.u, self.after_u)[1]]
+        self.everywhere = network.settle(self.after_u, family.v, family.w)[1]
+
+    def run(self) -> tuple[int, int, float]:
+        """From which n on one comparison decides, how many words were read, and the margin in the limit.
+
+        Raises Rejected where the network answers otherwise, and Undecided.
+        """
+        first, limit = self.family.first(), self.logits_from(MAX_FROM)
+        self.answers(limit, "for every n that is large enough")
+        gaps = limit[self.family.answer] - np.delete(limit, self.family.answer)
+        settled = self.settled(first)
+        words = self.read_on(first, settled) if first < settled else 0
+        return settled, words, min((float(gap.lower()) for gap in gaps), default=np.inf)
+
+    def logits_from(self, n: int) -> Balls:
+        """The logits after all u v^m w with m >= n, n >= 1."""
+        family = self.family
+        return self.network.settle(self.everywhere, family.v, family.w, (n - 1) // self.network.layers)[0]
+
+    def holds_from(self, n: int) -> bool:
+        """Whether one comparison shows the answer to all of them."""
+        logits = self.logits_from(n)
+        return bool((np.delete(logits, self.family.answer) < logits[self.family.answer]).all())
+
+    def settled(self, low: int) -> int:
+        """The least n from which on one comparison decides, or nearly; `low` if it does there."""
+        if self.holds_from(low):
+            return low
+        high = 2 * low
+        while not self.holds_from(high):
+            if high > MAX_FROM:
+                raise Undecided
+            low, high = high, 2 * high
+        while high - low > 1 + high // 64:
+            half = (low + high) // 2
+            low, high = (low, half) if self.holds_from(half) else (half, high)
+        return high
+
+    def answers(self, logits: Balls, which: str) -> None:
+        """Raise Rejected unless these logits have the family's answer."""
+        answer, names = self.family.answer, self.network.output_names
+        smaller = less(np.delete(logits, answer), logits[answer])
+        if not smaller.all():
+            other = [a for a in range(len(names)) if a != answer][int(np.flatnonzero(~smaller)[0])]
+            raise Rejected(
+                f"the network does not answer {quoted(names[answer])} {which}: the logit of {quoted(names[other])} is "
+                "as large, or larger"
+            )
+
+    def read_on(self, first: int, settled: int) -> int:
+        """Read u v^n w for every n of the family before `settled`, the n behind each other; how many there are."""
+        network, family = self.network, self.family
+        length, period = len(family.v), family.period
+        if settled * length * self.work > MAX_WORK:
+            raise Rejected(
+                f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: a "
+                "larger 'from' can be checked"
+            )
+        states, read, words, last = self.after_u, 0, 0, settled - 1
+        while read < last:
+            self.progress("words", read, last)
+            blocks = min(max(1, PIECE // length), last - read)
+            logits, along = network.read(family.v * blocks, states)
+            states = [x.rows(-1) for x in along]
+            # n is `read` + 1 after the first of these blocks.
+            here = [i for i in range(blocks) if read + 1 + i >= first and (read + 1 + i - first) % period == 0]
+            if here:
+                ends = [(i + 1) * length - 1 for i in here]
+                found, branches = logits[ends], [x.rows(ends) for x in along]
+                for symbol in family.w:
+                    found, branches = network.one_more(branches, symbol)
+                for i, row in zip(here, found, strict=True):
+                    self.answers(row, f"for n = {read + 1 + i:,}")
+            read, words = read + blocks, words + len(here)
+        return words

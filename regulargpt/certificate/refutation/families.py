@@ -1,0 +1,144 @@
+"""Words u v^n w on which a network can be wrong for ever: short ones, and those that the automaton's cycles name.
+
+A language is definite if the last k symbols of a word decide its answer, for some k (Perles, Rabin and Shamir 1963).
+All others have two states that a word v leads back to themselves, or to each other, and a word w that tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
+from typing import NamedTuple
+
+import networkx as nx
+
+from languages.automata import MooreMachine, operations
+
+Word = tuple[int, ...]
+MOST_U, MOST_V, MOST_W = 2, 4, 1
+MAX_PAIRS = 1 << 18  # of states of an automaton
+MAX_CYCLES = 16
+MAX_WORDS = 1 << 9  # v, shortest first
+
+
+class Family(NamedTuple):
+    """The words u v^n w."""
+
+    u: Word
+    v: Word
+    w: Word
+
+    def length(self, n: int) -> int:
+        """Of one of them."""
+        return len(self.u) + n * len(self.v) + len(self.w)
+
+
+def words(n_symbols: int, most: int, least: int = 0) -> Iterator[Word]:
+    """All words up to a length, shortest first.
+
+    >>> list(words(2, 1))
+    [(), (0,), (1,)]
+    """
+    return chain.from_iterable(product(range(n_symbols), repeat=length) for length in range(least, most + 1))
+
+
+def is_lyndon(word: Word) -> bool:
+    """Whether it is smaller than all its rotations: one v among those whose u v^n w are the same words.
+
+    >>> [word for word in words(2, 3, 1) if is_lyndon(word)]
+    [(0,), (1,), (0, 1), (0, 0, 1), (0, 1, 1)]
+    """
+    return all(word < word[i:] + word[:i] for i in range(1, len(word)))
+
+
+def candidates(machine: MooreMachine) -> list[Family]:
+    """The families to try, those of the automaton's cycles first."""
+    n = machine.n_symbols
+    roots = [v for v, _ in zip(filter(is_lyndon, words(n, MOST_V, 1)), range(MAX_WORDS), strict=False)]
+    short = (Family(u, v, w) for v in roots for w in words(n, MOST_W) for u in words(n, MOST_U))
+    return [*dict.fromkeys(chain(of_cycles(machine), short))]
+
+
+def of_cycles(machine: MooreMachine) -> list[Family]:
+    """Two families for each cycle of two states that some word tells apart: from either of the two on.
+
+    There are none just if the machine, a minimal one, is definite.
+
+    >>> import languages
+    >>> of_cycles(languages.get("parity").machine)
+    [Family(u=(), v=(0,), w=()), Family(u=(1,), v=(0,), w=())]
+    >>> of_cycles(languages.get("prefix").machine) == of_cycles(languages.get("regex:(0|1)*1").machine) == []
+    False
+    >>> of_cycles(languages.get("regex:(0|1)*1").machine)
+    []
+    """
+    Q = machine.n_states
+    if Q * Q > MAX_PAIRS:
+        return []
+    access = operations.search(machine.table, machine.initial_index)
+    to = {int(state): tuple(access.word(i).tolist()) for i, state in enumerate(access.nodes)}
+    apart = telling_apart(machine)
+    graph = nx.DiGraph()
+    for p, q in apart:
+        for a in range(machine.n_symbols):
+            if (after := successor(machine, (p, q), a)) in apart:
+                graph.add_edge((p, q), after, symbol=graph.get_edge_data((p, q), after, {"symbol": a})["symbol"])
+    found = []
+    for part in nx.strongly_connected_components(graph):
+        if (v := cycle(graph.subgraph(part), min(part))) and len(found) < 2 * MAX_CYCLES:
+            found += [Family(to[state], v, apart[min(part)]) for state in min(part)]
+    return found
+
+
+def successor(machine: MooreMachine, pair: tuple[int, int], a: int) -> tuple[int, int]:
+    """Where a symbol leads two states, the smaller first."""
+    p, q = sorted(machine.table[list(pair), a].tolist())
+    return p, q
+
+
+def telling_apart(machine: MooreMachine) -> dict[tuple[int, int], Word]:
+    """A shortest word after which both states of a pair have an answer, and different ones, where there is one."""
+    outputs = machine.output_table
+    states = range(machine.n_states)
+    pairs = [(p, q) for p in states for q in states[p + 1 :]]
+    found = {(p, q): () for p, q in pairs if min(outputs[[p, q]]) >= 0 and outputs[p] != outputs[q]}
+    new: dict[tuple[int, int], Word] = found
+    before: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = {}
+    for pair in pairs:
+        for a in range(machine.n_symbols):
+            before.setdefault(successor(machine, pair, a), []).append((a, pair))
+    while new:
+        level = ((pair, (a, *word)) for after, word in new.items() for a, pair in before.get(after, []))
+        new = {pair: word for pair, word in level if pair not in found}
+        found = found | new
+    return found
+
+
+def cycle(graph: nx.DiGraph, start: tuple[int, int]) -> Word:
+    """The symbols of a shortest way from a node back to itself; empty if there is none."""
+    ways = nx.single_source_shortest_path(graph, start)
+    backs = [ways[node] for node in graph.predecessors(start)]
+    if not backs:
+        return ()
+    nodes = [*min(backs, key=len), start]
+    return tuple(graph.edges[edge]["symbol"] for edge in zip(nodes, nodes[1:], strict=False))
+
+
+def orbit(machine: MooreMachine, u: Sequence[int], v: Sequence[int]) -> tuple[list[int], int]:
+    """The states after u, u v, u v v, ... until they come around, and from which of them on they do.
+
+    >>> import languages
+    >>> orbit(languages.get("parity").machine, [], [1])
+    ([0, 1], 0)
+    """
+    states = [after(machine, machine.initial_index, u)]
+    while (state := after(machine, states[-1], v)) not in states:
+        states.append(state)
+    return states, states.index(state)
+
+
+def after(machine: MooreMachine, state: int, word: Sequence[int]) -> int:
+    """Where a word leads."""
+    for a in word:
+        state = int(machine.table[state, a])
+    return state

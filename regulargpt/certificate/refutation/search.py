@@ -1,0 +1,92 @@
+"""A family of words on which a network of linear recurrences is wrong for ever, and from which n on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.automata import MooreMachine
+from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
+from regulargpt.certificate.refutation.network import LinearNetwork
+
+SYMBOLS = 1 << 12  # read in float64 of one u v v v ...
+TRIED = 48  # families that are read, of those on which the limit is wrong
+TIE = 1e-9  # of two logits at the limit, in float64
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """The network answers `answer` to u v^n w for every n >= `start` with n = `residue` mod `period`, as far as float64
+    shows; `right` is the machine's answer. `is_settled` if float64 reads on for long after the answer last changed."""
+
+    family: Family
+    start: int
+    period: int
+    residue: int
+    answer: int
+    right: int
+    is_settled: bool = False
+
+    @property
+    def length(self) -> int:
+        """Of the first word."""
+        return self.family.length(self.start)
+
+    def later(self, n: int) -> Wrong:
+        """The same from n on."""
+        return replace(self, start=n + (self.residue - n) % self.period)
+
+
+def wrong_families(machine: MooreMachine, network: LinearNetwork) -> list[Wrong]:
+    """Families on which the network is wrong in the limit, the one with the shortest first word first.
+
+    `start` is where float64 shows it; where it shows no end of other answers, behind all that was read.
+    """
+    found = sorted(at_the_limit(machine, network), key=lambda wrong: wrong.family.length(1))[:TRIED]
+    read = [first_wrong(network, wrong) for wrong in found]
+    return sorted(read, key=lambda wrong: (not wrong.is_settled, wrong.length))
+
+
+def at_the_limit(machine: MooreMachine, network: LinearNetwork) -> Iterator[Wrong]:
+    """Each family, and residue, at which the limit has another answer than the machine."""
+    limits: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    for family in candidates(machine):
+        u, v, w = family
+        if (v, w) not in limits:
+            limits[v, w] = decided(network.limit(v, w))
+        if (answer := limits[v, w]) < 0:
+            continue
+        states, before = orbit(machine, u, v)
+        period = len(states) - before
+        for n in range(before, len(states)):
+            right = int(machine.output_table[after(machine, states[n], w)])
+            if right >= 0 and right != answer:
+                # At least one v, and none before the states come around.
+                start = n if n >= 1 else period
+                yield Wrong(family, start, period, n % period, answer, right)
+
+
+def decided(logits: npt.NDArray[np.float64]) -> int:
+    """The answer, -1 for a tie as far as float64 shows.
+
+    >>> decided(np.array([1.0, 2.0])), decided(np.array([1.0, 1.0]))
+    (1, -1)
+    """
+    second, first = np.argsort(logits)[-2:] if len(logits) > 1 else (0, 0)
+    return int(first) if logits[first] - logits[second] > TIE else -1
+
+
+def first_wrong(network: LinearNetwork, wrong: Wrong) -> Wrong:
+    """From which n on float64 shows the answer of the limit."""
+    u, v, w = wrong.family
+    most = max(1, SYMBOLS // len(v))
+    answers = network.along(u, v, most).answers(w)  # (most,), at n = 1, 2, ...
+    n = np.arange(1, most + 1)
+    others = n[(n >= wrong.start) & (n % wrong.period == wrong.residue) & (answers != wrong.answer)]
+    last = int(others[-1]) if len(others) else 0
+    is_settled = last < most - most // 4
+    later = wrong.later(max(wrong.start, last + 1) if is_settled else most)
+    return replace(later, is_settled=is_settled)

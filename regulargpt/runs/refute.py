@@ -1,0 +1,33 @@
+"""The refutation of a finished run: what `verify` does beside the certificate, of networks of linear recurrences."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from regulargpt.certificate.checker import Progress
+from regulargpt.certificate.refutation.outcome import none_of, refutation_of
+from regulargpt.config.schema import RunConfig
+from regulargpt.data import of_words
+from regulargpt.models.linear_rnn import LinearRnn
+from regulargpt.runs.load import load_model
+from regulargpt.runs.opened import refuse_other_data
+from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFolder
+
+
+def refutation_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any] | None:
+    """Try to refute a finished run; write refutation.json and its automaton beside it if the checker accepts it.
+
+    None for other networks. Raises UserError for a run that is not finished.
+    """
+    model = load_model(folder)
+    if not isinstance(model, LinearRnn):
+        return None
+    weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
+    if (asked := json.loads(network)["supervision"]) not in ("last", "prefixes"):
+        return none_of(f"the network is trained to answer {asked!r}, not a word at its end").report
+    words = of_words(RunConfig.parse(folder.config_text).data)
+    refuse_other_data(folder, words)
+    found = refutation_of(words.task, model, weights, network, progress)
+    found.write(folder)
+    return found.report | ({"file": str(folder.path / REFUTATION)} if found.files else {})
