@@ -119,10 +119,9 @@ def entries(accepted: AnyProof) -> str:
             f"of whose stacks one is at most {accepted.lag} higher; least sum of a unit {accepted.sign_margin:.3g}"
         )
     if isinstance(accepted, AcceptedChain):
-        return (
-            f"{accepted.points:,} points, {accepted.rows:,} rows, {accepted.pairs:,} pairs with the automaton, nearest "
-            f"rival at least {accepted.point_margin:.3g} farther"
-        )
+        margin = accepted.point_margin
+        rival = "" if margin is None else f", nearest rival at least {margin:.3g} farther"
+        return f"{accepted.points:,} points, {accepted.rows:,} rows, {accepted.pairs:,} pairs with the automaton{rival}"
     one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
     return (
         f"{accepted.prototypes} prototypes, {accepted.entries} entries, nearest rival at least "

@@ -62,7 +62,7 @@ def test_boxes_of_many_narrow_layers_are_counted_by_the_layer():
 
 
 def test_of_one_point_no_other_is_near():
-    """The margin is not minus infinity, which would say that it does not hold.
+    """The margin is not minus infinity, which would say that it does not hold, and is no number of JSON.
 
     The answers come from the states before they are replaced, as the claim says: there all states have one answer.
     """
@@ -70,5 +70,5 @@ def test_of_one_point_no_other_is_near():
     made = files("rnn", model, ENDS_IN_1)
     found = decide(certificate(made, np.array([[7.0]])), made)
     assert isinstance(found, AcceptedChain)
-    assert found.point_margin == np.inf
+    assert found.point_margin is None
     assert found.claim.endswith("is replaced by the nearest of 1 point after each symbol and the answer to it.")
