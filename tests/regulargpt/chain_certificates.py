@@ -14,7 +14,7 @@ from torch import Tensor
 
 from languages.automata import MooreMachine
 from languages.convert.machines import to_json
-from regulargpt.certificate.checker.boxes import Box, known
+from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_boxes import reach
 from regulargpt.certificate.checker.chain_network import network_of
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
@@ -139,7 +139,7 @@ def boxes_around(
             for symbol in range(len(machine.alphabet)):
                 after = stepped(model, point, [symbol])[1][0]
                 to = int(np.square(points - after).sum(1).argmin())
-                far = reach(network.image(Box.of(point[0], radius[0]), symbol), points[to], slack)
+                far = reach(network.image(point[0], radius[0], symbol), points[to], slack)
                 grown[to] = np.maximum(grown[to], 1.02 * far)
         if (grown <= 1.01 * radii).all():
             return np.maximum(grown, radii)

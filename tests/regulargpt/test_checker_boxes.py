@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from regulargpt.certificate.checker import boxes
 from regulargpt.certificate.checker.balls import exact
-from regulargpt.certificate.checker.boxes import Box, between, ends, known
+from regulargpt.certificate.checker.boxes import State, between, ends, known
 from regulargpt.certificate.checker.chain_network import network_of
 from regulargpt.certificate.checker.doubles import Doubles
 from tests.regulargpt.chain_certificates import FLIP_FLOP, MODELS, config, drawn, stepped
@@ -69,13 +69,14 @@ def test_no_point_of_a_box_leaves_its_image(name: str, layers: int):
     for size in (1e-3, 0.05, 0.5, 4):
         point, radii = random.normal(size=network.D), size * random.random(network.D)
         radii[random.random(network.D) < 0.2] = 0
-        low, high = ends(network.image(Box.of(point, radii), 1))
         after = stepped(model, points_in(random, point, radii, 2000), [1] * 2000)[1]
-        assert (low - 1e-13 <= after).all()
-        assert (after <= high + 1e-13).all()
+        for alone in (True, False):
+            low, high = ends(network.image(point, radii, 1, alone))
+            assert (low - 1e-13 <= after).all()
+            assert (after <= high + 1e-13).all()
 
 
-def excess(name: str, layers: int, size: float) -> float:
+def excess(name: str, layers: int, size: float, alone: bool = False) -> float:
     """How much wider than |J| r an image is, for the Jacobian J of the network itself; in its widest number."""
     model, network = both(name, layers)
     random = np.random.default_rng(0)
@@ -83,13 +84,14 @@ def excess(name: str, layers: int, size: float) -> float:
     moved = np.concatenate([point + 1e-6 * np.eye(network.D), point - 1e-6 * np.eye(network.D)])
     up, down = np.split(stepped(model, moved, [1] * len(moved))[1], 2)
     reach = abs((up - down).T / 2e-6) @ radii
-    return float((network.image(Box.of(point, radii), 1).radius / np.maximum(reach, 1e-3 * size)).max()) - 1
+    return float((network.image(point, radii, 1, alone).radius / np.maximum(reach, 1e-3 * size)).max()) - 1
 
 
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("name", CELLS)
 def test_images_of_small_boxes_are_as_wide_as_the_slopes_at_the_point_say(name: str, layers: int):
     assert excess(name, layers, 1e-5) < 1e-3
+    assert excess(name, layers, 1e-5, alone=True) < (1e-3 if layers == 1 else 2)
 
 
 def test_plain_intervals_of_a_gru_are_much_wider(monkeypatch: pytest.MonkeyPatch):
@@ -101,7 +103,7 @@ def test_plain_intervals_of_a_gru_are_much_wider(monkeypatch: pytest.MonkeyPatch
 
 def test_a_unit_whose_parts_cancel_keeps_its_width():
     """f(h) = h - tanh(h) near 0 is flat: by intervals it is twice as wide as the box."""
-    box = Box.of(np.array([0.01]), np.array([0.01]))
+    box = State(np.array([0.01]), np.array([0.01])).part(0, 1)
     low, high = ends((box - box.tanh()).values)
     assert 0 <= high[0] < 1e-5
     assert -1e-5 < low[0] <= 0
@@ -111,7 +113,7 @@ def test_a_unit_whose_parts_cancel_keeps_its_width():
 def test_numbers_too_large_for_float64_are_no_numbers(name: str):
     _, network = both(name, 1, scale=1e200)
     with np.errstate(all="ignore"):
-        image = network.image(Box.of(np.ones(network.D), np.ones(network.D)), 1)
+        image = network.image(np.ones(network.D), np.ones(network.D), 1)
         far = abs(image - Doubles(np.zeros(network.D), np.zeros(network.D)))
         assert not (far.middle + far.radius <= 1e-3).any()
 
@@ -146,7 +148,7 @@ def test_a_mixture_lies_between_what_is_mixed(one: Any, other: Any, share: Any):
     """Of three numbers of the state, at all corners and in the middle."""
     low, high = np.array([sorted(pair) for pair in (one, other, share)]).T
     middle, radii = (low + high) / 2, (high - low) / 2
-    h = Box.of(middle, radii)
+    h = State(middle, radii)
     mixed = h.part(0, 1).mixed(h.part(1, 2), h.part(2, 3))
     least, most = ends(mixed.values)
     for signs in np.ndindex(3, 3, 3):

@@ -1,85 +1,137 @@
-"""Vectors inside a network while the state under them is anywhere in a box, all in float64 with proven radii.
+"""Vectors inside a network while the numbers that it depends on are anywhere in a box, in float64 with proven radii.
 
-The state h lies in p +- r, number by number. A vector x(h) is known in three ways:
+These numbers, y, lie in p +- r, one by one: a state, or what one layer carries and what comes to it from below. A
+vector x(y) is known in three ways:
 
     centre    x(p), to rounding
-    slopes    a matrix of intervals: for each h in the box, some S in it has x(h) = x(p) + S (h - p)
-    values    intervals, one a number, that x(h) does not leave
+    slopes    matrices M_k, which are known, each with an interval for each of its rows: for each y in the box there are
+              numbers a_k in these intervals with x(y) = x(p) + sum_k diag(a_k) M_k (y - p)
+    values    intervals, one a number, that x(y) does not leave
 
-The slopes of h itself are the identity. A linear map W takes S to W S. A function f of one number has f(x(h)) - f(x(p))
-= s (x(h) - x(p)) with s among the slopes of f between two numbers of `values`: those of f' for sigmoid and tanh (mean
-value theorem), 0 to 1 for ReLU. Of a product, x y (h) - x y (p) = (x(h) + x(p)) / 2 (y(h) - y(p)) + (y(h) + y(p)) / 2
-(x(h) - x(p)). So values are known twice: by what the operation makes of intervals, which is exact where it depends on
-each number once, and by centre +- |slopes| r, which does not forget that the parts of an operation move together
-(Neumaier 1990, Interval Methods for Systems of Equations, chapter 2). What is kept is what both leave.
+Of y itself the slope is the identity. A linear map W makes W sum_k diag(a_k) M_k one matrix; of y that is W. A function
+f of one number has f(x(y)) - f(x(p)) = s (x(y) - x(p)) with s among the slopes of f between two numbers of `values`:
+those of f' for sigmoid and tanh (mean value theorem), 0 to 1 for ReLU. Of a product, x z (y) - x z (p) =
+
+    (x(y) + x(p)) / 2 (z(y) - z(p)) + (z(y) + z(p)) / 2 (x(y) - x(p)).
+
+So values are known twice: by what the operation makes of intervals, which is exact where it depends on each number
+once; and by centre +- |slopes| r, which does not forget that the parts of an operation move together (Neumaier 1990,
+Interval Methods for Systems of Equations, chapter 2). What is kept is what both leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
-from regulargpt.certificate.checker.doubles import Doubles, Floats, U, up
+from regulargpt.certificate.checker.doubles import TINY, Doubles, Floats, U, concatenated, up
 from regulargpt.certificate.checker.network import sigmoid, tanh
 
 Ends = tuple[Floats, Floats]
 
 
-class Box:
-    """A vector (m,) over a box of states (D,), whose radii are `radii`; `at` is the place of its first number if it is
-    a part of the state itself."""
+@dataclass(frozen=True, eq=False)
+class Map:
+    """A matrix (m, w) of the numbers y from `start` on. `size` is at least |M| r, and `spread` what its radii add.
 
-    def __init__(self, centre: Doubles, slopes: Doubles, values: Doubles, radii: Floats, at: int | None = None):
-        reach = up((abs(slopes.middle) + slopes.radius) @ radii)  # (m,)
-        self.centre, self.slopes, self.radii, self.at = centre, slopes, radii, at
-        self.values = common(values, Doubles(centre.middle, up(centre.radius + reach)))
+    Two maps are never equal.
+    """
+
+    matrix: Doubles
+    start: int
+    size: Floats  # (m,)
+    spread: Floats  # (m,)
 
     @classmethod
-    def of(cls, point: Floats, radii: Floats) -> Self:
-        """The state in its box."""
-        return cls(known(point), known(np.eye(len(point))), Doubles(point, radii), radii, at=0)
+    def of(cls, matrix: Doubles, start: int, radii: Floats) -> Self:
+        """A matrix beside zeros, for all radii (n,)."""
+        r = radii[start : start + matrix.shape[1]]
+        spread = up(matrix.radius @ r)
+        return cls(matrix, start, up(abs(matrix.middle) @ r + spread), spread)
 
-    def new(self, centre: Doubles, slopes: Doubles, values: Doubles) -> Box:
-        """Another vector over the same box."""
-        return Box(centre, slopes, values, self.radii)
+    def part(self, start: int, end: int) -> Map:
+        """Some of its rows."""
+        return Map(self.matrix[start:end], self.start, self.size[start:end], self.spread[start:end])
+
+    def add(self, whole: Floats, rows: Floats) -> None:
+        """Add rows of another matrix (m, w), of the same shape, to what they are of (m, n)."""
+        whole[:, self.start : self.start + rows.shape[1]] += rows
+
+
+Slopes = Mapping[Map, Doubles]  # intervals (m,) for the rows of each
+
+
+class Box:
+    """A vector (m,) over a box whose radii are `radii` (n,); `at` is the place of its first number if it is a part of
+    what the box is of."""
+
+    def __init__(self, centre: Doubles, slopes: Slopes, values: Doubles, radii: Floats, at: int | None = None):
+        self.centre, self.slopes, self.values, self.radii, self.at = centre, slopes, values, radii, at
+
+    def new(self, centre: Doubles, slopes: Slopes, values: Doubles) -> Box:
+        """Another vector over the same box, whose values are also what its slopes say."""
+        found = Box(centre, slopes, values, self.radii)
+        found.values = common(values, Doubles(centre.middle, up(centre.radius + found.reach())))
+        return found
+
+    def reach(self) -> Floats:
+        """At least |slopes| r (m,)."""
+        whole, rest = np.zeros((len(self.centre), len(self.radii))), np.zeros(len(self.centre))
+        for M, a in self.slopes.items():
+            M.add(whole, a.middle[:, None] * M.matrix.middle)
+            rest += abs(a.middle) * (M.spread + self.rounding() * M.size) + a.radius * M.size
+        return up((abs(whole) + TINY) @ self.radii + rest)
+
+    def rounding(self) -> float:
+        """The share by which a sum of as many products as there are maps may err."""
+        return U * (len(self.slopes) + 1)
+
+    def matrix(self) -> Doubles:
+        """The slopes as one matrix (m, n) of intervals."""
+        whole, far = np.zeros((2, len(self.centre), len(self.radii)))
+        for M, a in self.slopes.items():
+            size = abs(M.matrix.middle) + M.matrix.radius
+            M.add(whole, a.middle[:, None] * M.matrix.middle)
+            M.add(far, abs(a.middle)[:, None] * (M.matrix.radius + self.rounding() * size) + a.radius[:, None] * size)
+        return Doubles(whole, up(far))
 
     def part(self, start: int, end: int) -> Box:
         """Some of its numbers."""
-        at = None if self.at is None else self.at + start
-        centre, slopes, values = (x[start:end] for x in (self.centre, self.slopes, self.values))
-        return Box(centre, slopes, values, self.radii, at)
+        slopes = {M.part(start, end): a[start:end] for M, a in self.slopes.items()}
+        return Box(self.centre[start:end], slopes, self.values[start:end], self.radii)
 
     def linear(self, weight: Doubles, bias: Doubles) -> Box:
         """W x + b for W (m', m), of radius 0."""
-        if self.at is None:
-            slopes = weight.product(self.slopes)
-        else:  # the identity, beside zeros
-            slopes = known(np.zeros((len(weight), len(self.radii))))
-            slopes.middle[:, self.at : self.at + weight.shape[1]] = weight.middle
+        matrix = weight.product(self.matrix()) if self.at is None else weight
+        slopes = {Map.of(matrix, self.at or 0, self.radii): known(np.ones(len(weight)))}
         centre, values = (column(weight.product(x.reshape(-1, 1))) + bias for x in (self.centre, self.values))  # (m',)
-        return self.new(centre, slopes, values)
+        return Box(centre, slopes, values, self.radii) if self.at is not None else self.new(centre, slopes, values)
 
     def __add__(self, other: Any) -> Box:
         if isinstance(other, Box):
-            return self.new(self.centre + other.centre, self.slopes + other.slopes, self.values + other.values)
-        return self.new(self.centre + other, self.slopes, self.values + other)
+            slopes = together((1.0, self), (1.0, other))
+            return self.new(self.centre + other.centre, slopes, self.values + other.values)
+        return Box(self.centre + other, self.slopes, self.values + other, self.radii)
 
     __radd__ = __add__
 
     def __sub__(self, other: Box) -> Box:
-        return self.new(self.centre - other.centre, self.slopes - other.slopes, self.values - other.values)
+        slopes = together((1.0, self), (-1.0, other))
+        return self.new(self.centre - other.centre, slopes, self.values - other.values)
 
     def __mul__(self, other: Box) -> Box:
         mine, its = ((x.values + x.centre) * 0.5 for x in (self, other))
-        slopes = scaled(mine, other.slopes) + scaled(its, self.slopes)
+        slopes = together((its, self), (mine, other))
         return self.new(self.centre * other.centre, slopes, times(self.values, other.values))
 
     def mixed(self, other: Box, share: Box) -> Box:
         """x + z (y - x) for a share z from 0 to 1, which rises with x and y, and with z from x to y."""
         z, apart = (share.values + share.centre) * 0.5, (other.values + other.centre - self.values - self.centre) * 0.5
-        slopes = scaled(1 - z, self.slopes) + scaled(z, other.slopes) + scaled(apart, share.slopes)
+        slopes = together((1 - z, self), (z, other), (apart, share))
         centre = self.centre + share.centre * (other.centre - self.centre)
         lower, upper = (
             [ends(known(x) + known(part) * (known(y) - known(x))) for part in ends(share.values)]
@@ -91,19 +143,49 @@ class Box:
     def sigmoid(self) -> Box:
         """1 / (1 + exp(-x)), which rises; its slope is a quarter of 1 - t^2 for t = 2 sigmoid(x) - 1."""
         values = rising(sigmoid, self.values)
-        return self.new(sigmoid(self.centre), scaled(flatness(2 * values - 1) * 0.25, self.slopes), values)
+        return self.new(sigmoid(self.centre), together((flatness(2 * values - 1) * 0.25, self)), values)
 
     def tanh(self) -> Box:
         """It rises; its slope is 1 - t^2 for t = tanh x."""
         values = rising(tanh, self.values)
-        return self.new(tanh(self.centre), scaled(flatness(values), self.slopes), values)
+        return self.new(tanh(self.centre), together((flatness(values), self)), values)
 
     def positive(self) -> Box:
         """max(x, 0), whose slopes are 0 below 0 and 1 above."""
         low, high = ends(self.values)
         values = between(np.maximum(low, 0), np.maximum(high, 0))
         slope = between(np.where(low > 0, 1.0, 0.0), np.where(high < 0, 0.0, 1.0))
-        return self.new(self.centre.positive(), scaled(slope, self.slopes), values)
+        return self.new(self.centre.positive(), together((slope, self)), values)
+
+
+class State:
+    """What a box is of: numbers in point +- radii (n,)."""
+
+    def __init__(self, point: Floats, radii: Floats):
+        self.point, self.radii = point, radii
+
+    def part(self, start: int, end: int) -> Box:
+        """Some of these numbers."""
+        point, radii = self.point[start:end], self.radii[start:end]
+        identity = Map.of(known(np.eye(end - start)), start, self.radii)
+        return Box(known(point), {identity: known(np.ones(len(point)))}, Doubles(point, radii), self.radii, start)
+
+
+def apart(vectors: Sequence[Box]) -> list[Box]:
+    """The same vectors over another box: every number may be anywhere in its values, whatever the others are."""
+    values = concatenated([x.values for x in vectors])
+    state = State(values.middle, values.radius)
+    return [state.part(start, end) for start, end in pairwise(np.cumsum([0, *(len(x.centre) for x in vectors)]))]
+
+
+def together(*scaled: tuple[Doubles | float, Box]) -> Slopes:
+    """The slopes of a sum of vectors, the rows of each times an interval, or a number that is 1 or -1."""
+    found: dict[Map, Doubles] = {}
+    for factor, vector in scaled:
+        for M, a in vector.slopes.items():
+            more = times(factor, a) if isinstance(factor, Doubles) else Doubles(factor * a.middle, a.radius)
+            found[M] = found[M] + more if M in found else more
+    return found
 
 
 def known(values: Floats) -> Doubles:
@@ -114,11 +196,6 @@ def known(values: Floats) -> Doubles:
 def column(x: Doubles) -> Doubles:
     """The only column (m,) of (m, 1)."""
     return x.map(lambda values: values[:, 0])
-
-
-def scaled(factor: Doubles, rows: Doubles) -> Doubles:
-    """Each row of (m, D) times its own number of (m,)."""
-    return factor.map(lambda x: x[:, None]) * rows
 
 
 def ends(x: Doubles) -> Ends:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from regulargpt.certificate.checker.boxes import Box
 from regulargpt.certificate.checker.chain_network import Stacked
 from regulargpt.certificate.checker.chain_product import Product, Row
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
@@ -31,7 +30,7 @@ class Boxes:
             raise Rejected("float64 does not round to nearest here: nothing can be concluded from it")
         if (size := network.GATES * network.d * network.D) > MAX_MAP:
             raise Rejected(f"boxes take matrices of {size:,} numbers in this network; at most {MAX_MAP:,} are checked")
-        # Below an upper layer a matrix is multiplied, else only scaled.
+        # Of two layers and more matrices are multiplied, else only scaled.
         most = MAX_WORK // (network.layers * (OF_LAYER + size * (COST + network.d * (network.layers > 1))))
         if len(self.rows.points) > most:
             raise Rejected(f"boxes are proven of at most {most:,} rows in a network of this size")
@@ -46,8 +45,11 @@ class Boxes:
     def inside(self, row: Row, to: int) -> None:
         """Reject a row if its image and the slack may leave the box that they should lie in."""
         place, symbol = row
-        found = self.network.image(Box.of(self.middle[place], self.radii[place]), symbol)
-        far = reach(found, self.middle[to], self.slack)  # (D,)
+        for alone in (True, False):
+            found = self.network.image(self.middle[place], self.radii[place], symbol, alone)
+            far = reach(found, self.middle[to], self.slack)  # (D,)
+            if self.network.layers == 1 or (far <= self.radii[to]).all():
+                break
         if not (far <= self.radii[to]).all():
             worst = int(np.nan_to_num(far - self.radii[to], nan=np.inf).argmax())
             raise Rejected(

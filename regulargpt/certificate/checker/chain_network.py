@@ -30,7 +30,7 @@ import numpy as np
 from flint import arb
 
 from regulargpt.certificate.checker.balls import exact, joined, positive, product
-from regulargpt.certificate.checker.boxes import Box, between, column, ends
+from regulargpt.certificate.checker.boxes import Box, State, apart, between, column, ends
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import (
@@ -116,20 +116,24 @@ class Stacked(ChainNetwork):
         top = after[self.layers - 1]
         return self.linear("readout", positive(top)), joined(after, -1)
 
-    def image(self, box: Box, symbol: int) -> Doubles:
-        """Intervals (D,) of the state after a symbol, from all states in a box."""
-        after = self.moved(box, self.w["rnn.weight_ih_l0"].T[symbol] + self.w["rnn.bias_ih_l0"])
-        return joined([part.values for part in after], -1)
+    def image(self, point: Floats, radii: Floats, symbol: int, alone: bool = True) -> Doubles:
+        """Intervals (D,) of the state after a symbol, from all states in a box; `alone` is as in `moved`."""
+        x = self.w["rnn.weight_ih_l0"].T[symbol] + self.w["rnn.bias_ih_l0"]
+        return joined([part.values for part in self.moved(State(point, radii), x, alone)], -1)
 
-    def moved(self, states: Any, x: Any) -> list[Any]:
-        """The parts of the state after a symbol, which adds x to the first layer's gates."""
+    def moved(self, states: Any, x: Any, alone: bool = False) -> list[Any]:
+        """The parts of the state after a symbol, which adds x to the first layer's gates.
+
+        Of boxes each layer may be bounded `alone`, whatever the layers below have to do with what it carries.
+        """
         parts = [cut(states, at, at + self.d) for at in range(0, self.D, self.d)]
         after: list[Any] = []
         for layer in range(self.layers):
+            read = [*([after[-1][0]] if layer else []), *parts[layer :: self.layers]]
+            read = apart(read) if alone else read
             if layer:
-                x = self.layer("ih", layer, after[-1][0])
-            before = parts[layer :: self.layers]
-            after.append(self.cell(x, self.layer("hh", layer, before[0]), before))
+                x = self.layer("ih", layer, read.pop(0))
+            after.append(self.cell(x, self.layer("hh", layer, read[0]), read))
         return [of_layer[part] for part in range(self.PARTS) for of_layer in after]
 
     def layer(self, name: str, layer: int, x: Any) -> Any:
@@ -261,7 +265,7 @@ def network_of(weights: Mapping[str, Floats], record: Any, of: Callable[[Floats]
 
 def cut(x: Any, start: int, end: int) -> Any:
     """Some of the numbers of a vector, or of each of some."""
-    return x.part(start, end) if isinstance(x, Box) else x[..., start:end]
+    return x.part(start, end) if isinstance(x, Box | State) else x[..., start:end]
 
 
 def applied(name: str, x: Any) -> Any:
