@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -119,28 +120,20 @@ def means(model: Any, machine: MooreMachine, before: bool = False) -> np.ndarray
 
 
 def boxes_around(
-    name: str, model: Any, machine: MooreMachine, points: np.ndarray, slack: float, least: float = 0.0
+    name: str, model: Any, machine: MooreMachine, points: np.ndarray, slack: float, alone: bool = True
 ) -> np.ndarray:
     """Radii (K, D) from the least fixed point: the boxes' images, a little larger, until nothing leaves them."""
     weights = {key: value.numpy() for key, value in model.state_dict().items()}
     network: Any = network_of(weights, config(name, model, machine), known)
-    radii = np.full(points.shape, least)
+    start, radii = np.zeros((1, points.shape[1])), np.zeros(points.shape)
     for _ in range(60):
-        grown = np.full(points.shape, least)
-        for place in range(-1, len(points)):
-            point, radius = (
-                (np.zeros((1, len(points[0]))), np.zeros((1, len(points[0]))))
-                if place < 0
-                else (
-                    points[[place]],
-                    radii[[place]],
-                )
-            )
-            for symbol in range(len(machine.alphabet)):
-                after = stepped(model, point, [symbol])[1][0]
-                to = int(np.square(points - after).sum(1).argmin())
-                far = reach(network.image(point[0], radius[0], symbol), points[to], slack)
-                grown[to] = np.maximum(grown[to], 1.02 * far)
+        grown = np.zeros(points.shape)
+        boxes = zip(np.concatenate([start, points]), np.concatenate([start, radii]), strict=True)
+        for (point, radius), symbol in product(boxes, range(len(machine.alphabet))):
+            after = stepped(model, point[None], [symbol])[1][0]
+            to = int(np.square(points - after).sum(1).argmin())
+            far = reach(network.image(point, radius, symbol, alone), points[to], slack)
+            grown[to] = np.maximum(grown[to], 1.02 * far)
         if (grown <= 1.01 * radii).all():
             return np.maximum(grown, radii)
         radii = np.maximum(grown, radii)
@@ -190,6 +183,22 @@ def relu_last() -> Any:
     w_x[0, 0] = w_x[1, 1] = 1
     w_h.copy_(torch.tensor([[0.1, -0.2], [-0.2, 0.1]]))
     model.readout.weight[0, 0] = model.readout.weight[1, 1] = 1
+    return model
+
+
+@torch.no_grad()
+def two_layers_last() -> Any:
+    """Whether the last symbol is 1, by a drawn tanh RNN of two layers.
+
+    The numbers of its first layer move together: the second layer's move less than it would seem one by one.
+    """
+    model = drawn("tanh", 2, 2, 4, 2, seed=8, scale=0.35)
+    (w_x, w_h, _, _), (upper_x, upper_h, _, _) = model.rnn.all_weights
+    for weight, factor in ((w_x, 4), (w_h, 0.5), (upper_x, 3), (upper_h, 0.5)):
+        weight *= factor
+    zero, one = torch.from_numpy(means(model, ENDS_IN_1))[:, 4:].relu()  # the second layer after 0 and after 1
+    model.readout.weight[0], model.readout.weight[1], model.readout.bias[1] = 0, one - zero, 0
+    model.readout.bias[0] = (one - zero) @ (one + zero) / 2
     return model
 
 

@@ -427,11 +427,11 @@ def test_the_page_says_how_much_there_is_to_read_and_in_how_many_ways_it_was_tri
     page = " ".join((ROOT / "docs" / "certificate.md").read_text().split())
     files = {path.stem: path for path in (ROOT / "regulargpt" / "certificate" / "checker").glob("*.py")}
     code = {name: code_lines(path) for name, path in files.items() if name != "__init__"}
-    most = re.search(r"fewer than ([\d,]+) lines of code, about 30 % of them the arithmetic", page)
+    most = re.search(r"fewer than ([\d,]+) lines of code, about a third of them the arithmetic", page)
     assert most
     lines, arithmetic = sum(code.values()), sum(code[name] for name in ARITHMETIC)
     assert int(most[1].replace(",", "")) - 200 < lines < int(most[1].replace(",", ""))
-    assert 0.27 < arithmetic / lines < 0.33
+    assert 0.29 < arithmetic / lines < 0.37
     ways = re.search(r"change files in more than (\d+) ways", page)
     assert ways
     assert sum(map(len, REFUSED.values())) > int(ways[1])

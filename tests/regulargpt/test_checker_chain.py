@@ -17,7 +17,15 @@ from safetensors.numpy import load, save
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.convert.machines import to_json
-from regulargpt.certificate.checker import AcceptedChain, Malformed, Rejected, chain_boxes, chain_product, decide
+from regulargpt.certificate.checker import (
+    AcceptedChain,
+    Malformed,
+    Rejected,
+    chain_boxes,
+    chain_network,
+    chain_product,
+    decide,
+)
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
 from tests.regulargpt.chain_certificates import (
     ENDS_IN_1,
@@ -37,6 +45,7 @@ from tests.regulargpt.chain_certificates import (
     quantised_answers,
     relu_last,
     stepped,
+    two_layers_last,
 )
 from tests.regulargpt.machines import machines
 
@@ -464,6 +473,18 @@ def test_the_activation_that_config_names_is_the_networks():
         changed = made | {"network": json.dumps(forged).encode()}
         with pytest.raises((Rejected, Malformed), match=message):
             decide(certificate(changed, its_points, boxes), changed)
+
+
+def test_layers_are_bounded_together_where_one_by_one_is_too_much(monkeypatch: pytest.MonkeyPatch):
+    model = two_layers_last()
+    its_points, made = means(model, ENDS_IN_1), files("tanh", model, ENDS_IN_1)
+    radii = boxes_around("tanh", model, ENDS_IN_1, its_points, SLACK, alone=False)
+    text = certificate(made, its_points, (SLACK, radii))
+    assert accepted(text, made).unquantised_claim
+    image = chain_network.Stacked.image
+    monkeypatch.setattr(chain_network.Stacked, "image", lambda *given: image(*given[:-1], True))
+    with pytest.raises(Rejected, match="the network as it is"):
+        decide(text, made)
 
 
 def test_boxes_of_a_linear_recurrence_are_refused():
