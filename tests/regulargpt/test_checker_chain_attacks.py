@@ -61,6 +61,14 @@ def test_boxes_of_many_narrow_layers_are_counted_by_the_layer():
         Boxes(network, point, point, 1e-3, SimpleNamespace(rows=rows))  # type: ignore[arg-type]
 
 
+def test_matrices_of_all_layers_are_counted():
+    """Where layers are bounded together those of all of them are kept: 30 GB, of a network of 6 MB."""
+    network: Any = SimpleNamespace(GATES=3, d=16, layers=1024, D=16 * 1024)
+    point, rows = np.zeros((1, network.D)), SimpleNamespace(points={})
+    with pytest.raises(Rejected, match="boxes take matrices of 805,306,368 numbers in this network; at most"):
+        Boxes(network, point, point, 1e-3, SimpleNamespace(rows=rows, pairs=[]))  # type: ignore[arg-type]
+
+
 def test_of_one_point_no_other_is_near():
     """The margin is not minus infinity, which would say that it does not hold, and is no number of JSON.
 
