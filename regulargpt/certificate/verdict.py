@@ -5,6 +5,7 @@ All that calls a run proven asks here. Never imports torch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from languages.errors import AutomatonError, UserError
 from languages.registry import find
 from languages.tasks import AnyTask
 from languages.text import cache
-from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker import AcceptedRefutation, AnyProof, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against, automaton_of, difference
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, ENVIRONMENT, MODEL_CONFIG, WEIGHTS, RunFolder
@@ -75,13 +76,21 @@ def acceptance(folder: RunFolder, progress: Progress = lambda part, done, count:
             return Verdict(False, attempt["reason"] if attempt else f"there is no {CERTIFICATE}")
         certificate, files = certified_files(folder)
         if not was_accepted(certificate, files):
-            decide(certificate, files, progress=progress, name=CERTIFICATE)
+            proof(certificate, files, progress)
             remember(certificate, files)
     except (Malformed, Rejected) as error:
         return Verdict(False, f"{CERTIFICATE} proves nothing: {error}")
     except UserError as error:
         return Verdict(False, str(error).replace(f"{atomic.shown(folder.path)}/", ""))
     return Verdict(True)
+
+
+def proof(certificate: bytes, files: Mapping[str, bytes], progress: Progress, name: str = CERTIFICATE) -> AnyProof:
+    """What the checker accepts of a network that is right. Raises as `decide`, and Rejected for a refutation."""
+    accepted = decide(certificate, files, progress=progress, name=name)
+    if isinstance(accepted, AcceptedRefutation):
+        raise Rejected("it is a refutation, of a network that is wrong")
+    return accepted
 
 
 def certified_files(folder: RunFolder) -> tuple[bytes, dict[str, bytes]]:

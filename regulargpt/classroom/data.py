@@ -19,14 +19,13 @@ from languages.errors import UserError
 from regulargpt.certificate.checker import (
     Accepted,
     AcceptedStack,
-    AnyAccepted,
+    AnyProof,
     Malformed,
     Progress,
     Rejected,
-    decide,
 )
 from regulargpt.certificate.sentences import sentences
-from regulargpt.certificate.verdict import has_changed, of_another
+from regulargpt.certificate.verdict import has_changed, of_another, proof
 from regulargpt.classroom import rows
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
@@ -56,7 +55,7 @@ class Certificate:
     """
 
     record: dict[str, Any]
-    accepted: AnyAccepted
+    accepted: AnyProof
     elements: tuple[tuple[int, ...], ...]
     words: tuple[tuple[str, ...], ...]
 
@@ -174,7 +173,7 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     text, automaton = atomic.read_bytes(path), atomic.read_bytes(folder.path / AUTOMATON)
     files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
     try:
-        accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
+        accepted = proof(text, files | {"automaton": automaton}, progress, atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
     machine = read_json(automaton.decode(), AUTOMATON)
@@ -182,7 +181,7 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
 
 
-def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyAccepted) -> Certificate:
+def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyProof) -> Certificate:
     """With the elements that each prototype stands for; none if no node comes to it."""
     if not isinstance(accepted, Accepted):
         return Certificate(record, accepted, (), ())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from languages.automata.pushdown import PushdownTransducer
 from languages.registry import level_of
-from regulargpt.certificate.checker import AcceptedChain, AcceptedStack, AnyAccepted
+from regulargpt.certificate.checker import AcceptedChain, AcceptedStack, AnyProof
 from regulargpt.certificate.sentences import STACKED, pointed
 from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
@@ -111,7 +111,7 @@ def listed(lines: Sequence[str]) -> str:
     return tag("ul", *(tag("li", text(line)) for line in lines))
 
 
-def entries(accepted: AnyAccepted) -> str:
+def entries(accepted: AnyProof) -> str:
     """The table of the certificate in numbers."""
     if isinstance(accepted, AcceptedStack):
         return (
@@ -119,10 +119,9 @@ def entries(accepted: AnyAccepted) -> str:
             f"of whose stacks one is at most {accepted.lag} higher; least sum of a unit {accepted.sign_margin:.3g}"
         )
     if isinstance(accepted, AcceptedChain):
-        return (
-            f"{accepted.points:,} points, {accepted.rows:,} rows, {accepted.pairs:,} pairs with the automaton, nearest "
-            f"rival at least {accepted.point_margin:.3g} farther"
-        )
+        margin = accepted.point_margin
+        rival = "" if margin is None else f", nearest rival at least {margin:.3g} farther"
+        return f"{accepted.points:,} points, {accepted.rows:,} rows, {accepted.pairs:,} pairs with the automaton{rival}"
     one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
     return (
         f"{accepted.prototypes} prototypes, {accepted.entries} entries, nearest rival at least "
@@ -130,7 +129,7 @@ def entries(accepted: AnyAccepted) -> str:
     )
 
 
-def answered(accepted: AnyAccepted) -> str:
+def answered(accepted: AnyProof) -> str:
     """How much the automaton asks."""
     if isinstance(accepted, AcceptedStack):
         return f"answers in {accepted.answered_states} of the {accepted.automaton_states} states that words lead to"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -30,15 +31,9 @@ Words = Sequence[int]
 NAMES = {"weights": "model.safetensors", "network": "config.json", "automaton": "automaton.json"}
 
 
-class TanhRnn(Rnn):
-    """The Elman RNN with tanh."""
-
-    options = {"nonlinearity": "tanh"}  # noqa: RUF012
-
-
-MODELS: dict[str, tuple[type[Any], str, Record]] = {
+MODELS: dict[str, tuple[Callable[..., Any], str, Record]] = {
     "rnn": (Rnn, "rnn", {}),
-    "tanh": (TanhRnn, "rnn", {"activation": "tanh"}),
+    "tanh": (partial(Rnn, activation="tanh"), "rnn", {"activation": "tanh"}),
     "gru": (Gru, "gru", {}),
     "lstm": (Lstm, "lstm", {}),
     "linear-rnn": (LinearRnn, "linear-rnn", {}),

@@ -34,7 +34,7 @@ from regulargpt.certificate.checker.chain_steps import AcceptedChain
 from regulargpt.certificate.checker.files import Malformed, Rejected
 from regulargpt.certificate.checker.refutation import AcceptedRefutation
 from regulargpt.certificate.checker.stack_steps import AcceptedStack
-from regulargpt.certificate.checker.steps import FORMAT, Accepted, AnyAccepted, Progress, check, decide
+from regulargpt.certificate.checker.steps import FORMAT, Accepted, AnyAccepted, AnyProof, Progress, check, decide
 
 __all__ = [
     "FORMAT",
@@ -43,6 +43,7 @@ __all__ = [
     "AcceptedRefutation",
     "AcceptedStack",
     "AnyAccepted",
+    "AnyProof",
     "Malformed",
     "Progress",
     "Rejected",

@@ -9,9 +9,9 @@ from regulargpt.certificate.checker.chain_product import Product, Row
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
 from regulargpt.certificate.checker.files import Floats, Rejected
 
-MAX_MAP = 1 << 22  # numbers of the matrix from the state to a layer's gates
-COST = 64  # a number of it takes as long as so many multiplications
-MAX_WORK = 1 << 43
+MAX_MAP = 1 << 23  # numbers of the matrices from the state to the gates of all layers: they take a gigabyte
+COST, OF_LAYER = 128, 1 << 23  # a number of it, and beside that a layer, take as long as so many multiplications
+MAX_WORK = 1 << 43  # less than two hours
 
 
 class Boxes:
@@ -28,10 +28,13 @@ class Boxes:
         self.room = self.margin = np.inf
         if not is_ieee():
             raise Rejected("float64 does not round to nearest here: nothing can be concluded from it")
-        if (size := network.GATES * network.d * network.D) > MAX_MAP:
-            raise Rejected(f"boxes take matrices of {size:,} numbers in this network; at most {MAX_MAP:,} are checked")
-        # Of two layers and more matrices are multiplied, else only scaled.
-        most = MAX_WORK // (network.layers * size * (COST + network.d * (network.layers > 1)))
+        size = network.GATES * network.d * network.D  # of a layer
+        if (in_all := network.layers * size) > MAX_MAP:
+            what = f"boxes take matrices of {in_all:,} numbers in this network"
+            raise Rejected(f"{what}; at most {MAX_MAP:,} are checked")
+        # Of two layers and more matrices are multiplied, else only scaled; and each is bounded twice.
+        several = network.layers > 1
+        most = MAX_WORK // (network.layers * (1 + several) * (OF_LAYER + size * (COST + network.d * several)))
         if len(self.rows.points) > most:
             raise Rejected(f"boxes are proven of at most {most:,} rows in a network of this size")
         with np.errstate(all="ignore"):

@@ -29,10 +29,11 @@ class AcceptedChain:
 
     `points` of the certificate's come up, in `rows` (the start or a point, and a symbol) and `pairs` of a point and a
     state of the automaton. `states` of the automaton come up, and `answered_states` of them have an answer.
-    `point_margin` is at most how much farther than to its own point a state of a row is to any other, and
-    `answer_margin` at most the least difference of an answer's logit and another. Of the network as it is, `box_margin`
-    is the same of all logits in the boxes, and `box_room` at most how much more than the slack is left between an image
-    and the edge of its box; None where nothing is said of it. `bits` is the precision that decided everything.
+    `point_margin` is at most how much farther than to its own point a state of a row is to any other, None of one point
+    alone, and `answer_margin` at most the least difference of an answer's logit and another. Of the network as it is,
+    `box_margin` is the same of all logits in the boxes, and `box_room` at most how much more than the slack is left
+    between an image and the edge of its box; None where nothing is said of it. `bits` is the precision that decided
+    everything.
     """
 
     claim: str
@@ -43,7 +44,7 @@ class AcceptedChain:
     pairs: int
     states: int
     answered_states: int
-    point_margin: float
+    point_margin: float | None
     answer_margin: float
     box_margin: float | None
     box_room: float | None
@@ -80,7 +81,7 @@ def check_chain(
         pairs=len(product.pairs),
         states=states,
         answered_states=answered,
-        point_margin=float(rows.point_margin),
+        point_margin=float(rows.point_margin) if len(points) > 1 else None,
         answer_margin=float(rows.answer_margin),
         box_margin=None if boxes is None else boxes.margin,
         box_room=None if boxes is None else boxes.room,

@@ -80,8 +80,8 @@ def chain_claim(alphabet: Sequence[str], n_points: int, total: bool) -> str:
     condition = "" if total else " on which the automaton has an answer"
     return (
         f"For every word over {{{listed(alphabet)}}} of at least one symbol{condition}, the network answers as the "
-        "automaton does, when it reads symbol by symbol in real arithmetic and the state that it carries on after each "
-        f"symbol is replaced by the nearest of {n_points} points."
+        "automaton does, when it reads symbol by symbol in real arithmetic and the state that it carries on is "
+        f"replaced by the nearest of {n_points} point{'s' * (n_points > 1)} after each symbol and the answer to it."
     )
 
 

@@ -52,7 +52,7 @@ class Nearest:
         squares = (states * states).sum(1)
         lowest = lowest.min(1) + squares.middle - squares.radius - SHARE * (abs(lowest.min(1)) + squares.middle)
         margins = np.sqrt(np.maximum(lowest, 0)) * (1 - SHARE) - up(far)
-        margins[np.isnan(margins)] = -np.inf
+        margins[np.isnan(margins)] = -np.inf if len(self.points) > 1 else np.inf
         return found, decided, margins
 
     def exactly(self, states: Balls, stated: Ints | None) -> tuple[Ints, Floats]:

@@ -28,6 +28,7 @@ MAX_FROM = 1 << 62
 PIECE = 512  # positions that are read at once
 # Multiplications for one block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
+STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Refutation:
 
     def __init__(self, network: Recurrences, family: Family, progress: Progress):
         self.network, self.family, self.progress = network, family, progress
-        self.work = sum(w.size for w in network.w.values())  # of a symbol
+        self.work = sum(w.size for w in network.w.values()) + STEP * network.layers * (1 + network.d)  # of a symbol
         if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
         self.after_u = network.start()

@@ -97,7 +97,8 @@ class Accepted:
     functions: Mapping[int, frozenset[Function]]
 
 
-AnyAccepted = Accepted | AcceptedStack | AcceptedChain | AcceptedRefutation
+AnyProof = Accepted | AcceptedStack | AcceptedChain  # that a network is right
+AnyAccepted = AnyProof | AcceptedRefutation
 
 
 def check(

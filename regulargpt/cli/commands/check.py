@@ -94,9 +94,10 @@ def text_of_chain(accepted: AcceptedChain) -> str:
     """The claims of a recurrent network, then what was gone through."""
     claims = "\n".join(filter(None, (accepted.claim, accepted.unquantised_claim, accepted.language_claim)))
     answered = f"{accepted.answered_states} of {accepted.states} reachable states have an answer."
+    of_points = "" if accepted.point_margin is None else f"of points {accepted.point_margin:.4g}, "
     counted = (
         f"{accepted.points:,} points, {accepted.rows:,} rows recomputed with {accepted.bits} bits, {accepted.pairs:,} "
-        f"pairs; least margin of points {accepted.point_margin:.4g}, of answers {accepted.answer_margin:.4g}"
+        f"pairs; least margin {of_points}of answers {accepted.answer_margin:.4g}"
     )
     if accepted.unquantised_claim is None:
         return "\n".join([f"accepted: {claims}", answered, counted])
