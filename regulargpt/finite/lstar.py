@@ -64,6 +64,7 @@ class Learner:
         self.suffixes: list[Word] = [()]
         self.known: dict[Word, int] = {(): EMPTY}
         self._hypothesis: tuple[Ints, Ints] | None = None
+        self._rows: dict[Word, tuple[int, ...]] = {}
 
     def answers(self, words: Iterable[Word]) -> list[int]:
         """The answers to words of any lengths; each is asked once."""
@@ -77,10 +78,15 @@ class Learner:
         return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
 
     def rows(self, words: list[Word]) -> list[tuple[int, ...]]:
-        """What follows each word by each suffix."""
-        n = len(self.suffixes)
-        flat = self.answers(word + suffix for word in words for suffix in self.suffixes)
-        return [tuple(flat[i : i + n]) for i in range(0, len(flat), n)]
+        """What follows each word by each suffix; of words that had a row, only by what is new."""
+        known = [self._rows.get(word, ()) for word in words]
+        asked = [
+            [word + suffix for suffix in self.suffixes[len(row) :]] for word, row in zip(words, known, strict=True)
+        ]
+        flat = iter(self.answers(word for row in asked for word in row))
+        found = [(*row, *(next(flat) for _ in more)) for row, more in zip(known, asked, strict=True)]
+        self._rows.update(zip(words, found, strict=True))
+        return found
 
     def hypothesis(self) -> tuple[Ints, Ints]:
         """The machine so far: transitions (Q, Sigma) and answers (Q,), from state 0.

@@ -1,0 +1,154 @@
+"""The machine of any network's answers. Nothing else of the network is looked at, and no label is.
+
+L* asks the network about words of at most a given length, and proposes machines. The network is the teacher, too: a
+proposal is held against all short words and words drawn as in training, then against those that tell it from all other
+machines of so many states (finite/conformance.py; with brackets, of so many elements of an algebra). What the network
+answers otherwise shows L* what is missing. So a machine that is left answers as the network does wherever it was asked,
+and no other machine of that size does. That says nothing of a network that is a larger machine, or none.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.context_free.nested import NestedTask
+from languages.convert.machines import AnyMachine
+from languages.errors import UserError
+from languages.task import Task
+from languages.tasks import AnyTask
+from regulargpt.extraction.asking import Spent
+from regulargpt.finite.from_answers import MOST_ELEMENTS, LStar, first_parting, lstar, suite_of
+from regulargpt.finite.held_out import batches, with_members
+from regulargpt.finite.learn import MAX_STATES, short_words
+from regulargpt.finite.lstar import Ask, TooLong, Unbounded
+from regulargpt.finite.nested_lstar import NestedLearner
+from regulargpt.finite.nonempty import Word, answer_to_empty_word
+
+Ints = npt.NDArray[np.int64]
+
+# All words of the lengths that have at most so many are asked; with brackets, where L* asks more of each word, fewer.
+SHORT, SHORT_NESTED = 4000, 400
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a network's answers say: the machine that gave all of them, or why there is none.
+
+    No other machine of at most `classes` states (elements of an algebra, with brackets) gives all of them; 0: that is
+    not said. `answers` are those to all words that came up, -1 to no questions; all of up to `every` symbols are among
+    them. Where there is no machine, the last proposal had the size `so_far`, 0 for none, and gave a share `agreement`
+    of the answers to the words that were drawn.
+    """
+
+    machine: AnyMachine | None
+    classes: int
+    answers: Mapping[Word, int] = field(repr=False)
+    every: int
+    reason: str = ""
+    so_far: int = 0
+    agreement: float = 0.0
+
+    @property
+    def asked(self) -> int:
+        """How many words the network answered."""
+        return sum(answer >= 0 for word, answer in self.answers.items() if word)
+
+
+def hear(task: AnyTask, ask: Ask, words: Sequence[Ints], longest: int, most_states: int = MAX_STATES) -> Heard:
+    """The machine of a network that answers `ask`, about words of at most `longest` symbols.
+
+    `words` are batches of those that it is held against, which `every_short` and `drawn` give.
+
+    >>> import languages
+    >>> task = languages.get("parity")
+    >>> found = hear(task, lambda words: [word.count(1) % 2 for word in words], every_short(task, 12), 12)
+    >>> found.machine.delta, found.machine.outputs, found.classes, found.asked, found.every
+    (((0, 1), (1, 0)), (0, 1), 12, 8190, 11)
+    """
+    learner = lstar(task, ask, most_states, answer_to_empty_word(task) if isinstance(task, Task) else None)
+    every, proposal, is_wrong, reason, classes = 0, None, True, "", 0
+    try:
+        for batch in words:
+            learner.batch(batch)
+        every = whole_lengths(task.n_symbols, words)
+        while True:
+            word = first_parting(learner.batch, learner.proposed, chain(words, known(learner)))
+            proposal, is_wrong = copy.copy(learner), word is not None
+            if word is None:
+                # Only what is right so far is held against these words, which are many.
+                telling = suite_of(learner.machine(task.alphabet, task.output_names), longest)
+                word = first_parting(learner.batch, learner.proposed, telling.words)
+                is_wrong = word is not None
+                if word is None:
+                    classes = telling.classes
+                    break
+            learner.refine(shrunk(learner, word))  # at least one state more, so this ends
+    except Spent as error:
+        reason = f"{error}"
+    except TooLong:
+        reason = f"words of more than {longest:,} symbols would have to tell its states apart"
+    except Unbounded:
+        nested = f"an algebra of more than {MOST_ELEMENTS} elements"
+        reason = f"its answers need {nested if isinstance(task, NestedTask) else f'more than {most_states} states'}"
+    except UserError as error:  # a machine with a stack that is too large
+        is_wrong, reason = True, f"{error}"
+    if proposal is None:
+        return Heard(None, 0, learner.known, every, reason)
+    if is_wrong:
+        right = np.concatenate([learner.batch(batch) == proposal.proposed(batch) for batch in words])
+        return Heard(None, 0, learner.known, every, reason, size(proposal, task), float(right.mean()))
+    return Heard(proposal.machine(task.alphabet, task.output_names), classes, learner.known, every, reason)
+
+
+def known(learner: LStar) -> Iterator[Ints]:
+    """All words that have come up, of one symbol or more; nothing is sorted before it is wanted."""
+    yield from batches(sorted((word for word in learner.known if word), key=len))
+
+
+def shrunk(learner: LStar, word: Word) -> Word:
+    """A word that is answered otherwise than proposed, with symbols left out as long as it is.
+
+    Shorter words make shorter suffixes, so L* seldom asks for words that are too long.
+    """
+    out = len(word) // 2
+    while out:
+        starts = range(0, len(word) - out + 1, out)
+        shorter = np.array([word[:i] + word[i + out :] for i in starts], dtype=np.int64)  # (starts, T - out)
+        still = first_parting(learner.batch, learner.proposed, [shorter])
+        word = word if still is None else still
+        out = out // 2 if still is None else min(out, len(word) // 2)
+    return word
+
+
+def size(proposal: LStar, task: AnyTask) -> int:
+    """How many states a proposal has, or elements of its algebra."""
+    if isinstance(proposal, NestedLearner):
+        return len(proposal.hypothesis.answers)
+    return proposal.machine(task.alphabet, task.output_names).n_states
+
+
+def every_short(task: AnyTask, longest: int) -> list[Ints]:
+    """All words of 1, 2, .. symbols while they are few, batches (n, T); with brackets all members of longer ones, too.
+
+    >>> import languages
+    >>> [len(words) for words in every_short(languages.get("parity"), 4)]
+    [2, 4, 8, 16]
+    """
+    most = SHORT_NESTED if isinstance(task, NestedTask) else SHORT
+    every = [words for words in short_words(task.n_symbols, most) if words.shape[1] <= longest]
+    return list(with_members(task, every, longest)) if isinstance(task, NestedTask) else every
+
+
+def whole_lengths(n_symbols: int, words: Sequence[Ints]) -> int:
+    """Up to which length all words are among these batches, of which each has no word twice."""
+    found = {batch.shape[1]: len(batch) for batch in reversed(words)}
+    length = 0
+    while found.get(length + 1) == n_symbols ** (length + 1):
+        length += 1
+    return length
