@@ -17,6 +17,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from languages.automata.moore import UNDEFINED
 from languages.context_free.nested import NestedTask
 from languages.convert.machines import AnyMachine
 from languages.errors import UserError
@@ -101,8 +102,7 @@ def hear(task: AnyTask, ask: Ask, words: Sequence[Ints], longest: int, most_stat
     if proposal is None:
         return Heard(None, 0, learner.known, every, reason)
     if is_wrong:
-        right = np.concatenate([learner.batch(batch) == proposal.proposed(batch) for batch in words])
-        return Heard(None, 0, learner.known, every, reason, size(proposal, task), float(right.mean()))
+        return Heard(None, 0, learner.known, every, reason, size(proposal, task), agreement(proposal, learner, words))
     return Heard(proposal.machine(task.alphabet, task.output_names), classes, learner.known, every, reason)
 
 
@@ -131,6 +131,14 @@ def size(proposal: LStar, task: AnyTask) -> int:
     if isinstance(proposal, NestedLearner):
         return len(proposal.hypothesis.answers)
     return proposal.machine(task.alphabet, task.output_names).n_states
+
+
+def agreement(proposal: LStar, learner: LStar, words: Sequence[Ints]) -> float:
+    """The share of these words, as far as they are questions, that a proposal answers as the network does."""
+    given = np.concatenate([learner.batch(batch) for batch in words])
+    proposed = np.concatenate([proposal.proposed(batch) for batch in words])
+    asked = given != UNDEFINED
+    return float((given == proposed)[asked].mean()) if asked.any() else 0.0
 
 
 def every_short(task: AnyTask, longest: int) -> list[Ints]:
