@@ -411,7 +411,7 @@ REFUSED = {
         "attention --from answers --codebook blind": "--codebook blind is for --from states: of the answers there are",
         "rnn --from states --longest 9": "--longest is for --from answers, which asks the network about words; drop it",
         "rnn --longest 1001": "--longest",
-        "rnn --seconds 0": "--seconds",
+        "rnn --seconds -1": "--seconds",
         "rnn --codebook classes": "classes is for weight-shared trees, not for 'rnn'; choose --codebook blind",
     },
     "extract tree": {

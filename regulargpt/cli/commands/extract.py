@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,8 @@ CLEAR = 1e-2
 )
 @click.option(
     "--seconds",
-    type=FiniteRange(min=0, min_open=True),
-    help=f"How long to ask for answers.  [default: {SECONDS}]",
+    type=FiniteRange(min=0),
+    help=f"Most seconds to ask for answers; 0: no end.  [default: {SECONDS}]",
 )
 @printed
 def command(
@@ -80,12 +81,14 @@ def command(
     config = run.config
     result: dict[str, Any] = {"run_dir": str(folder), "language": config.data.name, "model": config.model.title}
     for_answers = {"--longest": longest, "--seconds": seconds}
-    result["from"] = source = chosen(config, source, codebook, [name for name, value in for_answers.items() if value])
+    result["from"] = source = chosen(
+        config, source, codebook, [name for name, value in for_answers.items() if value is not None]
+    )
 
     from regulargpt.storage.atomic import write_text
 
     if source == "answers":
-        machine, said = of_answers(run, longest, seconds or SECONDS)
+        machine, said = of_answers(run, longest, SECONDS if seconds is None else seconds or inf)
         result |= said
     elif config.model.has_stacks:
         from regulargpt.extraction.stack import extract_stack
