@@ -111,7 +111,7 @@ class Task(Answers[MooreMachine]):
         >>> dyck(1).next_symbols([[0, 1]]).astype(int).tolist()  # after 0 only 1; after 01 only 0, or the end
         [[[0, 1, 0], [1, 0, 1]]]
         """
-        return self._next_symbol_table[self.machine.run(words, every=True)]
+        return self.next_symbol_table[self.machine.run(words, every=True)]
 
     def next_symbol_sets(self, words: npt.ArrayLike) -> npt.NDArray[np.intp]:
         """A number (batch, length) for each set of `next_symbols`, the same for equal sets.
@@ -120,15 +120,15 @@ class Task(Answers[MooreMachine]):
         >>> dyck(1).next_symbol_sets([[0, 1, 0, 0]]).tolist()
         [[1, 2, 1, 0]]
         """
-        return self._number_of_set[self.machine.run(words, every=True)]
+        return self.next_symbol_set_table[self.machine.run(words, every=True)]
 
     @cached_property
-    def _number_of_set(self) -> npt.NDArray[np.intp]:
+    def next_symbol_set_table(self) -> npt.NDArray[np.intp]:
         """(Q,)."""
-        return np.unique(self._next_symbol_table, axis=0, return_inverse=True)[1].reshape(-1)  # (Q,)
+        return np.unique(self.next_symbol_table, axis=0, return_inverse=True)[1].reshape(-1)  # (Q,)
 
     @cached_property
-    def _next_symbol_table(self) -> npt.NDArray[np.bool_]:
+    def next_symbol_table(self) -> npt.NDArray[np.bool_]:
         """(Q, n_symbols + 1)."""
         table, accepting = self.language.table, self.language.is_accepting
         # Backwards along all arrows: the states from which a member can still be reached.

@@ -53,6 +53,14 @@ def verdict(folder: RunFolder, language: str, progress: Progress = lambda part, 
     return found
 
 
+def as_it_is(folder: RunFolder, language: str) -> bool:
+    """Whether the network is proven as it is, without replacing any state."""
+    if not atomic.disk.exists(folder.path / CERTIFICATE) or not verdict(folder, language).proven:
+        return False
+    found = atomic.parse_json(atomic.read_bytes(folder.path / CERTIFICATE), folder.path / CERTIFICATE)
+    return found.get("unquantised") is not None
+
+
 def acceptance(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> Verdict:
     """Whether the checker accepts the run's certificate, whatever automaton it is about; else why not.
 

@@ -28,12 +28,14 @@ class Bars:
         self.announcement = announcement
         self.training: StepsLine | None = None
         self.testing: LengthsLine | None = None
-        self.checking = CheckBar()
+        self.checking, self.searching = CheckBar(), CheckBar("trying", "word")
 
     @property
     def watch(self) -> Watch:
         """To hand to the run."""
-        return Watch(self.on_step, self.on_row, self.on_test, self.on_point, self.on_notice, self.checking)
+        return Watch(
+            self.on_step, self.on_row, self.on_test, self.on_point, self.on_notice, self.checking, self.searching
+        )
 
     def announce(self) -> None:
         """Say once what is done and where."""
@@ -70,7 +72,7 @@ class Bars:
 
     def close(self) -> None:
         """Leave the terminal tidy."""
-        for line in (self.training, self.testing, self.checking):
+        for line in (self.training, self.testing, self.checking, self.searching):
             if line is not None:
                 line.close()
 

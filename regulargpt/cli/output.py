@@ -116,15 +116,15 @@ class CountBar:
 
 
 class CheckBar:
-    """The same of the checker of certificates, which goes through one part after another."""
+    """The same of what goes through one part after another, such as the checker of certificates."""
 
-    def __init__(self) -> None:
-        self.bar = CountBar()
-        self.bar.unit = "entry"
+    def __init__(self, doing: str = "checking", unit: str = "entry") -> None:
+        self.bar, self.doing = CountBar(), doing
+        self.bar.unit = unit
 
     def __call__(self, part: str, done: int, count: int) -> None:
-        """So many of a part's entries are done."""
-        self.bar.name = f"checking {part}"
+        """So many of a part are done."""
+        self.bar.name = f"{self.doing} {part}"
         self.bar(done, count)
 
     def close(self) -> None:

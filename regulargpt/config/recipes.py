@@ -17,7 +17,7 @@ from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
-from regulargpt.training.proof import attempts, no_certificate
+from regulargpt.training.proof import no_certificate, proof_phase
 
 Fields = Mapping[str, Any]
 
@@ -38,14 +38,14 @@ class Recipe:
     """Whether it is only for models that have options of their own in it."""
     otherwise: str = ""
     """The recipe whose options a network takes instead that can have no certificate."""
-    stacks: Fields | None = None
-    """For networks with stacks, in place of `fields`."""
+    by_proof: Mapping[str, Fields] = field(default_factory=dict)
+    """For every language, in place of `fields`, of networks that are proven in this phase."""
 
     def of(self, name: str, model: str, language: str) -> dict[str, Any]:
         """The options of this recipe, of this name, for a model and a language."""
         own, fields = MODELS[model].recipes.get(name, {}), self.fields
-        if self.stacks is not None and MODELS.options(model, "model").has_stacks:
-            fields = {"*": self.stacks}
+        if (of_proof := self.by_proof.get(proof_phase(MODELS.options(model, "model")))) is not None:
+            fields = {"*": of_proof}
         every = {**fields.get("*", {}), **own.get("*", {})}
         balanced = self.balanced if self.balanced and sampling(language) == "balanced" else {}
         return {**every, **balanced, **of_language(fields, language), **of_language(own, language)}
@@ -104,14 +104,27 @@ FROM_ANSWERS: Fields = {
     "phases.table_fine_tuning.lr": 1e-2,
     "phases.table_fine_tuning.contraction": 0.1,
 }
+# A recurrent network: small, so that boxes round its states stay small; answers to short words, then the automaton.
+CHAIN_FROM_ANSWERS: Fields = {
+    "training.lr": 3e-3,
+    "training.steps": 20_000,
+    "evaluation.extra_lengths": (10_000, 1_000_000),
+    "phases.chain_fine_tuning.every": 100,
+    "phases.chain_fine_tuning.automaton": "learned",
+    "phases.chain_fine_tuning.membership_queries_from": 8000,
+}
 # A network with a stack is its own automaton: there is nothing to learn, only to prove.
 UNTIL_PROVEN: Fields = {"phases.stack_proof.every": 100}
 # Members of every depth: drawn uniformly, hardly any of 40 symbols is twelve deep. The automaton is learned from
 # answers that are right on all short words: with a lower rate they are sooner.
 DEEP: Fields = {"data.name": "dyck-12:depth=every", "training.lr": 3e-4}
 # What `--certify` sets: the automaton is known, so there is nothing to wait for.
-KNOWN: Fields = {"phases.table_fine_tuning.automaton": "known", "phases.table_fine_tuning.membership_queries_from": 0}
-CERTIFY: Fields = {EVERY: 100, "phases.table_fine_tuning.steps": 1000, **KNOWN}
+KNOWN: Fields = {"automaton": "known", "membership_queries_from": 0}
+CERTIFY: Mapping[str, Fields] = {
+    "table_fine_tuning": {"every": 100, "steps": 1000, **KNOWN},
+    "stack_proof": {"every": 100},
+    "chain_fine_tuning": {"every": 100, **KNOWN},
+}
 # A small language model: 2.5 million bytes of training, two minutes on one core.
 TEXT: Fields = {
     "objective.name": "language_model",
@@ -162,7 +175,7 @@ RECIPES: dict[str, Recipe] = {
         {"*": FROM_ANSWERS, "modular-arithmetic": PAIRS, "dyck-12": DEEP},
         NEAR_MISSES,
         otherwise="words",
-        stacks=UNTIL_PROVEN,
+        by_proof={"stack_proof": UNTIL_PROVEN, "chain_fine_tuning": CHAIN_FROM_ANSWERS},
     ),
     "words": Recipe(
         "learn from words and their answers alone, until solved; no proof", {"*": UNTIL_SOLVED}, NEAR_MISSES
@@ -236,8 +249,10 @@ def resolve(
     0.0003
     >>> resolve("paper", "regulargpt", "dyck-2:members=blocks").training.lr
     0.0005
-    >>> resolve(None, "lstm", "parity").phases, resolve(None, "regulargpt", "parity", certify=True).phases[0].automaton
-    ((), 'known')
+    >>> resolve(None, "gru", "parity").phases[0].name, resolve(None, "gru", "parity", certify=True).phases[0].automaton
+    ('chain_fine_tuning', 'known')
+    >>> resolve(None, "transformer", "parity").phases
+    ()
     >>> resolve(None, "regulargpt", "brackets-2").model.tree, resolve(None, "lstm", "brackets-2").phases
     ('nested', ())
     """
@@ -249,7 +264,7 @@ def resolve(
         chosen = MODELS.written(model, "model")["name"]
         fields = RECIPES[options_of].of(options_of, chosen, language)
         if options_of == "answers" and with_brackets:
-            has_table = not MODELS.options(chosen, "model").has_stacks
+            has_table = proof_phase(MODELS.options(chosen, "model")) == "table_fine_tuning"
             fields |= {**WITH_BRACKETS, **(SOON_LOOKED_UP if has_table else {})}
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
@@ -292,9 +307,9 @@ def refuse(recipe: str, model: str, language: str) -> None:
 
 def certified(draft: Draft) -> Fields:
     """What `--certify` sets over a config: the automaton is known, and the certificate is tried on the way."""
-    key = attempts(draft.part("model"))
-    known = KNOWN if key == EVERY else {}
-    return known if draft.flat.get(key) else {key: 100, **(CERTIFY if key == EVERY else {})}
+    phase = proof_phase(draft.part("model"))
+    fields, is_tried = CERTIFY[phase], draft.flat.get(f"phases.{phase}.every")
+    return {f"phases.{phase}.{key}": value for key, value in fields.items() if key in KNOWN or not is_tried}
 
 
 # What must be the same where models are compared: the words, and what is shown of them.

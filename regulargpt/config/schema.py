@@ -132,6 +132,12 @@ class EvaluationOptions(Options):
         least=1,
         why="a test has at least 1 symbol",
     )
+    falsify: int = option(
+        150_000,
+        "Words among which wrong ones are looked for at the end, at most as many symbols as are tested; 0: none.",
+        least=0,
+        why="give a number of words, 0 for none",
+    )
     extra_protocols: tuple[str, ...] = option((), "Protocols under which the trained model is tested too.")
 
     def problems(self) -> typing.Iterator[str]:

@@ -14,10 +14,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
+from regulargpt.models.base import Model
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.shape import Side
 
-Network = TypeVar("Network", bound=Tree)
+Network = TypeVar("Network", bound=Model)
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
 from regulargpt.models.ldru.options import LdruOptions
-from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
+from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.stack_rnn.options import StackRnnOptions
@@ -46,7 +46,13 @@ MODELS = Registry(
             "Pert et al. 2026",
             recipes.LDRU,
         ),
-        "rnn": row("rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990", recipes.recurrent(5e-4)),
+        "rnn": row(
+            "rnn:Rnn",
+            RnnOptions,
+            "recurrent network with ReLU or tanh",
+            "Elman 1990",
+            recipes.recurrent(5e-4, activation="tanh"),
+        ),
         "lstm": row(
             "lstm:Lstm",
             RecurrentOptions,

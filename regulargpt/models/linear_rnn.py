@@ -150,6 +150,7 @@ class LinearRnn(Recurrent):
     ):
         generator = generator or torch.Generator().manual_seed(0)
         super().__init__(d_model, n_outputs, generator)
+        self.n_symbols = n_symbols
         self.embedding = embedding(n_symbols, d_model, generator)
         self.blocks = nn.ModuleList(Block(d_model, generator) for _ in range(n_layers))
         self.ln_final = nn.LayerNorm(d_model)

@@ -80,6 +80,11 @@ class ModelOptions(Options):
         """Whether it is a network with stacks, proven by the product with a machine."""
         return False
 
+    @property
+    def carries_state(self) -> bool:
+        """Whether it reads a word symbol by symbol and carries a state of fixed size, that of a machine."""
+        return False
+
     def why_no_stack_proof(self) -> str | None:
         """Of a network with stacks, why it is no machine of finitely many states and one stack; None if it is."""
         return f"{self.name} has no stack"
@@ -122,15 +127,34 @@ class ModelOptions(Options):
 
 @dataclass(frozen=True)
 class RecurrentOptions(ModelOptions):
-    """rnn, lstm, gru and linear-rnn."""
+    """lstm, gru and linear-rnn, and what rnn has of them."""
 
     d_model: int = option(
         64, "Width of the state.", least=1, most=65_536, why="a state has at least 1 number", flag="--d-model"
     )
     n_layers: int = option(1, "Layers.", least=1, most=1024, why="a model has at least 1 layer", flag="--n-layers")
 
+    @property
+    def carries_state(self) -> bool:
+        return True
+
     def parameters(self) -> int:
         return self.n_layers * 4 * self.d_model**2
+
+
+@dataclass(frozen=True)
+class RnnOptions(RecurrentOptions):
+    """rnn.
+
+    >>> RnnOptions("rnn").title, RnnOptions("rnn", activation="tanh").title
+    ('rnn', 'tanh-rnn')
+    """
+
+    activation: Literal["relu", "tanh"] = option("relu", "What makes the state of its sums; tanh bounds it.")
+
+    @property
+    def title(self) -> str:
+        return self.name if self.activation == "relu" else f"{self.activation}-{self.name}"
 
 
 @dataclass(frozen=True)

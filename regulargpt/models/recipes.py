@@ -12,14 +12,16 @@ Recipes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 BETA2 = {"training.beta2": 0.999}
 
 
-def recurrent(lr: float) -> Recipes:
-    """A recurrent network of 256 units.
+def recurrent(lr: float, **answers: Any) -> Recipes:
+    """A recurrent network of 256 units; where it is to be proven of 32, with the model's options `answers`.
 
-    >>> recurrent(1e-3)["words"]["*"]["training.lr"]
-    0.001
+    >>> recurrent(1e-3)["words"]["*"]["training.lr"], recurrent(1e-3, activation="tanh")["answers"]
+    (0.001, {'*': {'model.d_model': 32, 'model.activation': 'tanh'}})
     """
     width = {"*": {"model.d_model": 256}}
-    return {"words": {"*": {"model.d_model": 256, "training.lr": lr, **BETA2}}, "paper": width, "gpt2": width}
+    small = {"model.d_model": 32, **{f"model.{key}": value for key, value in answers.items()}}
+    of_words = {"model.d_model": 256, "training.lr": lr, **BETA2}
+    return {"answers": {"*": small}, "words": {"*": of_words}, "paper": width, "gpt2": width}
 
 
 ENCODER = {

@@ -172,7 +172,6 @@ class TorchRecurrent(Stepwise):
     """
 
     cell: ClassVar[type[nn.RNN] | type[nn.LSTM] | type[nn.GRU]]
-    options: ClassVar[dict[str, str]] = {}
     points: ClassVar[tuple[str, ...]] = ("h",)
     parts: ClassVar[int] = 1
     """Vectors that a layer carries: h, of an LSTM also c."""
@@ -185,11 +184,12 @@ class TorchRecurrent(Stepwise):
         d_model: int = 256,
         n_layers: int = 1,
         generator: torch.Generator | None = None,
+        **of_cell: str,
     ):
         generator = generator or torch.Generator().manual_seed(0)
         super().__init__(n_symbols, d_model, n_outputs, generator, d_state=self.parts * n_layers * d_model)
         sizes = {"input_size": n_symbols, "hidden_size": d_model, "num_layers": n_layers}
-        cell = self.cell(**sizes, **self.options, batch_first=True, device="meta")
+        cell = self.cell(**sizes, **of_cell, batch_first=True, device="meta")
         self.rnn = cell.to_empty(device="cpu")
         self.layers = nn.ModuleList(Points(*self.points) for _ in range(n_layers))
         self.draw(generator)

@@ -20,7 +20,7 @@ NAMES = PARTS | {"encoding": "model.encoding.name"}
 # What changes no score: how a run is watched, where it runs, what is tested besides; and the seed, which is the sample.
 IMMATERIAL = {
     *("seed", "device", "threads", "compile", "tensorboard", "training.log_every", "training.checkpoint_every"),
-    *("evaluation.extra_protocols", "evaluation.extra_lengths"),
+    *("evaluation.extra_protocols", "evaluation.extra_lengths", "evaluation.falsify"),
 }
 
 

@@ -42,6 +42,8 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     config, summary = named_config(folder.config_text), folder.load_summary()
     folder.final_bytes(MEASURES)
     of_run = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
+    found = folder.load_falsified()
+    of_run["first_wrong"] = min((word["length"] for word in found["wrong"]), default=None) if found else None
     of_run |= proof(folder, summary, str(config["data.name"]), progress)
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)

@@ -12,13 +12,14 @@ from regulargpt.results.row import Key, Value, cell, sortable
 from regulargpt.results.statistics import Group
 from regulargpt.tables import Bold, Table, number
 
-INTERVAL, BELOW = "median, 95 % interval", "below 99 % at"
+INTERVAL, BELOW, WRONG = "median, 95 % interval", "below 99 % at", "first wrong at"
 ONE_ANSWER, CHANCE = "always one answer", "chance"
-HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, "runs", "failed", "proven", ONE_ANSWER, CHANCE)
+HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, WRONG, "runs", "failed", "proven", ONE_ANSWER, CHANCE)
 NUMBERS = ("max", "mean", "sd", "min", "low", "high", "first_below_99", "n_runs", "n_failed", "n_proven", "n_asked")
+NUMBERS += ("first_wrong",)
 BESIDE = ("chance", "majority", "differ", "conditions")
 # Columns that are left out where no group has anything to say in them.
-SPARSE = (INTERVAL, ONE_ANSWER, CHANCE)
+SPARSE = (INTERVAL, WRONG, ONE_ANSWER, CHANCE)
 FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": tables.markdown, "latex": tables.latex}
 ACCURACY = MEASURES["accuracy"]
 
@@ -65,6 +66,7 @@ def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping
         "range": span(group.min, group.max, unit),
         INTERVAL: span(group.low, group.high, unit),
         BELOW: cell(group.first_below_99),
+        WRONG: cell(group.first_wrong),
         ONE_ANSWER: shown(beside.majority, unit),
         CHANCE: shown(beside.chance, unit),
         "runs": str(group.n_runs),

@@ -19,7 +19,8 @@ class Row:
     `config` is its config.toml by dotted keys, `tested` the protocol of the test, `measures` what was measured at the
     length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
     those scored. `guesses` has chance and the best single answer of a measure, over all scored lengths of the test.
-    None is what a row does not have: the proof of a run of which none was asked. `reason` says why a run failed, or why
+    None is what a row does not have: the proof of a run of which none was asked, the length of the shortest wrong word
+    (`first_wrong`) of one that has none, or for which none was looked. `reason` says why a run failed, or why
     one that ended with a proof is not proven of its language now.
     """
 
@@ -31,6 +32,7 @@ class Row:
     steps: int | None = None
     train_seconds: float | None = None
     proven: bool | None = None
+    first_wrong: int | None = None
     length: int | None = None
     samples: int | None = None
     in_score: bool | None = None
@@ -54,7 +56,7 @@ class Row:
 
 
 # The values of a row by name, besides those of its config and of its measures.
-OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven")
+OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven", "first_wrong")
 OWN += ("measure", "length", "samples", "in_score")
 # What a run has once a test and length, so that a run that failed has none of it.
 OF_A_TEST = ("tested", "measure", "length", "samples", "in_score")

@@ -24,7 +24,7 @@ CSV, JSONL = "results.csv", "results.jsonl"
 # The columns of every table, before and after those of the configs.
 FIRST = ("run", "status", "reason", *PARTS, "tested", "seed")
 GUESSES = ("_chance", "_majority")
-LAST = ("steps", "train_seconds", "proven", "measure", "length", "samples", "in_score")
+LAST = ("steps", "train_seconds", "proven", "first_wrong", "measure", "length", "samples", "in_score")
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def to_csv(rows: Sequence[Row]) -> str:
     """results.csv.
 
     >>> print(to_csv([Row("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
-    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,measure,length,samples,in_score,accuracy
-    a,done,,,,,,,,3,,,,,41,,,100.0
+    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,first_wrong,measure,length,samples,in_score,accuracy
+    a,done,,,,,,,,3,,,,,,41,,,100.0
     """
     header, values = lines(rows)
     return tables.csv([header, *([cell(value) for value in line] for line in values)])

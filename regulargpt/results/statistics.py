@@ -26,7 +26,7 @@ class Group:
     scored lengths. `sd` is the standard deviation over runs (n - 1), None of a single run; `low` to `high` the 95 %
     interval of the median, None of fewer than six runs. `first_below_99` is the smallest length at which one of the
     runs is below 99 %, None of a measure that is no share. Of `n_runs`, `n_failed` failed or are damaged; of `n_asked`
-    that were asked for a proof, `n_proven` gave it.
+    that were asked for a proof, `n_proven` gave it. `first_wrong` is the length of the shortest wrong word of them all.
     """
 
     key: Key
@@ -42,6 +42,7 @@ class Group:
     first_below_99: int | None
     n_proven: int
     n_asked: int
+    first_wrong: int | None = None
 
 
 def groups(rows: Sequence[Row], by: Sequence[str], measure: Measure | None = None) -> list[Group]:
@@ -107,6 +108,7 @@ def group_of(key: Key, done: Sequence[Row], n_failed: int, measure: Measure | No
         first_below_99=min((T for row in done if (T := failing(row, measure)) is not None), default=None),
         n_proven=sum(value is True for value in proven.values()),
         n_asked=sum(value is not None for value in proven.values()),
+        first_wrong=min((row.first_wrong for row in done if row.first_wrong is not None), default=None),
     )
 
 

@@ -24,10 +24,13 @@ from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, shortest_wrong
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.reference import reference
+from regulargpt.falsification.sentences import in_summary
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.options import as_mapping
 from regulargpt.runs import tracking
+from regulargpt.runs.falsify import at_the_end
+from regulargpt.runs.falsify import write as write_falsified
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
 from regulargpt.storage.atomic import at_work, read_bytes
@@ -44,7 +47,8 @@ Heard = TypeVar("Heard")
 @dataclass(frozen=True)
 class Watch:
     """What a run tells its caller on the way: a training step, a row of metrics, the words of a test a length that
-    begins, a tested length, how far the check of its certificate has come (part, entries done, entries in all)."""
+    begins, a tested length, how far the check of its certificate has come (part, entries done, entries in all), and
+    so the search for wrong words."""
 
     on_step: Callable[[Trainer], None] = lambda trainer: None
     on_row: Callable[[dict[str, Any]], None] = lambda row: None
@@ -52,6 +56,7 @@ class Watch:
     on_point: Callable[[Point], None] = lambda point: None
     on_notice: Callable[[str], None] = lambda text: None
     on_check: Callable[[str, int, int], None] = lambda part, done, count: None
+    on_search: Callable[[str, int, int], None] = lambda part, done, count: None
 
 
 UNWATCHED = Watch()
@@ -129,7 +134,7 @@ def finish(
         fit(work, trainer)
         results = test(work, trainer.model)
         conclusions = conclude(work, trainer)
-        return save(work, trainer, results, conclusions)
+        return save(work, trainer, results, conclusions, falsify(work, trainer, results, conclusions))
 
 
 @dataclass(frozen=True)
@@ -248,13 +253,37 @@ def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
     return found
 
 
-def save(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any]:
+def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any] | None:
+    """Look for words that the network answers wrongly, unless it is proven as it is; the report."""
+    as_it_is = any(phase.summary().get("proven_unquantised") for phase in trainer.further)
+    if as_it_is and any(conclusion.proven for conclusion in conclusions):
+        return None
+    model = trainer.model
+    assert isinstance(model, Model), "a run has one"
+    seconds: dict[str, float] = {}
+    with timed(seconds, "falsify_seconds"):
+        samples = results.own["samples"]
+        found = at_the_end(model, work.data, work.objective, work.config, work.device, samples, while_searching(work))
+    work.seconds.update(seconds if found else {})
+    return found
+
+
+def save(
+    work: Work,
+    trainer: Trainer,
+    results: Results,
+    conclusions: Sequence[Conclusion],
+    falsified: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Write the results, then the files that come with a conclusion; the summary."""
     folder, config = work.folder, work.config
     folder.write_measures(results.own["samples"], results.own["measures"])
     if results.segments:
         folder.write_segments(results.segments)
     summary = summarise(work, trainer, results, conclusions)
+    if falsified is not None:
+        summary["falsified"] = in_summary(falsified)
+        write_falsified(folder, read_bytes(folder.path / WEIGHTS), falsified)
     folder.write_summary(summary)
     plots.of_run(folder.path / plots.name_of(summary), summary, plots.title(config))
     folder.finish()
@@ -339,6 +368,17 @@ def while_checking(work: Work) -> Callable[[str, int, int], None]:
         if work.stop:
             raise Interrupted(f"stopped by {work.stop.name} while the certificate was checked")
         work.watch.on_check(part, done, count)
+
+    return listen
+
+
+def while_searching(work: Work) -> Callable[[str, int, int], None]:
+    """The same of the search for wrong words."""
+
+    def listen(part: str, done: int, count: int) -> None:
+        if work.stop:
+            raise Interrupted(f"stopped by {work.stop.name} while wrong words were looked for")
+        work.watch.on_search(part, done, count)
 
     return listen
 

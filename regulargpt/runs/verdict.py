@@ -7,6 +7,7 @@ from typing import Any
 
 from languages.registry import level_of
 from regulargpt.certificate.sentences import STACKED, everywhere
+from regulargpt.falsification.sentences import sentence
 from regulargpt.objectives.measures import measure
 
 MOST_SHOWN = 100
@@ -31,6 +32,9 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     'wrong on a word of 1 symbol: a; `regulargpt verify r` says more'
     """
     proven, phases = summary.get("proven"), summary.get("phases", {})
+    falsified = summary.get("falsified")
+    if not proven and falsified and (falsified["wrong"] or proven is None):
+        return sentence(falsified)
     if proven is None:
         return tested(summary)
     verify = f"`regulargpt verify {summary.get('run_dir')}`"
@@ -48,6 +52,8 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     if of.get("proven_unquantised"):
         return everywhere_proven
     quantised = f"{everywhere_proven}, with states replaced by prototypes"
+    if falsified and falsified["wrong"]:
+        return f"{quantised}; without that {sentence(falsified)}"
     return quantised if summary.get("worst", 100) == 100 else f"{quantised}; without that {tested(summary)}"
 
 

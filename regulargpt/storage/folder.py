@@ -24,6 +24,8 @@ SUMMARY = "summary.json"
 DONE = "DONE"
 # What `verify` says of a run: no part of the manifest, and written anew by each `verify`.
 CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
+# What `falsify` says of it, and the end of a run: no part of the manifest, and written anew by each `falsify`.
+FALSIFIED = "falsified.json"
 # The numbers of single words, where a measure is a mean of numbers: part of the manifest if it is there.
 SEGMENTS = "segments.csv"
 # The weights at a step of the training, where a run keeps some: part of the manifest.
@@ -234,6 +236,20 @@ class RunFolder:
         if attempt is None:
             return UserError(f"{place} has no certificate yet; try `regulargpt verify {place}`")
         return UserError(f"{place} has no certificate: {attempt['reason']}")
+
+    def load_falsified(self) -> dict[str, Any] | None:
+        """falsified.json: which words these weights have wrong; None where they were not looked for."""
+        path = self.path / FALSIFIED
+        if not atomic.disk.exists(path):
+            return None
+        found = atomic.parse_json(atomic.read_bytes(path), path)
+        try:
+            own = found["weights"]["sha256"] == manifest.digest(self.final_bytes(WEIGHTS))
+            _ = [word["length"] for word in found["wrong"]]
+        except (KeyError, TypeError) as error:
+            again = f"run `regulargpt falsify {atomic.shown(self.path)}` again"
+            raise UserError(f"{atomic.shown(path)} is no result of `falsify`; {again}") from error
+        return found if own else None
 
     def owes_outcome(self, summary: Mapping[str, Any]) -> bool:
         """Whether a finished run was killed between its last file and what its proof came to, which `resume` writes."""

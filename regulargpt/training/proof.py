@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from regulargpt.training import stack_proof, table_fine_tuning
+from regulargpt.training import chain_fine_tuning, stack_proof, table_fine_tuning
 
 if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions
@@ -15,6 +15,7 @@ Refuse = Callable[["ModelOptions", "ObjectiveOptions", str], str | None]
 REFUSE: Mapping[str, Refuse] = {
     "table_fine_tuning": table_fine_tuning.no_table,
     "stack_proof": stack_proof.no_proof,
+    "chain_fine_tuning": chain_fine_tuning.no_chain,
 }
 
 EVERY = tuple(f"phases.{name}.every" for name in REFUSE)
@@ -28,21 +29,18 @@ def proof_phase(model: ModelOptions) -> str:
     >>> proof_phase(MODELS.options("ldru", "model"))
     'table_fine_tuning'
     """
+    if model.carries_state:
+        return "chain_fine_tuning"
     return "stack_proof" if model.has_stacks else "table_fine_tuning"
-
-
-def attempts(model: ModelOptions) -> str:
-    """The key of the steps between two attempts at its proof."""
-    return f"phases.{proof_phase(model)}.every"
 
 
 def no_certificate(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
     """Why there can be no certificate for such a run; None if there can.
 
     >>> from regulargpt.config.schema import RunConfig
-    >>> config = RunConfig().replaced({"model.name": "lstm"})
+    >>> config = RunConfig().replaced({"model.name": "transformer"})
     >>> no_certificate(config.model, config.objective, "parity")
-    'lstm does not use one map at every level of a tree'
+    'transformer does not use one map at every level of a tree'
     >>> no_certificate(RunConfig().model, config.objective, "brackets-2")
     "a flat tree has no finite table of brackets-2, a context-free language; set model.tree = 'nested'"
     """

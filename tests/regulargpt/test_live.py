@@ -52,7 +52,7 @@ RECURRENT: list[dict[str, Any]] = [
     {"name": name, "d_model": 8, "n_layers": layers}
     for name in ("rnn", "lstm", "gru", "linear-rnn")
     for layers in (1, 2)
-]
+] + [{"name": "rnn", "d_model": 8, "activation": "tanh"}]
 TRANSFORMER = {"name": "transformer", **SIZES, "n_layers": 2}
 # What encodings have beside their defaults: every option that changes what is computed.
 VARIANTS: list[dict[str, Any]] = [

@@ -1,0 +1,57 @@
+"""Short words, as parts of powers u v^n w."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from regulargpt.falsification.machine import Guide, Word
+
+MOST_U, MOST_V, MOST_W, MOST_CYCLES = 8, 32, 8, 64
+LONGEST_END = 3
+"""Symbols of w."""
+
+
+def pairs(guide: Guide) -> list[tuple[Word, Word]]:
+    """u and v: all short ones, and at each state a shortest word to it and its shortest cycles."""
+    return list(dict.fromkeys([*product(*short_pairs(guide.machine.n_symbols)), *cycles(guide)]))
+
+
+def short_pairs(n_symbols: int) -> tuple[list[Word], list[Word]]:
+    """All u of at most two symbols and all v of at most three, or the first of them."""
+    some = (v for v in short(n_symbols, 3, 4 * MOST_V) if v and is_primitive(v))
+    return short(n_symbols, 2, MOST_U), list(some)[:MOST_V]
+
+
+def cycles(guide: Guide) -> list[tuple[Word, Word]]:
+    """A shortest word to each state, with shortest cycles there."""
+    found = [(guide.access[state], v) for state, v in guide.cycles() if is_primitive(v)]
+    return found[:MOST_CYCLES]
+
+
+def endings(guide: Guide) -> list[Word]:
+    """Short w, those that lead to a question among them."""
+    return [w for w in guide.endings() if len(w) <= LONGEST_END][:MOST_W]
+
+
+def short(n_symbols: int, longest: int, most: int) -> list[Word]:
+    """The shortest words of at most so many symbols, the empty one first.
+
+    >>> short(2, 2, 5)
+    [(), (0,), (1,), (0, 0), (0, 1)]
+    """
+    found: list[Word] = []
+    for length in range(longest + 1):
+        for word in product(range(n_symbols), repeat=length):
+            if len(found) == most:
+                return found
+            found.append(word)
+    return found
+
+
+def is_primitive(word: Word) -> bool:
+    """Whether it is no power of a shorter word: that one's family has all its words.
+
+    >>> is_primitive((0, 1, 0)), is_primitive((0, 1, 0, 1))
+    (True, False)
+    """
+    return not any(word[:k] * (len(word) // k) == word for k in range(1, len(word) // 2 + 1))

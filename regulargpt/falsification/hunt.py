@@ -1,0 +1,150 @@
+"""A search under way: what was tried, which words are wrong, and how much may still be tried."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from regulargpt.falsification.asked import Asked, Word, Words
+from regulargpt.falsification.family import MOST_FAMILIES, Family, apart
+
+SYMBOLS = 8
+"""A longer word counts as one for each so many symbols."""
+PAIRS = 512
+"""The same of pairs of positions, where attention holds a number for each."""
+MOST_AT_ONCE = 1 << 16
+"""Symbols that are read between two looks at the clock."""
+
+
+MOST_KEPT, MOST_REPLAYED = 24, 4096
+"""Wrong words of a report; and symbols of the longest word by which a family is replayed."""
+
+
+class Spent(Exception):
+    """The share of a search is spent, or the time is over."""
+
+
+@dataclass
+class Hunt:
+    """Searches ask it for answers. It keeps the wrong words, and raises Spent when there is no budget left.
+
+    `whole` is the length up to which all words were tried.
+    """
+
+    asked: Asked
+    words: int
+    seconds: float = inf
+    seed: int = 0
+    on_progress: Callable[[str, int, int], None] = lambda kind, done, count: None
+    clock: Callable[[], float] = time.monotonic
+    tried: Counter[str] = field(default_factory=Counter)
+    wrong: dict[Word, None] = field(default_factory=dict)
+    families: list[Family] = field(default_factory=list)
+    ruled_out: list[str] = field(default_factory=list)
+    whole: int = 0
+    spent: int = 0
+    limit: int = 0
+    began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.limit, self.began = self.words, self.clock()
+
+    def give(self, share: float) -> None:
+        """Let the search that comes now spend this share of what is left."""
+        self.limit = self.spent + int(share * (self.words - self.spent))
+
+    @property
+    def room(self) -> int:
+        """What the search may still spend."""
+        return self.limit - self.spent
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return self.clock() - self.began > self.seconds
+
+    @property
+    def shortest(self) -> float:
+        """The length of the shortest wrong word, infinite without one."""
+        return min(map(self.asked.length, self.wrong), default=inf)
+
+    def cost(self, length: int) -> int:
+        """How many words a word of this length counts for."""
+        if getattr(self.asked.model, "quadratic", False):
+            return max(1, length * max(length, PAIRS // SYMBOLS) // PAIRS)
+        return max(1, length // SYMBOLS)
+
+    def spend(self, kind: str, count: int, cost: int | None = None) -> None:
+        """Note that so many words are tried. Raises Spent, before that, where they are too many or too late."""
+        cost = count if cost is None else cost
+        if self.is_late or self.spent + cost > self.limit:
+            raise Spent
+        self.spent += cost
+        self.tried[kind] += count
+        self.on_progress(kind, self.spent, self.words)
+
+    def try_all(self, kind: str, words: Words) -> npt.NDArray[np.bool_]:
+        """(n,) which of these words (n, length) are questions that the network answers wrongly.
+
+        Raises Spent after as many of them as the budget allows.
+        """
+        self.spend(kind, 0, 1)  # so that a search comes to an end that draws no questions
+        wrong = np.zeros(len(words), dtype=np.bool_)
+        asked = np.flatnonzero(self.asked.questions(words)) if len(words) else np.zeros(0, dtype=np.intp)
+        each = self.cost(words.shape[1])
+        allowed = asked[: max(0, self.room // each)]
+        at_once = max(1, MOST_AT_ONCE // words.shape[1])
+        for at in range(0, len(allowed), at_once):
+            part = allowed[at : at + at_once]
+            self.spend(kind, len(part), len(part) * each)
+            wrong[part] = self.replay(words[part])
+        if len(allowed) < len(asked):
+            raise Spent
+        return wrong
+
+    def replay(self, words: Words) -> npt.NDArray[np.bool_]:
+        """(n,) which of these questions the network, as it is evaluated, answers wrongly; these words are kept."""
+        if not len(words):
+            return np.zeros(0, dtype=np.bool_)
+        wrong = self.asked.wrong(words)
+        for word in words[wrong][:MOST_KEPT]:
+            self.wrong.setdefault(tuple(word.tolist()))
+        if len(self.wrong) > 2 * MOST_KEPT:
+            self.wrong = dict.fromkeys(self.sorted()[:MOST_KEPT])
+        return wrong
+
+    def keep(self, found: Sequence[Family]) -> None:
+        """Keep those families that the network itself is wrong on: on their first word, and on a long one."""
+        for family in apart(found, 2 * MOST_FAMILIES):
+            if len(self.families) < MOST_FAMILIES and self.is_wrong(family):
+                self.families.append(self.begun(family))
+
+    def begun(self, family: Family) -> Family:
+        """The family from its first n on, as halving tells: between an n that is right and those that are wrong."""
+        of = family.of
+        some = [n for n in range(max(1, of.right + 1), of.start) if n % of.period in of.residues]
+        low, high = 0, len(some)
+        while low < high:
+            middle = (low + high) // 2
+            word = self.asked.data.task.whole(family.word(some[middle]))
+            is_wrong = self.asked.questions(np.array([word]))[0] and self.replay(np.array([word]))[0]
+            low, high = (low, middle) if is_wrong else (middle + 1, high)
+        return replace(family, of=replace(of, start=[*some, of.start][low]))
+
+    def is_wrong(self, family: Family) -> bool:
+        """Whether the network itself is wrong on the first word of a family, and on a long one."""
+        of = family.of
+        most = (MOST_REPLAYED - len(family.u) - len(family.w)) // len(family.v)
+        far = max((n for n in range(min(most, of.end), of.start, -1) if n % of.period in of.residues), default=of.start)
+        words = (self.asked.data.task.whole(family.word(n)) for n in dict.fromkeys((of.start, far)))
+        return all(self.replay(np.array([word]))[0] for word in words)
+
+    def sorted(self) -> list[Word]:
+        """The wrong words, shortest first, then in the alphabet's order."""
+        return sorted(self.wrong, key=lambda word: (len(word), word))

@@ -1,0 +1,95 @@
+"""What a search for wrong words came to, in words. Never imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+MOST_SHOWN, ENDS = 60, 20
+"""Symbols of a word, and of each end of a longer one."""
+MOST_LINES = 5
+
+
+def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
+    """The shortest wrong word, or how many words were tried.
+
+    >>> word = {"word": "0110", "length": 4, "expected": "accept", "answered": "reject"}
+    >>> first_line({"wrong": [word], "all_up_to": 4})
+    'wrong: the shortest word is 0110 (4 symbols): accept, not reject'
+    >>> first_line({"wrong": [word], "all_up_to": 2})
+    'wrong on 0110 (4 symbols): accept, not reject; no word of at most 2 symbols is wrong'
+    >>> first_line({"wrong": [], "tried": {"short": 131_070}, "all_up_to": 16})
+    'neither proven nor wrong: 131,070 words tried, none wrong; they were all words of up to 16 symbols and longer ones'
+    """
+    whole = report["all_up_to"]
+    if report["wrong"]:
+        word = report["wrong"][0]
+        said = f"{shown(word['word'])} ({counted(word['length'])}): {word['expected']}, not {word['answered']}"
+        if whole >= word["length"] - 1:
+            return f"wrong: the shortest word is {said}"
+        return f"wrong on {said}" + f"; no word of at most {counted(whole)} is wrong" * (whole > 0)
+    every = f"; they were all words of up to {counted(whole)} and longer ones" * (whole > 0)
+    what = "proven, and no wrong word was met" if is_proven else "neither proven nor wrong"
+    return f"{what}: {sum(report['tried'].values()):,} words tried, none wrong{every}"
+
+
+def shown(word: str | None) -> str:
+    """A word, a long one by its ends.
+
+    >>> shown("0" * 100)
+    '00000000000000000000...00000000000000000000'
+    """
+    if word is None:
+        return "a very long word"
+    return word if len(word) <= MOST_SHOWN else f"{word[:ENDS]}...{word[-ENDS:]}"
+
+
+def counted(symbols: int) -> str:
+    """So many symbols."""
+    return f"{symbols:,} symbol{'s' * (symbols != 1)}"
+
+
+def of_family(family: Mapping[str, Any]) -> str:
+    """A family of wrong words.
+
+    >>> ones = {"u": "", "v": "1", "w": "", "from": 119, "to": 1_000_000, "period": 2, "residues": [1]}
+    >>> of_family(ones)
+    'wrong on 1^n for every odd n from 119 to 1,000,000 that was tried'
+    >>> of_family(ones | {"u": "0", "v": "10", "period": 6, "residues": [1, 2]})
+    'wrong on 0 (10)^n for every n from 119 to 1,000,000 that was tried with n mod 6 = 1 or 2'
+    """
+    v = family["v"] if len(family["v"]) == 1 else f"({family['v']})"
+    power = " ".join(part for part in (family["u"], f"{v}^n", family["w"]) if part)
+    period, residues = family["period"], family["residues"]
+    kind = {(2, 1): "odd n", (2, 0): "even n"}.get((period, residues[0]) if len(residues) == 1 else (0, 0), "n")
+    is_said = period == 1 or kind != "n"
+    which = "" if is_said else f" with n mod {period} = {' or '.join(map(str, residues))}"
+    return f"wrong on {power} for every {kind} from {family['from']:,} to {family['to']:,} that was tried{which}"
+
+
+def sentence(report: Mapping[str, Any]) -> str:
+    """All in one line: the first wrong word and the first family, or that there is none."""
+    families = [of_family(family) for family in report["families"][:1]]
+    return "; ".join([first_line(report), *families])
+
+
+def lines(report: Mapping[str, Any], is_proven: bool = False) -> list[str]:
+    """The report for people."""
+    more = [of_family(family) for family in report["families"][:MOST_LINES]]
+    if len(report["families"]) > MOST_LINES:
+        more.append(f"and on {len(report['families']) - MOST_LINES} more families")
+    tried = ", ".join(f"{count:,} {kind}" for kind, count in report["tried"].items() if count)
+    late = ["the time was over before the words: give more --seconds"] if report["budget"]["late"] else []
+    ruled_out = [f"ruled out: {said}" for said in open_ones(report)]
+    return [first_line(report, is_proven), *more, *ruled_out, f"words tried: {tried or 'none'}", *late]
+
+
+def open_ones(report: Mapping[str, Any]) -> Sequence[str]:
+    """What is ruled out, but for what the first line says."""
+    return report["ruled_out"]
+
+
+def in_summary(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run's summary has of it: enough for `sentence`."""
+    firsts = {name: report[name][:1] for name in ("wrong", "families")}
+    return {**firsts, "tried": report["tried"], "all_up_to": report["all_up_to"]}

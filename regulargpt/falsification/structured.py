@@ -1,0 +1,88 @@
+"""Long words of a kind: as the task draws them, near misses, deep ones, those that stay in one state, long runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+
+from languages.context_free.nested import NestedTask
+from languages.errors import LanguageError
+from languages.randomness import rng
+from regulargpt.falsification.asked import Asked, Words
+from regulargpt.falsification.hunt import Hunt
+from regulargpt.falsification.machine import Guide
+
+LENGTHS = (12, 20, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
+QUADRATIC = 512
+"""Longer words cost a network too much that holds a number for each pair of positions."""
+EACH = 8
+Draw = Callable[[np.random.Generator, int], Words]
+
+
+def structured(hunt: Hunt) -> None:
+    """Some words of each length and kind in turn, until the budget is spent."""
+    kinds = dict(draws(hunt.asked))
+    most = QUADRATIC if getattr(hunt.asked.model, "quadratic", False) else max(LENGTHS)
+    lengths = [length for length in LENGTHS if length <= min(most, hunt.asked.longest)]
+    for number in count():
+        length = lengths[number % len(lengths)]
+        for kind, draw in kinds.items():
+            random = rng(hunt.seed, f"falsify: {kind}", number)
+            try:
+                words = draw(random, length).astype(np.int64)
+            except LanguageError:  # no such word, or too large a table to draw it from
+                words = np.zeros((0, 1), dtype=np.int64)
+            hunt.try_all(kind, words)
+
+
+def draws(asked: Asked) -> Iterator[tuple[str, Draw]]:
+    """The kinds of words that the task has."""
+    task = asked.data.task
+
+    def members(random: np.random.Generator, length: int) -> Words:
+        if not task.has_length(length):
+            length = next((T for T in range(length, 2 * length) if task.has_length(T)), length)
+        return task.sample(random, length, EACH)
+
+    def near_misses(random: np.random.Generator, length: int) -> Words:
+        return task.sample(random, length, EACH, near_misses=1.0, edits=2, members=0.0)
+
+    yield "as drawn", members
+    if task.is_classification:
+        yield "near misses", near_misses
+    if isinstance(task, NestedTask):
+        deep = replace(task, depth="every")
+        yield "deep", lambda random, length: deep.sample(random, length, EACH)
+    yield "runs", lambda random, length: np.array([task.whole(word) for word in runs(random, length, asked.symbols)])
+    if asked.machine is not None:
+        guide = Guide(asked.machine)
+        yield "one state", lambda random, length: staying(random, length, guide)
+
+
+def runs(random: np.random.Generator, length: int, n_symbols: int) -> list[tuple[int, ...]]:
+    """Words of long runs of single symbols, of all lengths on a scale of doublings."""
+    found = []
+    for _ in range(EACH):
+        word: list[int] = []
+        while len(word) < length:
+            word += [int(random.integers(n_symbols))] * int(2 ** random.uniform(0, np.log2(length)))
+        found.append(tuple(word[:length]))
+    return found
+
+
+def staying(random: np.random.Generator, length: int, guide: Guide) -> Words:
+    """Words that come to a state, stay there as long as they can, and end with any two symbols."""
+    loops = guide.table == np.arange(len(guide.table))[:, None]  # (Q, Sigma)
+    some = np.flatnonzero(loops.any(1) & guide.alive)
+    found = np.zeros((0 if not len(some) else EACH, length), dtype=np.int64)
+    for word in found:
+        state = int(some[random.integers(len(some))])
+        word[:] = random.choice(np.flatnonzero(loops[state]), length)
+        start = guide.access[state][:length]
+        word[: len(start)] = start
+        end = int(random.integers(3))
+        word[length - end :] = random.integers(guide.machine.n_symbols, size=end)
+    return found

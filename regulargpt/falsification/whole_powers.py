@@ -1,0 +1,92 @@
+"""Powers u v^n w of networks without a state: whole words are asked, as long as the budget and the memory allow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import product
+
+import numpy as np
+
+from regulargpt.falsification.asked import Word
+from regulargpt.falsification.bases import MOST_W, cycles, endings, short, short_pairs
+from regulargpt.falsification.family import Family, persistent
+from regulargpt.falsification.hunt import Hunt, Spent
+from regulargpt.falsification.machine import Guide
+
+KIND = "powers"
+Triple = tuple[Word, Word, Word]
+
+DENSE, IN_A_ROW = 16, 12
+MOST_TRIPLES = 512
+
+
+def whole_powers(hunt: Hunt) -> None:
+    """All n up to some, then some in a row at each doubling, of fewer and fewer families."""
+    tried: dict[Triple, dict[int, bool]] = {triple: {} for triple in triples(hunt)}
+    left, total = list(tried), hunt.room
+    try:
+        ask(hunt, left, range(1, DENSE + 1), tried)
+        n = DENSE
+        while left:
+            left, n = fewer(left, tried), 2 * n
+            # No more than a third of what was given for one length: longer ones are worth more.
+            while left and sum(cost(hunt, triple, n) for triple in left) > max(1, total // 3):
+                left = fewer(left, tried)
+            left = [triple for triple in left if length(triple, n + IN_A_ROW) <= hunt.asked.longest]
+            ask(hunt, left, range(n, n + IN_A_ROW), tried)
+    except Spent:
+        pass
+    hunt.keep(families(tried))
+
+
+def triples(hunt: Hunt) -> list[Triple]:
+    """u, v and w: short ones, and at each state of the automaton a shortest word to it and its shortest cycles."""
+    n, machine = hunt.asked.symbols, hunt.asked.machine
+    found = list(product(*short_pairs(n), short(n, 1, MOST_W)))
+    if machine is not None:
+        guide = Guide(machine)
+        found += [(u, v, w) for u, v in cycles(guide) for w in endings(guide)]
+    return sorted(dict.fromkeys(found), key=lambda triple: sum(map(len, triple)))[:MOST_TRIPLES]
+
+
+def length(triple: Triple, n: int) -> int:
+    """Of u v^n w."""
+    u, v, w = triple
+    return len(u) + len(v) * n + len(w)
+
+
+def cost(hunt: Hunt, triple: Triple, n: int) -> int:
+    """What all words of one family in a row cost."""
+    return IN_A_ROW * hunt.cost(length(triple, n))
+
+
+def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int, bool]]) -> None:
+    """Ask about all of these words, the shortest first: those of one length together."""
+    by_length: dict[int, list[tuple[Triple, int]]] = defaultdict(list)
+    for triple in left:
+        for n in ns:
+            by_length[length(triple, n)].append((triple, n))
+    for size in sorted(by_length):
+        whole = hunt.asked.data.task.whole
+        words = np.array([whole(u + v * n + w) for (u, v, w), n in by_length[size]], dtype=np.int64)
+        asked = np.flatnonzero(hunt.asked.questions(words))
+        for at, flag in zip(asked.tolist(), hunt.try_all(KIND, words[asked]).tolist(), strict=True):
+            triple, n = by_length[size][at]
+            tried[triple][n] = flag
+
+
+def fewer(left: list[Triple], tried: dict[Triple, dict[int, bool]]) -> list[Triple]:
+    """Half of the families with a question: those that are wrong now first, then the simplest."""
+    asked = [triple for triple in left if tried[triple]]
+    order = sorted(asked, key=lambda triple: (not list(tried[triple].values())[-1], sum(map(len, triple))))
+    return order[: len(order) // 2]
+
+
+def families(tried: dict[Triple, dict[int, bool]]) -> list[Family]:
+    """What is wrong from some n on."""
+    found = []
+    for (u, v, w), flags in tried.items():
+        ns = np.array(sorted(flags), dtype=np.int64)
+        if (of := persistent(ns, np.array([flags[n] for n in ns.tolist()], dtype=np.bool_))) is not None:
+            found.append(Family(u, v, w, of))
+    return found

@@ -1,0 +1,95 @@
+"""The options of the proof of a recurrent network. Never imports torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from languages.registry import level_of
+from regulargpt.options import option
+from regulargpt.training.options import PhaseOptions
+
+if TYPE_CHECKING:
+    from regulargpt.models.options import ModelOptions
+    from regulargpt.objectives.options import ObjectiveOptions
+
+STEPS = "give a number of steps"
+# The networks that have certificates: search and checker have code of their own for each.
+CHECKED = ("rnn", "lstm", "gru", "linear-rnn")
+
+
+@dataclass(frozen=True)
+class ChainFineTuningOptions(PhaseOptions):
+    """The network's automaton is tried every `every` steps. Once there is one, the network is trained to be it.
+
+    It has a point for each state of the automaton and the last symbol. Network and points move together, at the rate
+    `lr`: each symbol has to move each point to that of the state which the automaton is in then. That is first so for
+    disturbed points, then for all of a box round each point, by bounds on all that is in it; its radius grows up to
+    `radius`. Gates that only hold are drawn open by the weight `gates`. Training ends once every box goes into the
+    next, which proves the network at every length, or after `steps` steps.
+
+    With `automaton = learned` nothing of the language's automaton is used: it is learned from the network's own answers
+    to words of the training lengths (finite/from_answers.py). If there is none by step `membership_queries_from`, the
+    language is queried on words of L*'s, and the network is trained on words near those that it got wrong.
+    """
+
+    every: int = option(
+        100,
+        "Steps between attempts at the automaton, and later at boxes; 0: no attempt.",
+        least=0,
+        why=f"{STEPS}, 0 for never",
+    )
+    automaton: Literal["known", "learned"] = option(
+        "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
+    )
+    membership_queries_from: int = option(
+        0,
+        "Step from which the language is queried while no automaton is learned, and errors are taught; 0: never.",
+        least=0,
+        why="give a step, 0 for never",
+        needs="every",
+    )
+    steps: int = option(3000, "Most steps of fine-tuning.", least=0, why=STEPS, needs="every")
+    lr: float = option(
+        1e-3, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
+    )
+    radius: float = option(
+        0.1,
+        "To which radius boxes grow.",
+        least=0,
+        most=1,
+        why="states of a recurrent network lie between -1 and 1",
+        needs="steps",
+    )
+    gates: float = option(
+        0.3,
+        "Weight by which gates that only hold are drawn open.",
+        least=0,
+        most=1_000_000,
+        why="a weight is not negative",
+        needs="steps",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a proof is asked for."""
+        return self.every > 0
+
+    def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
+        """The proof is about a network that carries a state, and a finite automaton."""
+        return no_chain(model, objective, language)
+
+
+def no_chain(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
+    """Why there can be no proof for such a run; None if there can."""
+    if not model.carries_state:
+        return f"{model.name} carries no state of fixed size along the word"
+    if model.name not in CHECKED:
+        return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+    # A state is read at every symbol: asked at the end or everywhere, the answers are to the same words.
+    is_read = objective.answers_prefixes and objective.reading == "largest"
+    if not is_read and (reason := objective.no_map_of_words()) is not None:
+        return reason
+    if (level := level_of(language)) != "regular":
+        return f"a state of fixed size holds no {level} language such as {language}; choose --model stack-rnn"
+    return None
