@@ -6,7 +6,7 @@ trees     the quantised network's answers to given words
 lstar     a machine learned from questions
 learn     the machine that the quantised network implements, proven equal to it
 nested    the machine with a stack that a quantised network implements
-asking    any network as a black box, asked while there is time and room
+queries   any network as a black box: queries within a budget
 answers   the machine of a network's answers alone
 black_box the same of a finished run, compared with the task's, and what it rules out
 stack     the machine that a network with a stack is, states merged
@@ -16,4 +16,4 @@ run       the machine of a finished run, compared with the task's
 """
 
 LONGEST, SECONDS = 1000, 120
-"""Of a network that is asked for its answers: symbols of the longest words, and how long it is asked if nobody says."""
+"""Of queries to a network: symbols of the longest words, and seconds if none are given."""

@@ -1,17 +1,18 @@
-"""The machine of any network's answers. Nothing else of the network is looked at, and no label is.
+"""The machine of any network's answers. It uses nothing else of the network, and no label.
 
-L* asks the network about words of at most a given length, and proposes machines. The network is the teacher, too: a
-proposal is held against all short words and words drawn as in training, then against those that tell it from all other
-machines of so many states (finite/conformance.py; with brackets, of so many elements of an algebra). What the network
-answers otherwise shows L* what is missing. So a machine that is left answers as the network does wherever it was asked,
-and no other machine of that size does. That says nothing of a network that is a larger machine, or none.
+L* queries the network on words of at most a given length, and proposes machines. The network is the teacher, too: its
+answers are compared with a proposal's on all short words, on words drawn as in training, and on those that tell the
+proposal from all other machines of so many states (finite/conformance.py; with brackets, of so many elements of an
+algebra). A word on which they differ shows L* what is missing. So a machine that is left gives the network's answer to
+each of these words, and no other machine of that size does. Of a network that is a larger machine, or none, that says
+nothing.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -23,7 +24,7 @@ from languages.convert.machines import AnyMachine
 from languages.errors import UserError
 from languages.task import Task
 from languages.tasks import AnyTask
-from regulargpt.extraction.asking import Spent
+from regulargpt.extraction.queries import Spent
 from regulargpt.finite.from_answers import MOST_ELEMENTS, LStar, first_parting, lstar, suite_of
 from regulargpt.finite.held_out import batches, with_members
 from regulargpt.finite.learn import MAX_STATES, short_words
@@ -33,16 +34,16 @@ from regulargpt.finite.nonempty import Word, answer_to_empty_word
 
 Ints = npt.NDArray[np.int64]
 
-# All words of the lengths that have at most so many are asked; with brackets, where L* asks more of each word, fewer.
+# All words of the lengths that have at most so many are queries; with brackets fewer: L* makes more of each word.
 SHORT, SHORT_NESTED = 4000, 400
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What a network's answers say: the machine that gave all of them, or why there is none.
+class FromAnswers:
+    """The machine that gives all answers of a network, or why there is none.
 
-    No other machine of at most `classes` states (elements of an algebra, with brackets) gives all of them; 0: that is
-    not said. `answers` are those to all words that came up, -1 to no questions; all of up to `every` symbols are among
+    No other machine of at most `classes` states (elements of an algebra, with brackets) gives all of them; 0: nothing
+    is ruled out. `answers` are those to all queries, -1 to no questions; all words of up to `every` symbols are among
     them. Where there is no machine, the last proposal had the size `so_far`, 0 for none, and gave a share `agreement`
     of the answers to the words that were drawn.
     """
@@ -56,20 +57,22 @@ class Heard:
     agreement: float = 0.0
 
     @property
-    def asked(self) -> int:
-        """How many words the network answered."""
+    def queries(self) -> int:
+        """How many words the network has answered."""
         return sum(answer >= 0 for word, answer in self.answers.items() if word)
 
 
-def hear(task: AnyTask, ask: Ask, words: Sequence[Ints], longest: int, most_states: int = MAX_STATES) -> Heard:
-    """The machine of a network that answers `ask`, about words of at most `longest` symbols.
+def learn_from_answers(
+    task: AnyTask, ask: Ask, words: Sequence[Ints], longest: int, most_states: int = MAX_STATES
+) -> FromAnswers:
+    """The machine of a network, from its answers to words of at most `longest` symbols, which `ask` gives.
 
-    `words` are batches of those that it is held against, which `every_short` and `drawn` give.
+    `words` are batches of words on which every proposal is compared with it.
 
     >>> import languages
     >>> task = languages.get("parity")
-    >>> found = hear(task, lambda words: [word.count(1) % 2 for word in words], every_short(task, 12), 12)
-    >>> found.machine.delta, found.machine.outputs, found.classes, found.asked, found.every
+    >>> found = learn_from_answers(task, lambda words: [word.count(1) % 2 for word in words], every_short(task, 12), 12)
+    >>> found.machine.delta, found.machine.outputs, found.classes, found.queries, found.every
     (((0, 1), (1, 0)), (0, 1), 12, 8190, 11)
     """
     learner = lstar(task, ask, most_states, answer_to_empty_word(task) if isinstance(task, Task) else None)
@@ -82,7 +85,7 @@ def hear(task: AnyTask, ask: Ask, words: Sequence[Ints], longest: int, most_stat
             word = first_parting(learner.batch, learner.proposed, chain(words, known(learner)))
             proposal, is_wrong = copy.copy(learner), word is not None
             if word is None:
-                # Only what is right so far is held against these words, which are many.
+                # These words are many: only a proposal that is right so far is worth them.
                 telling = suite_of(learner.machine(task.alphabet, task.output_names), longest)
                 word = first_parting(learner.batch, learner.proposed, telling.words)
                 is_wrong = word is not None
@@ -99,11 +102,12 @@ def hear(task: AnyTask, ask: Ask, words: Sequence[Ints], longest: int, most_stat
         reason = f"its answers need {nested if isinstance(task, NestedTask) else f'more than {most_states} states'}"
     except UserError as error:  # a machine with a stack that is too large
         is_wrong, reason = True, f"{error}"
+    found = FromAnswers(None, classes, learner.known, every, reason)
     if proposal is None:
-        return Heard(None, 0, learner.known, every, reason)
+        return found
     if is_wrong:
-        return Heard(None, 0, learner.known, every, reason, size(proposal, task), agreement(proposal, learner, words))
-    return Heard(proposal.machine(task.alphabet, task.output_names), classes, learner.known, every, reason)
+        return replace(found, so_far=size(proposal, task), agreement=agreement(proposal, learner, words))
+    return replace(found, machine=proposal.machine(task.alphabet, task.output_names))
 
 
 def known(learner: LStar) -> Iterator[Ints]:
@@ -137,8 +141,8 @@ def agreement(proposal: LStar, learner: LStar, words: Sequence[Ints]) -> float:
     """The share of these words, as far as they are questions, that a proposal answers as the network does."""
     given = np.concatenate([learner.batch(batch) for batch in words])
     proposed = np.concatenate([proposal.proposed(batch) for batch in words])
-    asked = given != UNDEFINED
-    return float((given == proposed)[asked].mean()) if asked.any() else 0.0
+    right = (given == proposed)[given != UNDEFINED]
+    return float(right.mean()) if len(right) else 0.0
 
 
 def every_short(task: AnyTask, longest: int) -> list[Ints]:

@@ -21,8 +21,8 @@ from regulargpt.certificate.verdict import has_changed
 from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
 from regulargpt.extraction import LONGEST
-from regulargpt.extraction.answers import Heard, every_short, hear
-from regulargpt.extraction.asking import Asking, answering
+from regulargpt.extraction.answers import FromAnswers, every_short, learn_from_answers
+from regulargpt.extraction.queries import Queries, answering
 from regulargpt.finite.from_answers import Answers, first_parting
 from regulargpt.finite.held_out import batches, drawn, labels
 from regulargpt.finite.nested_specification import minimal_algebra
@@ -32,7 +32,7 @@ from regulargpt.runs.outside import mistakes
 
 
 def extract_answers(
-    run: OpenedRun, longest: int | None, seconds: float, on_asked: Callable[[int, int], None]
+    run: OpenedRun, longest: int | None, seconds: float, on_query: Callable[[int, int], None]
 ) -> tuple[AnyMachine | None, dict[str, Any]]:
     """The machine of a finished run's answers to words of at most `longest` symbols, and what is said of it as JSON.
 
@@ -55,38 +55,39 @@ def extract_answers(
         raise UserError(f"--longest {longest}: {data.name} has no words to draw that are so short; choose a longer one")
     with mistakes(run.config), run.through():
         network = Answers(answering(run.model, token, run.config.objective.reading), longest, data.task)
-        heard = heard_of(network, data, run.config.seed, seconds, on_asked)
+        learned = learned_from(network, data, run.config.seed, seconds, on_query)
 
         def replay(word: Word) -> int | None:
             return None if too_long(len(word)) else replace(network, longest=len(word)).of([word])[0]
 
-        return heard.machine, {"longest": longest, **described(heard, data.task), **compared(heard, data.task, replay)}
+        said = described(learned, data.task) | compared(learned, data.task, replay)
+        return learned.machine, {"longest": longest, **said}
 
 
-def heard_of(
-    network: Answers, data: LanguageData, seed: int, seconds: float, on_asked: Callable[[int, int], None]
-) -> Heard:
-    """The machine of a network's answers to all short words, to words of the data, and to those that L* asks."""
+def learned_from(
+    network: Answers, data: LanguageData, seed: int, seconds: float, on_query: Callable[[int, int], None]
+) -> FromAnswers:
+    """The machine of a network's answers to all short words, to words of the data, and to L*'s queries."""
     words = [
         *every_short(data.task, network.longest),
         *(batch.astype(np.int64) for batch in drawn(data, seed, "extract")),
     ]
-    return hear(data.task, Asking(network, seconds, on_asked), words, network.longest)
+    return learn_from_answers(data.task, Queries(network, seconds, on_query), words, network.longest)
 
 
-def described(heard: Heard, task: AnyTask) -> dict[str, Any]:
+def described(learned: FromAnswers, task: AnyTask) -> dict[str, Any]:
     """What the answers say, as JSON: the machine apart."""
-    nested, machine = isinstance(task, NestedTask), heard.machine
-    so_far = {"elements" if nested else "states": heard.so_far, "agreement": heard.agreement}
+    nested, machine = isinstance(task, NestedTask), learned.machine
+    so_far = {"elements" if nested else "states": learned.so_far, "agreement": learned.agreement}
     return {
-        "asked": heard.asked,
-        "all_up_to": heard.every,
+        "queries": learned.queries,
+        "all_up_to": learned.every,
         "states": None if machine is None else machine.n_states,
         **({"algebra": minimal_algebra(machine).size} if isinstance(machine, PushdownTransducer) else {}),
-        "at_most": heard.classes or None,
-        "ruled_out": ruled_out(heard.classes, task),
-        "reason": heard.reason or None,
-        "so_far": so_far if heard.so_far else None,
+        "at_most": learned.classes or None,
+        "ruled_out": ruled_out(learned.classes, task),
+        "reason": learned.reason or None,
+        "so_far": so_far if learned.so_far else None,
     }
 
 
@@ -108,33 +109,33 @@ def ruled_out(classes: int, task: AnyTask) -> list[str]:
     return [f"if the network{domain} is a machine of at most {classes} states on words of any length, it is this one"]
 
 
-def compared(heard: Heard, task: AnyTask, replay: Callable[[Word], int | None]) -> dict[str, Any]:
+def compared(learned: FromAnswers, task: AnyTask, replay: Callable[[Word], int | None]) -> dict[str, Any]:
     """Whether the machine is the task's, or the shortest word on which it is not, answered by the network itself, too.
 
-    Without a machine, or a table of the task's, the shortest word that was asked and is wrong. Here labels are used.
+    Without a machine, or a table of the task's, the shortest query that the network has wrong. Here labels are used.
     """
-    machine, whole = heard.machine, not isinstance(task, DrawnTask)
-    if machine is not None and whole:
-        parting = parting_word(machine, right_machine(task))
-        word = None if parting is None else tuple(parting)
+    machine, equal = learned.machine, None
+    if machine is None or isinstance(task, DrawnTask):
+        word = shortest_wrong(learned, task)
     else:
-        word = shortest_wrong(heard, task)
+        word = parting_word(machine, right_machine(task))
+        equal = word is None
     if word is None:
-        return {"equal": True if machine is not None and whole else None, "counterexample": None}
+        return {"equal": equal, "counterexample": None}
     symbols, names = np.array([word]), {UNDEFINED: None, None: None, **dict(enumerate(task.output_names))}
     answers = {
         **({} if machine is None else {"machine": names[int(machine.answers(symbols)[0])]}),
-        "network": names[replay(word)],
+        "network": names[replay(tuple(word))],
         "task": names[int(labels(task, symbols)[0])],
     }
     return {"equal": False, "counterexample": {"word": task.machine.decode(symbols[0]), **answers}}
 
 
-def shortest_wrong(heard: Heard, task: AnyTask) -> Word | None:
-    """The shortest word that was asked and that the network has wrong."""
+def shortest_wrong(learned: FromAnswers, task: AnyTask) -> Word | None:
+    """The shortest query that the network has wrong."""
 
     def given(words: np.ndarray) -> np.ndarray:
-        return np.array([heard.answers[word] for word in map(tuple, words.tolist())])
+        return np.array([learned.answers[word] for word in map(tuple, words.tolist())])
 
-    questions = (word for word, answer in heard.answers.items() if word and answer != UNDEFINED)
+    questions = (word for word, answer in learned.answers.items() if word and answer != UNDEFINED)
     return first_parting(given, task.labels, batches(sorted(questions, key=len)))

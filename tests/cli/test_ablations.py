@@ -69,7 +69,7 @@ def test_its_answers_are_asked_for(cli: Cli, runs: dict[str, Path], tmp_path: Pa
     result = json.loads(answer.out)
     assert (answer.code, answer.err) == (int(result["states"] is None), "")
     assert result["from"] == "answers"
-    assert result["asked"] >= 2**9 - 2
+    assert result["queries"] >= 2**9 - 2
 
 
 @pytest.mark.parametrize("reason", ABLATIONS)

@@ -21,7 +21,7 @@ from tests.cli.conftest import Cli, assert_refused, everything, lines_of
 from tests.regulargpt.small import ATTENTION, COMMON, config
 
 KEYS = [
-    *("run_dir", "language", "model", "from", "longest", "asked", "all_up_to", "states", "at_most", "ruled_out"),
+    *("run_dir", "language", "model", "from", "longest", "queries", "all_up_to", "states", "at_most", "ruled_out"),
     *("reason", "so_far", "equal", "counterexample", "out"),
 ]
 FEW = {"training__steps": 3, "data__train_len": 7}
@@ -83,9 +83,9 @@ def test_the_machine_answers_as_the_network_and_a_wrong_word_is_answered_so_agai
     assert found["task"] == task.output_names[task.labels(word)[0]] != said
 
 
-def test_text_says_what_is_ruled_out_and_that_the_network_itself_was_asked(cli: Cli, runs: Path):
-    asked, machine, others, compared, written = lines_of(cli("extract", runs / "sets", "--out", "sets.dot"))
-    assert asked == "asked 254 words of at most 7 symbols; all of at most 7 among them"
+def test_text_says_what_is_ruled_out_and_that_the_network_itself_answers_so(cli: Cli, runs: Path):
+    queries, machine, others, compared, written = lines_of(cli("extract", runs / "sets", "--out", "sets.dot"))
+    assert queries == "queries 254 words of at most 7 symbols, all of at most 7 among them"
     assert machine == "machine 1 states; it gives the network's answer to each of these words"
     assert others == (
         "ruled out if the network is a machine of at most 6 states on words of any length, it is this one"
@@ -99,7 +99,7 @@ def test_options_of_the_asking_choose_it_and_a_network_without_a_small_machine_g
     before = everything(runs)
     answer = cli("extract", runs / "prefixes", "--seconds", "1e-9")
     assert (answer.code, answer.err) == (1, "")
-    assert "machine   none: its 1e-09 seconds are over\n" in answer.out
+    assert "machine   none: 1e-09 seconds were not enough to ask it\n" in answer.out
     answer = cli("extract", runs / "domain", "--longest", "6")
     assert (answer.code, answer.err) == (1, "")
     assert (

@@ -13,13 +13,15 @@ from torch import Tensor, nn
 
 import languages
 from languages.automata import MooreMachine
+from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
+from languages.context_free.nested import NestedTask
 from languages.drawn import DrawnTask
 from languages.errors import LanguageError
 from languages.regular.user import task_of
-from regulargpt.extraction.answers import Heard, every_short, hear, shrunk
-from regulargpt.extraction.asking import Asking, Spent
-from regulargpt.extraction.black_box import compared, heard_of, ruled_out, shortest_wrong
+from regulargpt.extraction.answers import FromAnswers, every_short, learn_from_answers, shrunk
+from regulargpt.extraction.black_box import compared, learned_from, ruled_out, shortest_wrong
+from regulargpt.extraction.queries import Queries, Spent
 from regulargpt.finite import conformance, from_answers
 from regulargpt.finite.from_answers import Answers, answers_of
 from regulargpt.finite.held_out import batches
@@ -33,10 +35,10 @@ from tests.regulargpt.test_from_answers import Machine, data_of, of
 PARITY = languages.get("parity")
 
 
-def heard(network: nn.Module, spec: str = "parity", seconds: float = 100.0, **fields: Any) -> Heard:
+def heard(network: nn.Module, spec: str = "parity", seconds: float = 100.0, **fields: Any) -> FromAnswers:
     """What the answers of a network say that is asked for those of a language."""
     words = data_of(spec, **{"data.train_len": 14, **fields})
-    return heard_of(Answers(network, 14, words.task), words, 0, seconds, lambda asked, most: None)
+    return learned_from(Answers(network, 14, words.task), words, 0, seconds, lambda asked, most: None)
 
 
 def other_than(found: MooreMachine, answers: Mapping[Word, int], most: int) -> int:
@@ -65,12 +67,12 @@ def test_a_network_that_is_a_machine_gives_it_and_is_asked_about_questions_only(
         asked.update(words)
         return network.of(words)
 
-    found = hear(task, ask, every_short(task, 3), 9)
+    found = learn_from_answers(task, ask, every_short(task, 3), 9)
     assert found.machine is not None
     assert counterexample(found.machine, specified_machine(task)) is None
     assert found.classes >= found.machine.n_states - 1
     assert (found.reason, found.every) == ("", 3)
-    assert found.asked == sum(bool(task.questions([word])[0]) for word in asked)
+    assert found.queries == sum(bool(task.questions([word])[0]) for word in asked)
 
 
 def test_what_is_ruled_out_is_true_of_all_small_machines(monkeypatch: pytest.MonkeyPatch):
@@ -79,7 +81,7 @@ def test_what_is_ruled_out_is_true_of_all_small_machines(monkeypatch: pytest.Mon
     few = 0
     for machine in [*all_minimal(1, 0), *all_minimal(2, 0)[::3], *all_minimal(3, 0)[::300]]:
         task = task_of(machine, "planted")
-        found = hear(task, Answers(Machine(machine), 14, task).of, [], 14)
+        found = learn_from_answers(task, Answers(Machine(machine), 14, task).of, [], 14)
         assert isinstance(found.machine, MooreMachine)
         assert found.classes > found.machine.n_states - 1
         assert other_than(found.machine, found.answers, found.classes) == 0
@@ -111,10 +113,10 @@ def test_a_network_of_too_many_states_is_said_to_be_so():
     )
     task = task_of(counting, "planted")
     network = Answers(Machine(counting), 14, task)
-    found = hear(task, network.of, every_short(task, 5), 14, most_states=5)
+    found = learn_from_answers(task, network.of, every_short(task, 5), 14, most_states=5)
     assert (found.machine, found.classes, found.reason) == (None, 0, "its answers need more than 5 states")
     assert found.so_far <= 5
-    exact = hear(task, replace(network, longest=20).of, every_short(task, 5), 20, most_states=10)
+    exact = learn_from_answers(task, replace(network, longest=20).of, every_short(task, 5), 20, most_states=10)
     assert exact.machine is not None
     assert exact.machine.n_states == 9
 
@@ -136,16 +138,16 @@ def test_whatever_the_budget_nothing_is_claimed_that_was_not_tried(spec: str):
     task = languages.find(spec)
     network = Answers(Machine(task.machine), 10, task)
     words = every_short(task, 4)
-    whole = hear(task, network.of, words, 10)
+    whole = learn_from_answers(task, network.of, words, 10)
     assert whole.classes
     stopped = 0
     for seconds in range(60):
-        asking = Asking(network, seconds, clock=Clock())
-        found = hear(task, asking, words, 10)
+        asking = Queries(network, seconds, clock=Clock())
+        found = learn_from_answers(task, asking, words, 10)
         if not found.reason:
             assert (found.classes, found.answers) == (whole.classes, whole.answers)
             break
-        assert (found.reason, found.classes) == (f"its {seconds} seconds are over", 0)
+        assert (found.reason, found.classes) == (f"{seconds} seconds were not enough to ask it", 0)
         stopped += 1
         if found.machine is not None:
             given = [(word, answer) for word, answer in found.answers.items() if word]
@@ -155,9 +157,9 @@ def test_whatever_the_budget_nothing_is_claimed_that_was_not_tried(spec: str):
 
 def test_answers_are_kept_while_there_is_room():
     network = Answers(Machine(of("parity")), 40, PARITY)
-    asking = Asking(network, 100, most=200)
+    asking = Queries(network, 100, most=200)
     assert asking([(0, 1), (1, 1)]) == [1, 0]
-    with pytest.raises(Spent, match="no more answers can be kept"):
+    with pytest.raises(Spent, match="the answers that may be kept are not enough"):
         asking([(0,) * 40] * 4)
 
 
@@ -175,7 +177,8 @@ def test_above_the_regular_languages(name: str):
         assert found.machine is None
         assert compared(found, task, lambda word: None) == {"equal": None, "counterexample": None}
         return
-    assert found.machine is not None
+    assert isinstance(found.machine, PushdownTransducer)
+    assert isinstance(task, NestedTask)
     assert VisiblyPushdown.of(found.machine).counterexample(task.visibly) is None
     assert ruled_out(found.classes, task)[0].endswith(f"at most {found.classes} elements, they are this machine's")
 

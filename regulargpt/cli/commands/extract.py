@@ -53,12 +53,12 @@ CLEAR = 1e-2
 @click.option(
     "--longest",
     type=click.IntRange(1, LONGEST),
-    help="Length of the longest words whose answers are asked for.  [default: the training length]",
+    help="Symbols of the longest words that the network is to answer.  [default: the training length]",
 )
 @click.option(
     "--seconds",
     type=FiniteRange(min=0),
-    help=f"Most seconds to ask for answers; 0: no end.  [default: {SECONDS}]",
+    help=f"Most seconds of answers; 0: no end.  [default: {SECONDS}]",
 )
 @printed
 def command(
@@ -216,9 +216,9 @@ def text(result: dict[str, Any], config: RunConfig) -> str:
 
 def answers_text(result: dict[str, Any]) -> str:
     """For people, of a network of which nothing but answers is known."""
-    every = f"; all of at most {result['all_up_to']} among them" if result["all_up_to"] else ""
-    asked = f"{result['asked']:,} words of at most {result['longest']} symbols{every}"
-    rows = [("asked", asked), ("machine", none_of(result) if result["states"] is None else machine_of(result))]
+    every = f", all of at most {result['all_up_to']} among them" if result["all_up_to"] else ""
+    queries = f"{result['queries']:,} words of at most {result['longest']} symbols{every}"
+    rows = [("queries", queries), ("machine", none_of(result) if result["states"] is None else machine_of(result))]
     if result["states"] is not None:
         why = result["reason"] or "the words that would tell it from others are too many or too long"
         rows += [("ruled out", line) for line in result["ruled_out"] or [f"nothing: {why}"]]
@@ -240,14 +240,14 @@ def answers_verdict(result: dict[str, Any]) -> str:
     if result["equal"]:
         return f"equal to the machine of {language}"
     if found is None:
-        return f"with {language}: no word that was asked is wrong"
+        return f"with {language}: no query is answered wrongly"
     mine, network, true = (json.dumps(found.get(key), ensure_ascii=False) for key in ("machine", "network", "task"))
     said = f"not {language}: {found['word']} is answered"
     if "machine" not in found:
         return f"{said} {network}, right is {true}"
     replayed = "says so, too" if network == mine else f"answers {network}"
     if found["network"] is None:
-        replayed = "is not asked: it is no question" if found["task"] is None else "cannot read so long a word"
+        replayed = "has no answer: it is no question" if found["task"] is None else "cannot read so long a word"
     return f"{said} {mine}, right is {true}; no shorter word differs; the network itself {replayed}"
 
 

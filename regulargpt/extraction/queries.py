@@ -1,4 +1,4 @@
-"""Any network as a black box: a word goes in, an answer comes out. It is asked while there is time and room."""
+"""Any network as a black box: a word goes in, an answer comes out. Queries have a budget of time and room."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Spent(Exception):
 
 
 @dataclass
-class Asking:
-    """Asks a network, up to a length, for so many seconds and while its answers may be kept.
+class Queries:
+    """Queries of a network, up to a length, for so many seconds and while its answers may be kept.
 
     Answers are those of `Answers.of`. Raises Spent where the budget is spent, TooLong for words that are too long.
     """
 
     network: Answers
     seconds: float
-    on_asked: Callable[[int, int], None] = lambda asked, most: None
+    on_query: Callable[[int, int], None] = lambda kept, most: None
     clock: Callable[[], float] = time.monotonic
     most: int = MOST_KEPT
     kept: int = 0
@@ -48,11 +48,11 @@ class Asking:
             part = words[at : at + AT_ONCE]
             self.kept += sum(map(len, part)) + BESIDE * len(part)
             if self.clock() - self.began > self.seconds:
-                raise Spent(f"its {self.seconds:g} seconds are over")
+                raise Spent(f"{self.seconds:g} seconds were not enough to ask it")
             if self.kept > self.most:
-                raise Spent("no more answers can be kept")
+                raise Spent("the answers that may be kept are not enough")
             found += self.network.of(part)
-            self.on_asked(self.kept, self.most)
+            self.on_query(self.kept, self.most)
         return found
 
 
@@ -84,6 +84,7 @@ def answering(model: Model, token: int | None, reading: str | None) -> nn.Module
     `token` is the symbol behind the word at which it answers, None where there is none; `reading` is how the
     objective reads its answer (`ObjectiveOptions.reading`).
 
+    >>> import torch
     >>> from regulargpt.models.rnn import Rnn
     >>> model, word = Rnn(3, 2, d_model=4), torch.tensor([[0, 1]])
     >>> torch.equal(answering(model, 2, "largest")(word), model(torch.tensor([[0, 1, 2]])))
