@@ -86,7 +86,7 @@ def test_the_machine_answers_as_the_network_and_a_wrong_word_is_answered_so_agai
 def test_text_says_what_is_ruled_out_and_that_the_network_itself_answers_so(cli: Cli, runs: Path):
     queries, machine, others, compared, written = lines_of(cli("extract", runs / "sets", "--out", "sets.dot"))
     assert queries == "queries 254 words of at most 7 symbols, all of at most 7 among them"
-    assert machine == "machine 1 states; it gives the network's answer to each of these words"
+    assert machine == "machine 1 state; it gives the network's answer to each of these words"
     assert others == (
         "ruled out if the network is a machine of at most 6 states on words of any length, it is this one"
     )

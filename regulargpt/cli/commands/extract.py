@@ -259,11 +259,12 @@ def written(result: dict[str, Any]) -> list[tuple[str, str]]:
 def machine_of(result: dict[str, Any]) -> str:
     """The machine's size, and how far it is the network's."""
     stack = f" and a stack, an algebra of {result['algebra']} elements" if "algebra" in result else ""
+    size = f"{result['states']} state{'s' * (result['states'] != 1)}{stack}"
     if result["from"] == "answers":
-        return f"{result['states']} states{stack}; it gives the network's answer to each of these words"
+        return f"{size}; it gives the network's answer to each of these words"
     everywhere = "at every length and every depth" if "algebra" in result else "at every length"
     proven = f"the quantised network's answer {everywhere}" if result["proven_quantised"] else result["reason"]
-    return f"{result['states']} states{stack}; {proven}"
+    return f"{size}; {proven}"
 
 
 def states_text(result: dict[str, Any]) -> str:
