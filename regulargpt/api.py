@@ -146,9 +146,9 @@ class Trained:
 def load(path: str | Path, quantised: bool = False) -> Trained:
     """A finished run, its files checked against their digests.
 
-    `quantised` is the network that a certificate's theorem 1 is about: the state of every node above the
-    symbols is replaced by the nearest prototype. Raises UserError for a folder that is no finished run, or has no
-    certificate to be quantised by.
+    `quantised` is the network that a certificate's theorem 1 is about: the state of every node above the symbols is
+    replaced by the nearest prototype, or that of a recurrent network after every symbol by the nearest point. Raises
+    UserError for a folder that is no finished run, or has no certificate to be quantised by.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "a"
@@ -160,7 +160,7 @@ def load(path: str | Path, quantised: bool = False) -> Trained:
     opened = open_run(folder)
     network = load_model(folder) if is_language(opened.config.data.name) else load_reader(folder)
     if quantised:
-        quantise(network, prototypes_of(folder), folder)
+        network = quantise(network, prototypes_of(folder), folder)
     return Trained(opened.trained, folder.load_summary(), opened.data, network)
 
 

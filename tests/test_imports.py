@@ -47,6 +47,7 @@ LIGHT = {
     "align": ("--help", "missing | missing --text README.md | hf:missing"),
     "extract": ("--help", "missing | missing --out machine.txt | missing --codebook clases"),
     "verify": ("--help", "missing"),
+    "falsify": ("--help", "missing | missing --words 0"),
     "shortcuts": ("--help", "partiy | parity --test-len 3"),
     "receptive-field": ("--help", "missing --length 0"),
     "kernels": ("--help", "alib | alibi --heads 0 | runs/missing | runs/missing --heads 2"),

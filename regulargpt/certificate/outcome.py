@@ -74,15 +74,14 @@ def outcome_of(
     It is about the language's automaton, or about the one that was `learned` from the network's answers; of that one
     the report also says whether it is the language's. Balls are looked for, unless the network was `searched` for them.
     """
-    against_task = (
-        {} if learned is None else {"learned": {**against(learned.machine, task), "classes": learned.classes}}
-    )
+    against_task = learned_report(learned, task)
     found = described(certifier, quantised) | against_task
     if not quantised.proof.holds:
-        return refused(weights, {**found, **wrong_words(task, model, quantised)})
+        machine, wrong = quantised.specification.machine, quantised.proof.wrong
+        assert wrong is not None, "else it holds"
+        return refused(weights, {**found, **wrong_words(task, model, machine, wrong, shortest_wrong(task, model))})
     if not quantised.certain:
-        reason = f"it holds by a margin of {quantised.smallest_margin:.2g} only, which rounding could close"
-        return refused(weights, {**found, "reason": reason})
+        return refused(weights, {**found, "reason": too_close(quantised.smallest_margin)})
     automaton = to_json(quantised.specification.machine)
     files = {"weights": weights, "network": network, "automaton": automaton.encode()}
     try:
@@ -103,6 +102,16 @@ def outcome_of(
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     remember(certificate.encode(), files)
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
+
+
+def learned_report(learned: LearnedMachine | None, task: TreeTask) -> dict[str, Any]:
+    """Of an automaton that was learned, whether it is the task's."""
+    return {} if learned is None else {"learned": {**against(learned.machine, task), "classes": learned.classes}}
+
+
+def too_close(margin: float) -> str:
+    """Why a proof by such a margin is none."""
+    return f"it holds by a margin of {margin:.2g} only, which rounding could close"
 
 
 def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
@@ -128,14 +137,13 @@ def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, An
     }
 
 
-def wrong_words(task: TreeTask, model: nn.Module, quantised: QuantisedNetwork) -> dict[str, Any]:
-    """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
-    wrong = quantised.proof.wrong
-    assert wrong is not None
-    machine = quantised.specification.machine
+def wrong_words(
+    task: TreeTask, model: nn.Module, machine: AnyMachine, wrong: Sequence[int], own: Sequence[int] | None
+) -> dict[str, Any]:
+    """The shortest word that the quantised network answers otherwise than the machine, and the network's `own`."""
     found: dict[str, Any] = {"wrong": compared(machine, model, wrong), "reason": "the quantised network errs on a word"}
-    if (unquantised := shortest_wrong(task, model)) is not None:
-        found["wrong_unquantised"] = compared(task.machine, model, unquantised)
+    if own is not None:
+        found["wrong_unquantised"] = compared(task.machine, model, own)
     return found
 
 

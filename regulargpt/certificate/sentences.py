@@ -98,29 +98,104 @@ def certificate_sentence(report: dict[str, Any]) -> str:
     return f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`"
 
 
+def pointed(n_points: int) -> str:
+    """By what states are replaced.
+
+    >>> pointed(1)
+    'the state replaced after every symbol by the nearest of 1 point'
+    """
+    return f"the state replaced after every symbol by the nearest of {n_points:,} point{'s' * (n_points != 1)}"
+
+
+def chain_sentences(report: dict[str, Any]) -> list[str]:
+    """The outcome of a recurrent network in words.
+
+    >>> sizes = {"points": 2, "rows": 6, "pairs": 3, "smallest_margin": None, "smallest_answer_margin": 2.62}
+    >>> boxes = {"proven": True, "slack": 0.001, "radius": 0.0186}
+    >>> report = {"kind": "chain", **sizes, "proven": True, "file": "certificate.json", "unquantised": boxes}
+    >>> print(*chain_sentences(report)[:2], sep="\\n")
+    proven at every length, in real arithmetic, the state replaced after every symbol by the nearest of 2 points: 6 rows, 3 pairs with the automaton, least gap of answers 2.62
+    and as it is: each number of its state stays within 0.0186 of a point's, if rounding moves none by more than 0.001
+    >>> unchecked = {"proven": False, "checked": False, "reason": "not checked: no checker knows Cell"}
+    >>> print(*chain_sentences({"kind": "chain", **sizes, **unchecked}), sep="\\n")
+    not checked: no checker knows Cell
+    by its table in float64, the state replaced after every symbol by the nearest of 2 points, it is right on every word: 6 rows, 3 pairs with the automaton, least gap of answers 2.62
+    """  # noqa: E501
+    if "points" not in report:
+        return [*learned_sentences(report), f"no certificate: {report['reason']}"]
+    replaced, counted = pointed(report["points"]), chain_counts(report)
+    if report["proven"]:
+        return [
+            *learned_sentences(report),
+            f"proven{of_learned(report)} at every length, in real arithmetic, {replaced}: {counted}",
+            boxes_sentence(report),
+            *wrong_sentences(report),
+            certificate_sentence(report),
+        ]
+    if is_unchecked(report):
+        right = f"it is right{of_learned(report)} on every word"
+        lines = [report["reason"], f"by its table in float64, {replaced}, {right}: {counted}"]
+        return [*learned_sentences(report), *lines, *wrong_sentences(report)]
+    return [*learned_sentences(report), f"no certificate: {report['reason']}", *wrong_sentences(report)]
+
+
+def is_unchecked(report: Mapping[str, Any]) -> bool:
+    """Whether a recurrent network is right by its table, but no checker knows it."""
+    return report.get("checked") is False
+
+
+def chain_counts(report: Mapping[str, Any]) -> str:
+    """How much there was to compare, and the least margins."""
+    margins = {"smallest margin": report["smallest_margin"], "least gap of answers": report["smallest_answer_margin"]}
+    least = [f"{name} {margin:.3g}" for name, margin in margins.items() if margin is not None]
+    return ", ".join([f"{report['rows']:,} rows", f"{report['pairs']:,} pairs with the automaton", *least])
+
+
+def boxes_sentence(report: Mapping[str, Any]) -> str:
+    """What is proven of a recurrent network as it is, or that it errs."""
+    found = report["unquantised"]
+    if "wrong_unquantised" in report:
+        return "without replacing states it is wrong"
+    if found["proven"]:
+        stays = f"each number of its state stays within {found['radius']:.3g} of a point's"
+        return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
+    return f"without replacing states it is tested, not proven: {found['reason']}"
+
+
+def of_learned(report: Mapping[str, Any]) -> str:
+    """Of what something is proven, where that is another automaton than the language's."""
+    learned = report.get("learned", {"equal": True})
+    return "" if learned["equal"] else f" of that automaton, not of {learned['language']},"
+
+
 def sentences(report: dict[str, Any]) -> list[str]:
     """The outcome in words.
 
     >>> sentences({"proven": False, "reason": "rnn does not use one map at every level of a tree"})
     ['no certificate: rnn does not use one map at every level of a tree']
     """
+    if report.get("kind") == "chain":
+        return chain_sentences(report)
     if "states" in report:
         return stack_sentences(report)
     is_nested = "algebra" in report
     if report["proven"]:
         own = "the algebra's own operations" if is_nested else "the transition monoid's own multiplication"
         kind = own if report["homomorphism"] else "right at every root"
-        learned = report.get("learned", {"equal": True})
-        of = "" if learned["equal"] else f" of that automaton, not of {learned['language']},"
         return [
             *learned_sentences(report),
-            f"proven{of} {everywhere(is_nested)}, in real arithmetic, states above the symbols replaced by the "
-            f"nearest of {report['prototypes']} prototypes: "
+            f"proven{of_learned(report)} {everywhere(is_nested)}, in real arithmetic, states above the symbols "
+            f"replaced by the nearest of {report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
             unquantised_sentence(report["unquantised"]),
             certificate_sentence(report),
         ]
-    lines = [*learned_sentences(report), f"no certificate: {report['reason']}"]
+    return [*learned_sentences(report), f"no certificate: {report['reason']}", *wrong_sentences(report, is_nested)]
+
+
+def wrong_sentences(report: Mapping[str, Any], is_nested: bool = False) -> list[str]:
+    """The shortest wrong words, of the network with its states replaced and as it is."""
+    lines = []
     for key, who in (("wrong", "quantised network's"), ("wrong_unquantised", "network's own")):
         if key in report:
             word = report[key]

@@ -16,7 +16,15 @@ from languages.context_free.nested import NestedTask
 from languages.convert.machines import read_json
 from languages.drawn import DrawnTask
 from languages.errors import UserError
-from regulargpt.certificate.checker import Accepted, AcceptedStack, Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker import (
+    Accepted,
+    AcceptedStack,
+    AnyAccepted,
+    Malformed,
+    Progress,
+    Rejected,
+    decide,
+)
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.verdict import has_changed, of_another
 from regulargpt.classroom import rows
@@ -44,11 +52,11 @@ class Certificate:
     """A certificate that the checker has accepted: as it lies there, and what was accepted.
 
     Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words. There are
-    none of an algebra with more elements than a page names, nor of a network with a stack.
+    none of an algebra with more elements than a page names, nor of a network with a stack or a recurrent one.
     """
 
     record: dict[str, Any]
-    accepted: Accepted | AcceptedStack
+    accepted: AnyAccepted
     elements: tuple[tuple[int, ...], ...]
     words: tuple[tuple[str, ...], ...]
 
@@ -174,9 +182,9 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
 
 
-def certificate_of(record: dict[str, Any], machine: Machine, accepted: Accepted | AcceptedStack) -> Certificate:
+def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyAccepted) -> Certificate:
     """With the elements that each prototype stands for; none if no node comes to it."""
-    if isinstance(accepted, AcceptedStack):
+    if not isinstance(accepted, Accepted):
         return Certificate(record, accepted, (), ())
     if isinstance(machine, MooreMachine):
         monoid = TransitionMonoid.of(machine)

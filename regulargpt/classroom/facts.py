@@ -7,8 +7,8 @@ from pathlib import Path
 
 from languages.automata.pushdown import PushdownTransducer
 from languages.registry import level_of
-from regulargpt.certificate.checker import Accepted, AcceptedStack
-from regulargpt.certificate.sentences import STACKED
+from regulargpt.certificate.checker import AcceptedChain, AcceptedStack, AnyAccepted
+from regulargpt.certificate.sentences import STACKED, pointed
 from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
@@ -55,11 +55,13 @@ def status(run: PageRun) -> tuple[str, str]:
         return PROVEN, f"{proof}."
     if accepted.unquantised_claim:
         return PROVEN, f"{proof}, for the network as it is."
-    return PARTLY, (
-        f"{proof}, for the quantised network: the state of each node above the symbols is "
-        "replaced by the nearest of "
-        f"{accepted.prototypes} prototypes. Of the network as it is, this is observed."
-    )
+    if isinstance(accepted, AcceptedChain):
+        replaced = pointed(len(run.certificate.record["points"]))
+    else:
+        replaced = (
+            f"the state of each node above the symbols is replaced by the nearest of {accepted.prototypes} prototypes"
+        )
+    return PARTLY, f"{proof}, for the quantised network: {replaced}. Of the network as it is, this is observed."
 
 
 def without(run: PageRun) -> str:
@@ -71,7 +73,7 @@ def without(run: PageRun) -> str:
     can_have_one = run.config.model.name == "regulargpt"
     if run.is_on_language and level_of(run.config.data.name) != "regular":
         can_have_one = run.config.model.follows_brackets
-    if run.config.model.has_stacks:
+    if run.config.model.has_stacks or run.config.model.carries_state:
         can_have_one = no_certificate(run.config.model, run.config.objective, run.config.data.name) is None
     return "No certificate" + (f"; run `regulargpt verify {run.path}`" if can_have_one else "")
 
@@ -109,12 +111,17 @@ def listed(lines: Sequence[str]) -> str:
     return tag("ul", *(tag("li", text(line)) for line in lines))
 
 
-def entries(accepted: Accepted | AcceptedStack) -> str:
+def entries(accepted: AnyAccepted) -> str:
     """The table of the certificate in numbers."""
     if isinstance(accepted, AcceptedStack):
         return (
             f"{accepted.states:,} states, {accepted.entries:,} entries, {accepted.pairs:,} pairs with the automaton, "
             f"of whose stacks one is at most {accepted.lag} higher; least sum of a unit {accepted.sign_margin:.3g}"
+        )
+    if isinstance(accepted, AcceptedChain):
+        return (
+            f"{accepted.points:,} points, {accepted.rows:,} rows, {accepted.pairs:,} pairs with the automaton, nearest "
+            f"rival at least {accepted.point_margin:.3g} farther"
         )
     one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
     return (
@@ -123,10 +130,12 @@ def entries(accepted: Accepted | AcceptedStack) -> str:
     )
 
 
-def answered(accepted: Accepted | AcceptedStack) -> str:
+def answered(accepted: AnyAccepted) -> str:
     """How much the automaton asks."""
     if isinstance(accepted, AcceptedStack):
         return f"answers in {accepted.answered_states} of the {accepted.automaton_states} states that words lead to"
+    if isinstance(accepted, AcceptedChain):
+        return f"answers in {accepted.answered_states} of the {accepted.states} states that words lead to"
     return (
         f"answers in {accepted.answered_states} of the {accepted.states} states that words lead to, "
         f"at {accepted.answered_roots} of {accepted.roots} kinds of root"

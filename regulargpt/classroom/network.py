@@ -43,7 +43,7 @@ def script_data(
         shown = elements and listed and table(machine, listed, aligned, beside=machine.n_symbols)
         return nested.machine_data(machine, task, elements) | {"network": shown or None}
     try:
-        monoid = TransitionMonoid.of(machine, *([] if certificate else [MOST_ELEMENTS]))
+        monoid = TransitionMonoid.of(machine, *([] if certificate and certificate.elements else [MOST_ELEMENTS]))
     except AutomatonError:
         monoid = None
     return machine_data(machine, monoid) | {

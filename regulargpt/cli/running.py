@@ -56,7 +56,7 @@ def finished(
 
 def time_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """How long the test took, and the decision on the certificate if one was asked for."""
-    parts = {"testing": "test_seconds", "certifying": "certify_seconds", "looking for wrong words": "falsify_seconds"}
+    parts = {"testing": "test_seconds", "certifying": "certify_seconds", "falsifying": "falsify_seconds"}
     return [(name, f"{summary[key]:.1f} s") for name, key in parts.items() if key in summary]
 
 
@@ -69,7 +69,8 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> proof_rows({"proven": True, "run_dir": "r"})
     [('certificate', 'r/certificate.json')]
     """
-    learned, rows = summary.get("phases", {}).get("table_fine_tuning", {}), []
+    phases, rows = summary.get("phases", {}), []
+    learned = phases.get("table_fine_tuning", phases.get("chain_fine_tuning", {}))
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
         rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned, summary["language"]))]

@@ -1,4 +1,4 @@
-"""The prototypes of a run's certificate: with them the network that theorem 1 is about can be asked and tested."""
+"""The prototypes of a run's certificate, or its points: with them the network that theorem 1 is about can be asked."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from languages.errors import UserError
+from regulargpt.finite.chain import chain_of
+from regulargpt.finite.chain_rows import QuantisedChain, Rows
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, parse_json, read_bytes
 from regulargpt.storage.folder import CERTIFICATE, WEIGHTS, RunFolder
@@ -18,18 +21,25 @@ if TYPE_CHECKING:
     from regulargpt.models.base import Model
 
 
-def quantise(model: Model, prototypes: Float[Tensor, "K d_model"], folder: RunFolder) -> None:
-    """From now on the state of every node above the symbols is replaced by the nearest of the certificate's prototypes.
+def quantise(model: Model, prototypes: Float[Tensor, "K d_model"], folder: RunFolder) -> Model:
+    """The network with states replaced by the nearest of the certificate's prototypes: of a tree, that of every node
+    above the symbols, in the model itself; of a recurrent network, that after every symbol.
 
     Raises UserError for a model that has no such states.
     """
+    if isinstance(model, Recurrent):
+        chain = chain_of(model, folder.load_model_config()["n_symbols"])
+        if prototypes.shape[1] != chain.dimension:
+            raise damaged(folder)
+        return QuantisedChain(Rows.of(chain, prototypes))
     if not (isinstance(model, Tree) and prototypes.shape[1:] == model.absent.shape[1:]):
         raise damaged(folder)
     model.quantiser.prototypes = prototypes.to(model.absent.device)
+    return model
 
 
 def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
-    """The prototypes (K, d_model) of the run's certificate, in float64.
+    """The prototypes (K, d_model) of the run's certificate, or its points, in float64.
 
     Raises UserError where there is no certificate, or one of other weights. Whether it holds is for `check` to say.
     """
@@ -38,7 +48,8 @@ def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
         raise folder.without_certificate()
     found = parse_json(read_bytes(path), path)
     try:
-        digest_there, prototypes = found["weights"]["sha256"], torch.tensor(found["prototypes"], dtype=torch.float64)
+        digest_there, rows = found["weights"]["sha256"], found["points" if "points" in found else "prototypes"]
+        prototypes = torch.tensor(rows, dtype=torch.float64)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise damaged(folder) from None
     if digest_there != digest(folder.final_bytes(WEIGHTS)):

@@ -1,6 +1,6 @@
 """The automaton read back out of a network.
 
-clusters  states that fall into clusters, and codebooks that grow
+clusters  states that fall into clusters
 blind     prototypes from the states alone, closed under the block
 trees     the quantised network's answers to given words
 lstar     a machine learned from questions

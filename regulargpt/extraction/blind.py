@@ -23,8 +23,9 @@ from languages.automata import Dfa, MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.errors import UserError
-from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, cuts
+from regulargpt.extraction.clusters import Cut, cuts
 from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.growing_codebook import MAX_PROTOTYPES, GrowingCodebook
 from regulargpt.finite.learn import short_words
 from regulargpt.finite.levels import levels
 from regulargpt.finite.nested_proof import prove_nested

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,8 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, covers, cuts
+from regulargpt.extraction.clusters import Cut, covers, cuts
+from regulargpt.finite.growing_codebook import MAX_PROTOTYPES, GrowingCodebook
 from regulargpt.finite.nonempty import answer_to_empty_word, restricted_to, smallest_machine, with_fresh_start
 from regulargpt.finite.table import nearest_two
 from regulargpt.models.recurrent import Stepwise
@@ -136,11 +138,7 @@ def closure(step: Step, cut: Cut, max_prototypes: int = MAX_PROTOTYPES) -> Float
     """The prototypes that all words come to; UserError if they are more than `max_prototypes`."""
     book = GrowingCodebook(cut.means, cut.rho, max_prototypes)
     book(step.initial())
-    done = 0
-    # Only what is new has to be followed: the others' successors are there.
-    while done < len(book.prototypes):
-        new, done = book.prototypes[done:], len(book.prototypes)
-        book(every_symbol(step, new))
+    book.close(partial(every_symbol, step))
     return book.means()
 
 

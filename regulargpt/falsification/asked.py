@@ -28,6 +28,8 @@ Word = tuple[int, ...]
 
 LONGEST = 1_000_000
 """Symbols of the longest words."""
+QUADRATIC = 4096
+"""The same where a number for each pair of positions is held: of four heads these are 256 MiB."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Asked:
         cls, model: Model, data: LanguageData, objective: Objective, device: torch.device, options: ModelOptions
     ) -> Asked:
         """UserError for an objective without right and wrong answers to words."""
-        return cls(model.eval(), data, objective, answer_of(objective), device, longest(options))
+        most = min(longest(options), QUADRATIC if getattr(model, "quadratic", False) else LONGEST)
+        return cls(model.eval(), data, objective, answer_of(objective), device, most)
 
     @cached_property
     def chain(self) -> Chain | None:
@@ -57,6 +60,11 @@ class Asked:
             return chain_of(self.model, self.objective.n_inputs, as_it_is=True)
         except UserError:
             return None
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it holds a number for each pair of positions."""
+        return getattr(self.model, "quadratic", False)
 
     @cached_property
     def machine(self) -> MooreMachine | None:

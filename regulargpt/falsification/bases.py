@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from itertools import product
+
+import numpy as np
 
 from regulargpt.falsification.machine import Guide, Word
 
 MOST_U, MOST_V, MOST_W, MOST_CYCLES = 8, 32, 8, 64
-LONGEST_END = 3
-"""Symbols of w."""
+MANY, LONGEST_END = 16, 3
+"""Powers after which a word still goes on; and symbols of w."""
 
 
 def pairs(guide: Guide) -> list[tuple[Word, Word]]:
-    """u and v: all short ones, and at each state a shortest word to it and its shortest cycles."""
-    return list(dict.fromkeys([*product(*short_pairs(guide.machine.n_symbols)), *cycles(guide)]))
+    """u and v: all short ones, and at each state a shortest word to it and its shortest cycles.
+
+    Only those whose u v^n can go on to a question for many n.
+    """
+    found = dict.fromkeys([*product(*short_pairs(guide.machine.n_symbols)), *cycles(guide)])
+    ends = (guide.machine.run(np.array([u + v * MANY]))[0] for u, v in found)
+    return [pair for pair, end in zip(found, ends, strict=True) if guide.alive[int(end)]]
 
 
 def short_pairs(n_symbols: int) -> tuple[list[Word], list[Word]]:
@@ -55,3 +64,17 @@ def is_primitive(word: Word) -> bool:
     (True, False)
     """
     return not any(word[:k] * (len(word) // k) == word for k in range(1, len(word) // 2 + 1))
+
+
+def numbered(kinds: Sequence[Hashable]) -> list[int]:
+    """How many of the same kind stand before each.
+
+    >>> numbered(["a", "b", "a"])
+    [0, 0, 1]
+    """
+    met: Counter[Hashable] = Counter()
+    found = []
+    for kind in kinds:
+        found.append(met[kind])
+        met[kind] += 1
+    return found

@@ -24,8 +24,10 @@ from regulargpt.models.hooks import HookPoint, hook_points, hooks
 
 KIND = "guided"
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)
-EACH, STEPS, FLIPS, SWAPS = 4, 12, 6, 2
+EACH, STEPS, FLIPS, SWAPS = 16, 12, 6, 2
 MOST_SYMBOLS = 64
+TIMES = 3
+"""A word counts so many times: a gradient is computed, and batches are small."""
 
 
 def guided(hunt: Hunt) -> None:
@@ -72,7 +74,7 @@ class Climb:
         asked, hunt = self.hunt.asked, self.hunt
         questions = np.flatnonzero(asked.questions(words))
         found = np.full(len(words), np.inf)
-        hunt.spend(KIND, len(questions), max(1, len(questions)) * hunt.cost(words.shape[1]))
+        hunt.spend(KIND, len(questions), TIMES * max(1, len(questions)) * hunt.cost(words.shape[1]))
         if len(questions):
             with torch.no_grad():
                 right = asked.answer.right(words[questions])
@@ -121,7 +123,12 @@ class Climb:
             margins = asked.answer.margin(logits, right)
             if len(heard) != 2 or heard[1].shape[:2] != (n, heard[0].shape[1]) or heard[1].shape[1] < length:
                 return None  # what passes there is not one row a symbol
-            slope = torch.autograd.grad(margins.sum(), heard[1])[0][:, :length]  # (n, length, width)
+            if not margins.requires_grad:
+                return None  # nor does what passes there decide
+            (slope,) = torch.autograd.grad(margins.sum(), heard[1], allow_unused=True)
+            if slope is None:
+                return None
+            slope = slope[:, :length]  # (n, length, width)
         of_symbols = heard[0][:, :length].detach()  # (symbols, length, width)
         now = (slope * heard[1][:, :length]).sum(-1, keepdim=True)  # (n, length, 1)
         return (torch.einsum("ntd,std->nts", slope, of_symbols) - now).detach().double().cpu().numpy()

@@ -13,17 +13,21 @@ import numpy.typing as npt
 
 from regulargpt.falsification.asked import Asked, Word, Words
 from regulargpt.falsification.family import MOST_FAMILIES, Family, apart
+from regulargpt.models.tree.base import Tree
 
-SYMBOLS = 8
-"""A longer word counts as one for each so many symbols."""
-PAIRS = 512
-"""The same of pairs of positions, where attention holds a number for each."""
+SYMBOLS, OF_TREE, OF_POWER = 8, 64, 2048
+"""A longer word counts as one for each so many symbols: what a recurrent network reads in the time, what a tree does,
+and a tree of a power u v^n w, in which few nodes differ."""
+PAIRS, FEWEST = 128, 32
+"""The same of pairs of positions, where attention holds a number for each; and of the positions that are cheap."""
 MOST_AT_ONCE = 1 << 16
 """Symbols that are read between two looks at the clock."""
 
 
-MOST_KEPT, MOST_REPLAYED = 24, 4096
-"""Wrong words of a report; and symbols of the longest word by which a family is replayed."""
+MOST_KEPT = 24
+"""Wrong words of a report."""
+LEAST_REPLAYED, MOST_REPLAYED = 64, 4096
+"""Symbols of the long word by which a family is replayed: more with a larger budget."""
 
 
 class Spent(Exception):
@@ -74,10 +78,12 @@ class Hunt:
         """The length of the shortest wrong word, infinite without one."""
         return min(map(self.asked.length, self.wrong), default=inf)
 
-    def cost(self, length: int) -> int:
+    def cost(self, length: int, kind: str = "") -> int:
         """How many words a word of this length counts for."""
-        if getattr(self.asked.model, "quadratic", False):
-            return max(1, length * max(length, PAIRS // SYMBOLS) // PAIRS)
+        if self.asked.is_quadratic:
+            return max(1, length * max(length, FEWEST) // PAIRS)
+        if isinstance(self.asked.model, Tree):
+            return max(1, length // (OF_POWER if kind == "powers" else OF_TREE))
         return max(1, length // SYMBOLS)
 
     def spend(self, kind: str, count: int, cost: int | None = None) -> None:
@@ -97,7 +103,7 @@ class Hunt:
         self.spend(kind, 0, 1)  # so that a search comes to an end that draws no questions
         wrong = np.zeros(len(words), dtype=np.bool_)
         asked = np.flatnonzero(self.asked.questions(words)) if len(words) else np.zeros(0, dtype=np.intp)
-        each = self.cost(words.shape[1])
+        each = self.cost(words.shape[1], kind)
         allowed = asked[: max(0, self.room // each)]
         at_once = max(1, MOST_AT_ONCE // words.shape[1])
         for at in range(0, len(allowed), at_once):
@@ -140,7 +146,8 @@ class Hunt:
     def is_wrong(self, family: Family) -> bool:
         """Whether the network itself is wrong on the first word of a family, and on a long one."""
         of = family.of
-        most = (MOST_REPLAYED - len(family.u) - len(family.w)) // len(family.v)
+        longest = min(MOST_REPLAYED, max(LEAST_REPLAYED, self.words // 32))
+        most = (longest - len(family.u) - len(family.w)) // len(family.v)
         far = max((n for n in range(min(most, of.end), of.start, -1) if n % of.period in of.residues), default=of.start)
         words = (self.asked.data.task.whole(family.word(n)) for n in dict.fromkeys((of.start, far)))
         return all(self.replay(np.array([word]))[0] for word in words)

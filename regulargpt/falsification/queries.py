@@ -16,7 +16,7 @@ from languages.sampling.sampler import uniform_words
 from regulargpt.falsification.asked import Words
 from regulargpt.falsification.hunt import Hunt
 from regulargpt.falsification.machine import Guide, Word
-from regulargpt.finite.conformance import distinguishing_words, suite
+from regulargpt.finite.conformance import USUAL, distinguishing_words, suite
 from regulargpt.finite.nonempty import with_fresh_start
 
 KIND, RANDOM = "suite", "random"
@@ -32,7 +32,7 @@ def queries(hunt: Hunt) -> None:
     if machine is None or machine.table.size > MOST_ENTRIES:
         return
     guide = Guide(machine)
-    found = suite(machine, min(LONGEST, hunt.asked.longest))
+    found = suite(machine, min(LONGEST, hunt.asked.longest), min(USUAL, hunt.room // 2))
     for words in found.words:
         hunt.try_all(KIND, words)
     # The theorem is about answers to all words: a network's to what is no question is not compared.

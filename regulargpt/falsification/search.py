@@ -14,6 +14,7 @@ from regulargpt.falsification.clusters import clusters
 from regulargpt.falsification.family import Family
 from regulargpt.falsification.guided import guided
 from regulargpt.falsification.hunt import MOST_KEPT, Hunt, Spent
+from regulargpt.falsification.machine import Guide
 from regulargpt.falsification.queries import queries, random_queries
 from regulargpt.falsification.short_words import short_words
 from regulargpt.falsification.shrink import shrink
@@ -53,7 +54,7 @@ def falsify(
     {'word': '1', 'length': 1, 'expected': 'odd', 'answered': 'even'}
     """
     hunt = Hunt(asked, words, seconds, seed, progress)
-    for search, share in searches(asked):
+    for search, share in searches(asked) if asks_anything(asked) else ():
         # A word that is the shortest for certain can only be followed by families of long ones.
         if hunt.shortest <= hunt.whole and search not in (state_powers, whole_powers):
             continue
@@ -66,6 +67,12 @@ def falsify(
             if asked.length(word) - 1 > hunt.whole:
                 shrink(hunt, word)
     return report(hunt)
+
+
+def asks_anything(asked: Asked) -> bool:
+    """Whether any word is a question; languages without a finite machine all have some."""
+    machine = asked.machine
+    return machine is None or bool(Guide(machine).alive[machine.table[machine.initial_index]].any())
 
 
 def searches(asked: Asked) -> Sequence[tuple[Search, float]]:

@@ -17,7 +17,7 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
     >>> first_line({"wrong": [word], "all_up_to": 4})
     'wrong: the shortest word is 0110 (4 symbols): accept, not reject'
     >>> first_line({"wrong": [word], "all_up_to": 2})
-    'wrong on 0110 (4 symbols): accept, not reject; no word of at most 2 symbols is wrong'
+    'wrong on 0110 (4 symbols): accept, not reject'
     >>> first_line({"wrong": [], "tried": {"short": 131_070}, "all_up_to": 16})
     'neither proven nor wrong: 131,070 words tried, none wrong; they were all words of up to 16 symbols and longer ones'
     """
@@ -27,7 +27,7 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
         said = f"{shown(word['word'])} ({counted(word['length'])}): {word['expected']}, not {word['answered']}"
         if whole >= word["length"] - 1:
             return f"wrong: the shortest word is {said}"
-        return f"wrong on {said}" + f"; no word of at most {counted(whole)} is wrong" * (whole > 0)
+        return f"wrong on {said}"
     every = f"; they were all words of up to {counted(whole)} and longer ones" * (whole > 0)
     what = "proven, and no wrong word was met" if is_proven else "neither proven nor wrong"
     return f"{what}: {sum(report['tried'].values()):,} words tried, none wrong{every}"
@@ -58,13 +58,33 @@ def of_family(family: Mapping[str, Any]) -> str:
     >>> of_family(ones | {"u": "0", "v": "10", "period": 6, "residues": [1, 2]})
     'wrong on 0 (10)^n for every n from 119 to 1,000,000 that was tried with n mod 6 = 1 or 2'
     """
-    v = family["v"] if len(family["v"]) == 1 else f"({family['v']})"
-    power = " ".join(part for part in (family["u"], f"{v}^n", family["w"]) if part)
+    power = " ".join(part for part in (family["u"], f"{base(family['v'])}^n", family["w"]) if part)
     period, residues = family["period"], family["residues"]
     kind = {(2, 1): "odd n", (2, 0): "even n"}.get((period, residues[0]) if len(residues) == 1 else (0, 0), "n")
     is_said = period == 1 or kind != "n"
-    which = "" if is_said else f" with n mod {period} = {' or '.join(map(str, residues))}"
+    which = "" if is_said else f" with n mod {period} = {one_of(residues)}"
     return f"wrong on {power} for every {kind} from {family['from']:,} to {family['to']:,} that was tried{which}"
+
+
+def base(v: str) -> str:
+    """What stands before ^n.
+
+    >>> [base(v) for v in ("1", "01", "(", "PUSH0 POP")]
+    ['1', '(01)', '"("', '(PUSH0 POP)']
+    """
+    if len(v) == 1 and v.isalnum():
+        return v
+    return f"({v})" if v.replace(" ", "").isalnum() else f'"{v}"'
+
+
+def one_of(numbers: Sequence[int]) -> str:
+    """Numbers, one of which it is.
+
+    >>> one_of([1]), one_of([0, 2, 3])
+    ('1', '0, 2 or 3')
+    """
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def sentence(report: Mapping[str, Any]) -> str:

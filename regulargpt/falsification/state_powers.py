@@ -20,7 +20,7 @@ from torch import Tensor
 
 from languages.automata.moore import UNDEFINED
 from regulargpt.falsification.asked import Word, Words
-from regulargpt.falsification.bases import endings, pairs
+from regulargpt.falsification.bases import endings, numbered, pairs
 from regulargpt.falsification.family import MOST_FAMILIES, Family, apart, persistent
 from regulargpt.falsification.hunt import Hunt, Spent
 from regulargpt.falsification.machine import Guide
@@ -29,12 +29,12 @@ from regulargpt.finite.chain import Chain
 KIND = "powers"
 ROWS = 256
 """Pairs (u, v) that are read side by side."""
-DENSE, IN_A_ROW = 512, 24
-"""All n up to here are tried; then so many in a row."""
+EVERY, DENSE, IN_A_ROW = 64, 512, 24
+"""All n below the first are tried of all families, below the second of fewer and fewer; then so many in a row."""
+MOST_ROWS = 32
+"""Families with larger n; and families that are read in about the time of one."""
 PIECE = 1024
 """Symbols that are read at once."""
-SYMBOLS_A_WORD = 32
-"""Symbols of a v that is only read on, without an answer, which count as one word."""
 
 
 def state_powers(hunt: Hunt) -> None:
@@ -111,21 +111,20 @@ class Scan:
         return self.end - self.hunt.spent
 
     def read(self) -> None:
-        """All n while the budget lasts for them, then some in a row at each doubling, of fewer and fewer families."""
-        each = sum(1 + len(w) for w in self.endings)
-        dense = int(np.clip(0.7 * self.room // (each * len(self.rows)), IN_A_ROW, DENSE))
-        now = Front(np.arange(len(self.rows)), *self.start())
-        n = 1
-        while len(now.rows) and n <= min(dense, self.last):
+        """All n up to some, of fewer and fewer families, then some in a row at each doubling."""
+        now, n = self.in_a_row(Front(np.arange(len(self.rows)), *self.start()), 1, min(EVERY, self.last))
+        while len(now.rows) and 2 * n + IN_A_ROW <= self.last:
+            now, begin = self.fewer(now), n
+            if n >= DENSE:
+                now, begin = self.step(now, n), 2 * n
+            now, n = self.in_a_row(now, begin, begin + IN_A_ROW if n >= DENSE else 2 * n)
+
+    def in_a_row(self, now: Front, n: int, end: int) -> tuple[Front, int]:
+        """Look at all n below `end`, and where that is."""
+        while len(now.rows) and n < end:
             now, n = self.without_repeated(self.look(now, n), n), n + 1
             now = self.step(now, 1) if len(now.rows) else now
-        while len(now.rows) and 2 * n + IN_A_ROW <= self.last and self.room > 0:
-            now = self.fewer(now)
-            now = self.step(now, n)
-            n *= 2
-            for _ in range(IN_A_ROW):
-                now = self.step(self.look(now, n), 1)
-                n += 1
+        return now, n
 
     def start(self) -> tuple[Words, Float[Tensor, "rows D"], Tensor]:
         """The automaton's states, the network's and its logits after u v."""
@@ -171,7 +170,7 @@ class Scan:
         logits, vectors = now.logits, now.vectors
         for done in range(0, times, at_once):
             part = min(at_once, times - done)
-            self.hunt.spend(KIND, 0, len(blocks) * part * blocks.shape[1] // SYMBOLS_A_WORD)
+            self.hunt.spend(KIND, 0, part * blocks.shape[1] * (1 + len(blocks) // MOST_ROWS))
             logits, vectors = self.chain.read(self.tensor(np.tile(blocks, (1, part))), vectors)
             for symbols in np.tile(blocks, (1, part)).T:
                 beside = self.guide.table[beside, symbols]
@@ -192,10 +191,11 @@ class Scan:
         return now.only(np.array(new, dtype=np.intp))
 
     def fewer(self, now: Front) -> Front:
-        """Half of the families: those that are wrong now first, then the simplest."""
+        """Half of the families: those that are wrong now first, then one for each state of the automaton."""
         rows = [self.rows[row] for row in now.rows.tolist()]
-        order = sorted(range(len(rows)), key=lambda i: (not rows[i].has_wrong(), len(rows[i].u) + len(rows[i].v), i))
-        return now.only(np.array(sorted(order[: -(-len(rows) // 2)]), dtype=np.intp))
+        numbers = numbered([(row.v, beside) for row, beside in zip(rows, now.beside.tolist(), strict=True)])
+        order = sorted(range(len(rows)), key=lambda i: (not rows[i].has_wrong(), numbers[i], len(rows[i].u), i))
+        return now.only(np.array(sorted(order[: min(MOST_ROWS, -(-len(rows) // 2))]), dtype=np.intp))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ Draw = Callable[[np.random.Generator, int], Words]
 def structured(hunt: Hunt) -> None:
     """Some words of each length and kind in turn, until the budget is spent."""
     kinds = dict(draws(hunt.asked))
-    most = QUADRATIC if getattr(hunt.asked.model, "quadratic", False) else max(LENGTHS)
+    most = QUADRATIC if hunt.asked.is_quadratic else max(LENGTHS)
     lengths = [length for length in LENGTHS if length <= min(most, hunt.asked.longest)]
     for number in count():
         length = lengths[number % len(lengths)]

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from regulargpt.falsification.asked import Word
-from regulargpt.falsification.bases import MOST_W, cycles, endings, short, short_pairs
+from regulargpt.falsification.bases import MOST_W, cycles, endings, numbered, short, short_pairs
 from regulargpt.falsification.family import Family, persistent
 from regulargpt.falsification.hunt import Hunt, Spent
 from regulargpt.falsification.machine import Guide
@@ -16,19 +16,20 @@ from regulargpt.falsification.machine import Guide
 KIND = "powers"
 Triple = tuple[Word, Word, Word]
 
-DENSE, IN_A_ROW = 16, 12
-MOST_TRIPLES = 512
+DENSE, IN_A_ROW = 16, 18
+MOST_TRIPLES, MOST_LATER = 512, 48
+"""Families, and those that are tried beyond the first n."""
 
 
 def whole_powers(hunt: Hunt) -> None:
     """All n up to some, then some in a row at each doubling, of fewer and fewer families."""
-    tried: dict[Triple, dict[int, bool]] = {triple: {} for triple in triples(hunt)}
+    tried: dict[Triple, dict[int, bool]] = {triple: {} for triple in by_state(hunt, triples(hunt))}
     left, total = list(tried), hunt.room
     try:
         ask(hunt, left, range(1, DENSE + 1), tried)
         n = DENSE
         while left:
-            left, n = fewer(left, tried), 2 * n
+            left, n = fewer(left, tried)[:MOST_LATER], 2 * n
             # No more than a third of what was given for one length: longer ones are worth more.
             while left and sum(cost(hunt, triple, n) for triple in left) > max(1, total // 3):
                 left = fewer(left, tried)
@@ -49,6 +50,15 @@ def triples(hunt: Hunt) -> list[Triple]:
     return sorted(dict.fromkeys(found), key=lambda triple: sum(map(len, triple)))[:MOST_TRIPLES]
 
 
+def by_state(hunt: Hunt, found: list[Triple]) -> list[Triple]:
+    """First one of each v, w and state that v keeps the automaton in, then a second one, and so on."""
+    machine = hunt.asked.machine
+    if machine is None:
+        return found
+    kinds = [(v, w, int(machine.run(np.array([u + v * DENSE]))[0])) for u, v, w in found]
+    return [triple for _, triple in sorted(zip(numbered(kinds), found, strict=True), key=lambda pair: pair[0])]
+
+
 def length(triple: Triple, n: int) -> int:
     """Of u v^n w."""
     u, v, w = triple
@@ -57,7 +67,7 @@ def length(triple: Triple, n: int) -> int:
 
 def cost(hunt: Hunt, triple: Triple, n: int) -> int:
     """What all words of one family in a row cost."""
-    return IN_A_ROW * hunt.cost(length(triple, n))
+    return IN_A_ROW * hunt.cost(length(triple, n), KIND)
 
 
 def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int, bool]]) -> None:
@@ -76,10 +86,9 @@ def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int,
 
 
 def fewer(left: list[Triple], tried: dict[Triple, dict[int, bool]]) -> list[Triple]:
-    """Half of the families with a question: those that are wrong now first, then the simplest."""
+    """Half of the families with a question: those that are wrong now first, then as they stand."""
     asked = [triple for triple in left if tried[triple]]
-    order = sorted(asked, key=lambda triple: (not list(tried[triple].values())[-1], sum(map(len, triple))))
-    return order[: len(order) // 2]
+    return sorted(asked, key=lambda triple: not list(tried[triple].values())[-1])[: len(asked) // 2]
 
 
 def families(tried: dict[Triple, dict[int, bool]]) -> list[Family]:

@@ -40,8 +40,8 @@ def evaluate(
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
-    what attention is divided by. A `quantised` network has the state of every node above the symbols
-    replaced by the nearest prototype of the run's certificate.
+    what attention is divided by. A `quantised` network has the state of every node above the symbols, or after every
+    symbol, replaced by the nearest prototype of the run's certificate, or the nearest point.
 
     Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
     """
@@ -61,7 +61,8 @@ def evaluate(
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "changes": dict(changes),
-        "prototypes": None if prototypes is None else len(prototypes),
+        "prototypes": None if prototypes is None or config.model.carries_state else len(prototypes),
+        **({"points": len(prototypes)} if prototypes is not None and config.model.carries_state else {}),
         "changed_classes": changed(folder, config),
     }
 
@@ -117,7 +118,7 @@ class Retest:
         if temperature is not None:
             temperature.set_on(model)
         if prototypes is not None:
-            quantise(model, prototypes, self.folder)
+            model = quantise(model, prototypes, self.folder)
         return measures_by_length(
             model.to(device),
             self.data,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from torch import Tensor
 
 from languages.errors import UserError
+from regulargpt.certificate.chain.outcome import chain_outcome
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.compared import AnyMachine, automaton_of
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
@@ -18,17 +19,21 @@ from regulargpt.certificate.tuning.mending import saved_prototypes
 from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
+from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.finite.stack_product import MAX_LAG
+from regulargpt.models.base import Model
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
+from regulargpt.runs.outside import mistakes, outside
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
-from regulargpt.training.proof import no_certificate
+from regulargpt.training.chain_fine_tuning import no_automaton
+from regulargpt.training.proof import no_certificate, proof_phase
 from regulargpt.training.stack_proof import StackProofOptions
-from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 
 def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:
@@ -39,6 +44,8 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     config = RunConfig.parse(folder.config_text)
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
+        if no_automaton(config.objective, config.data.name) is None and outside(config):
+            return write(folder, unchecked(folder, config, weights, reason))
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
@@ -46,6 +53,9 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         lags = [phase.lag for phase in config.phases if isinstance(phase, StackProofOptions)]
         lag = max(lags, default=MAX_LAG)
         return write(folder, stack_outcome(words.task, load_model(folder), weights, network, progress, lag))
+    if config.model.carries_state:
+        files = {"weights": weights, "network": network}
+        return write(folder, chain_report(folder, config, words, files, progress))
     task, model = words.tree_task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)
@@ -59,33 +69,57 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress, learned))
 
 
-def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> LearnedMachine | None:
+def chain_report(
+    folder: RunFolder, config: RunConfig, words: LanguageData, files: Mapping[str, bytes], progress: Progress
+) -> Outcome:
+    """What is said of a recurrent network, of the automaton that its training was about."""
+    model = load_model(folder)
+    try:
+        learned = learned_machine(folder, config, model)
+    except UserError as error:
+        return refused(files["weights"], {"reason": str(error)})
+    return chain_outcome(model, words, config.seed, files, progress, learned, known_points(folder))
+
+
+def unchecked(folder: RunFolder, config: RunConfig, weights: bytes, reason: str) -> Outcome:
+    """What is said of a network from outside: if it is recurrent, its table is compared, though no checker knows it."""
+    words = of_words(config.data)
+    refuse_other_data(folder, words)
+    model = load_model(folder)
+    if not isinstance(model, Recurrent):
+        return refused(weights, {"reason": reason})
+    with mistakes(config):
+        return chain_outcome(model, words, config.seed, {"weights": weights}, is_known=False)
+
+
+def learned_machine(folder: RunFolder, config: RunConfig, model: Model) -> LearnedMachine | None:
     """The machine of the network's answers, for a run whose training used no other; None for other runs.
 
     It is that of an earlier certificate, if the network bears it out, or the one that the training took; where there is
     neither it is learned anew. Raises UserError if the answers give none.
     """
-    tuning = next((phase for phase in config.phases if isinstance(phase, TableFineTuningOptions)), None)
-    if tuning is None or tuning.automaton != "learned":
+    phase = proof_phase(config.model)
+    tuning = next((options for options in config.phases if options.name == phase), None)
+    if getattr(tuning, "automaton", "known") != "learned":
         return None
     learner = AnswerLearner(of_words(config.data), config.seed)
-    recalled = (learner.recalled(machine, asked) for machine, asked in earlier_machines(folder, model))
+    recalled = (learner.recalled(machine, asked) for machine, asked in earlier_machines(folder, model, phase))
     learned = next((found for found in recalled if found is not None), None) or learner.learned(model)
     if learned is None:
         raise UserError(NOT_LEARNED)
     return learned
 
 
-def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[AnyMachine, Tree | None]]:
-    """The machine of a certificate, and that on whose table the training ended, as far as they are there.
+def earlier_machines(folder: RunFolder, model: Model, phase: str) -> Iterator[tuple[AnyMachine, Model | None]]:
+    """The machine of a certificate, and that with which the training's phase ended, as far as they are there.
 
     With the first comes the network that has to bear it out: automaton.json is no part of the manifest.
     """
     with suppress(UserError):  # no certificate, or another file in its place
         yield automaton_of(folder), model
     # Last: a checkpoint of a large table takes far longer to read.
-    phase = last_phase(folder)
-    if phase and (machine := saved_machine(phase)) is not None:
+    last = last_phase(folder, phase)
+    if last and (machine := saved_machine(last)) is not None:
         yield machine, None
 
 
@@ -99,17 +133,24 @@ def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
         prototypes = prototypes_of(folder)
         if prototypes.shape[1:] == model.absent.shape[1:]:
             return prototypes
-    phase = last_phase(folder)
+    phase = last_phase(folder, "table_fine_tuning")
     return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
 
 
-def last_phase(folder: RunFolder) -> dict[str, Any] | None:
-    """The table fine-tuning as the last checkpoint has it; None without one, which a finished run does not need."""
+def known_points(folder: RunFolder) -> Tensor | None:
+    """The points of the certificate that lies there, if it is of these weights."""
+    with suppress(UserError):
+        return prototypes_of(folder)
+    return None
+
+
+def last_phase(folder: RunFolder, name: str) -> dict[str, Any] | None:
+    """A phase as the last checkpoint has it; None without one, which a finished run does not need."""
     try:
         last = checkpoint.load_latest(folder.path)
     except UserError:
         return None
-    return last.state["state"]["phases"].get("table_fine_tuning") if last else None
+    return last.state["state"]["phases"].get(name) if last else None
 
 
 def write(folder: RunFolder, outcome: Outcome) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from regulargpt.certificate.sentences import STACKED, everywhere
 from regulargpt.falsification.sentences import sentence
 from regulargpt.objectives.measures import measure
 
+REPLACED = "states replaced by prototypes"
 MOST_SHOWN = 100
 """Symbols of a word in a sentence."""
 
@@ -30,28 +31,34 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     >>> stack = {"stack_proof": {"unproven": "wrong on a word of 1 symbol: a"}}
     >>> verdict_line({"proven": False, "run_dir": "r", "phases": stack})
     'wrong on a word of 1 symbol: a; `regulargpt verify r` says more'
+    >>> verdict_line({"proven": True, "worst": 100, "phases": {"chain_fine_tuning": {"proven_unquantised": False}}})
+    'proven at every length, in real arithmetic, with the state replaced after every symbol by the nearest point'
+    >>> word = {"word": "0110", "length": 4, "expected": "accept", "answered": "reject"}
+    >>> verdict_line({"proven": False, "phases": {}, "falsified": {"wrong": [word], "families": [], "all_up_to": 4}})
+    'wrong: the shortest word is 0110 (4 symbols): accept, not reject'
     """
     proven, phases = summary.get("proven"), summary.get("phases", {})
     falsified = summary.get("falsified")
-    if not proven and falsified and (falsified["wrong"] or proven is None):
-        return sentence(falsified)
     if proven is None:
-        return tested(summary)
+        return sentence(falsified) if falsified else tested(summary)
     verify = f"`regulargpt verify {summary.get('run_dir')}`"
+    of, is_chain = phases.get("table_fine_tuning", phases.get("chain_fine_tuning", {})), "chain_fine_tuning" in phases
+    if of.get("is_language") is False and of.get("proven_unquantised") is not None:
+        return f"proven of its automaton, not of {summary['language']}; {verify} says where they differ"
+    if not proven and falsified and falsified["wrong"]:
+        return sentence(falsified)
     if "stack_proof" in phases:
         why = phases["stack_proof"].get("unproven", "")
         why = why if why.startswith("wrong on ") else f"not proven: {why}"
         return f"proven at every length, {STACKED}" if proven else f"{why}; {verify} says more"
-    of = phases.get("table_fine_tuning", {})
-    if of.get("is_language") is False and of.get("proven_unquantised") is not None:
-        return f"proven of its automaton, not of {summary['language']}; {verify} says where they differ"
     if not proven:
         why = f": {of['unproven']}" if "unproven" in of else ""
         return f"not proven{why}; {verify} says more"
     everywhere_proven = f"proven {everywhere(level_of(summary.get('language', '')) != 'regular')}, in real arithmetic"
     if of.get("proven_unquantised"):
         return everywhere_proven
-    quantised = f"{everywhere_proven}, with states replaced by prototypes"
+    replaced = "the state replaced after every symbol by the nearest point" if is_chain else REPLACED
+    quantised = f"{everywhere_proven}, with {replaced}"
     if falsified and falsified["wrong"]:
         return f"{quantised}; without that {sentence(falsified)}"
     return quantised if summary.get("worst", 100) == 100 else f"{quantised}; without that {tested(summary)}"

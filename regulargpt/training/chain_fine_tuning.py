@@ -86,6 +86,11 @@ def no_chain(model: ModelOptions, objective: ObjectiveOptions, language: str) ->
         return f"{model.name} carries no state of fixed size along the word"
     if model.name not in CHECKED:
         return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+    return no_automaton(objective, language)
+
+
+def no_automaton(objective: ObjectiveOptions, language: str) -> str | None:
+    """Why what is asked of the network is no answer of a finite automaton; None if it is."""
     # A state is read at every symbol: asked at the end or everywhere, the answers are to the same words.
     is_read = objective.answers_prefixes and objective.reading == "largest"
     if not is_read and (reason := objective.no_map_of_words()) is not None:

@@ -43,11 +43,11 @@ RUN_KEYS = {
     ),
     *("phases", "proven", "train_seconds", "test_seconds", "test_from", "test_len", "stride", "factor", "measure"),
     *("score", "worst", "first_below_99", "first_below_90", "chance", "majority", "scores", "samples", "measures"),
-    *("extra_protocols", "wrong_word", "run_dir"),
+    *("extra_protocols", "wrong_word", "falsified", "falsify_seconds", "run_dir"),
 }
 FILES = {
     *("config.toml", "environment.json", "metrics.jsonl", "measures.csv", "model.safetensors", "config.json"),
-    *("summary.json", "manifest.json", "DONE", "accuracy.png", "checkpoints"),
+    *("summary.json", "manifest.json", "DONE", "accuracy.png", "checkpoints", "falsified.json"),
 }
 
 
@@ -106,7 +106,16 @@ def test_the_table_for_people(cli: Cli):
     assert err == f"parity: gated-regulargpt, recipe answers, into {folder}\n"
     names = [re.split("  +", line)[0] for line in out.splitlines()]
     assert names == [
-        *("training", "testing", "certifying", "accuracy 7..9", "worst length", "first below 99 %", "first below 90 %"),
+        *(
+            "training",
+            "testing",
+            "certifying",
+            "falsifying",
+            "accuracy 7..9",
+            "worst length",
+            "first below 99 %",
+            "first below 90 %",
+        ),
         *("length 15", "length 100", "always one answer", "run folder", "picture", "verdict"),
     ]
     assert Path(folder, "accuracy.png").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,9 +16,8 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.falsification.asked import Asked
 from regulargpt.models.base import Model
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.recurrent import Stepwise
-
-Word = tuple[int, ...]
 
 
 class Steps(Stepwise):
@@ -39,21 +40,50 @@ class Steps(Stepwise):
 
 
 class Whole(Model):
-    """The same as a network without a state."""
+    """A function of words (n, length) to answers, (n,) or after each symbol, as a network without a state."""
 
-    def __init__(self, machine: MooreMachine):
+    def __init__(self, answers: Callable[..., np.ndarray], n_outputs: int):
         super().__init__()
-        self.machine = machine
+        self.answers_to, self.n_outputs = answers, n_outputs
         self.unused = torch.nn.Parameter(torch.zeros(1))
 
     def forward(self, words: Tensor, readout: str = "last") -> Tensor:
-        answers = self.machine.answers(words.numpy(), every=readout == "all")
-        return F.one_hot(torch.from_numpy(np.maximum(answers, 0)), len(self.machine.output_names)).float()
+        found = self.answers_to(words.numpy(), every=readout == "all")
+        return F.one_hot(torch.from_numpy(np.maximum(found, 0)), self.n_outputs).float()
+
+
+class Near(Model):
+    """Right on every word but one, and the less sure of its answer the fewer symbols of a word of its length differ."""
+
+    def __init__(self, machine: MooreMachine, word: list[int]):
+        super().__init__()
+        self.machine, self.word = machine, torch.tensor(word)
+        self.hook_embed = HookPoint()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, words: Tensor, readout: str = "last") -> Tensor:
+        x = self.hook_embed(F.one_hot(words, 2).float())  # (n, length, 2)
+        right = F.one_hot(torch.from_numpy(self.machine.answers(words.numpy())), 2)
+        if words.shape[1] != len(self.word):
+            return right * self.weight
+        apart = (1 - x.gather(2, self.word.expand(len(x), -1)[..., None])).sum((1, 2))
+        return right * (self.weight * apart - 0.5)[:, None]
+
+
+def steps(machine: MooreMachine) -> Model:
+    """The machine as a network with a state."""
+    return Steps(machine)
+
+
+def whole(machine: MooreMachine) -> Model:
+    """The machine as a network without."""
+    return Whole(machine.answers, len(machine.output_names))
 
 
 def asked(model: Model, language: str = "parity", **changes: str) -> Asked:
     """The network, asked about a language."""
-    config = RunConfig().replaced({"data.name": language, "model.name": "gru"} | changes)
+    dotted = {key.replace("__", "."): value for key, value in changes.items()}
+    config = RunConfig().replaced({"data.name": language, "model.name": "gru"} | dotted)
     words = of_words(config.data)
     goal = objectives.build(config.objective, words)
     return Asked.of(model, words, goal, torch.device("cpu"), config.network)

@@ -17,7 +17,7 @@ import pytest
 
 import languages
 from languages.convert.json_text import to_json
-from regulargpt.certificate.checker import Malformed, Rejected, check, images, levels, machine, network, steps
+from regulargpt.certificate.checker import Malformed, Rejected, check, images, levels, machine, nearest, network, steps
 from regulargpt.certificate.checker import networks as checker_networks
 from regulargpt.certificate.checker.claims import claim
 from regulargpt.certificate.checker.regulargpt import RegularGPT
@@ -66,7 +66,7 @@ def imported(module: str) -> set[str]:
 
 CHECKER = "regulargpt.certificate.checker"
 ARITHMETIC = ["balls", "doubles", "network", "regulargpt", "ldru", "affine_forms"]
-ARITHMETIC += ["image_bounds", "block_bounds", "ldru_bounds"]
+ARITHMETIC += ["image_bounds", "block_bounds", "ldru_bounds", "boxes", "chain_network"]
 
 
 def test_the_checker_imports_numpy_and_flint_and_itself_alone():
@@ -80,19 +80,20 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
     files = {"files", "networks", "images", "tables", "steps", "claims", *ARITHMETIC}
     files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
-    files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps"}
+    files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps", "nearest"}
+    files |= {"chain_product", "chain_boxes", "chain_steps"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
 def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     # Who makes, words and checks a certificate may know the checker; the search for what is in it may not.
     knows = {name: {CHECKER} for name in ("outcome.py", "unquantised.py", "verdict.py")}
-    knows["record.py"] = {CHECKER, f"{CHECKER}.claims"}
+    knows |= dict.fromkeys(("record.py", "chain/outcome.py"), {CHECKER, f"{CHECKER}.claims"})
     certificate = ROOT / "regulargpt" / "certificate"
-    for path in [path for folder in (".", "search", "tuning") for path in (certificate / folder).glob("*.py")]:
+    for path in [path for folder in (".", "search", "tuning", "chain") for path in (certificate / folder).glob("*.py")]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found = {other for other in imported(module) if other.startswith(CHECKER)}
-        assert found == knows.get(path.name, set()), path
+        assert found == knows.get(path.relative_to(certificate).as_posix(), set()), path
 
 
 def test_the_networks_that_have_certificates_are_those_of_search_and_checker():
@@ -355,7 +356,7 @@ def test_balls_are_proven_in_float64_and_where_doubles_are_not_those_of_ieee_754
 def test_the_work_and_memory_of_a_check_have_bounds(
     certified: Path, monkeypatch: pytest.MonkeyPatch, place: ModuleType, limit: str, most: int, message: str
 ):
-    for module in (images, steps):
+    for module in (nearest, steps):
         monkeypatch.setattr(module, "is_ieee", lambda: False)
     monkeypatch.setattr(place, limit, most)
     with pytest.raises(Rejected, match=message):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regulargpt.certificate import record as records
-from regulargpt.certificate.checker import Malformed, Rejected, images
+from regulargpt.certificate.checker import Malformed, Rejected, nearest
 from regulargpt.certificate.checker.balls import exact, exp, product, sqrt
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee, multiplies_plainly
 from regulargpt.certificate.checker.files import parsed, tensors
@@ -192,7 +192,7 @@ def test_a_ball_too_small_for_a_double_keeps_a_radius():
 def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(certified: Path, monkeypatch):
     assert is_ieee()
     quick = checked(certified)
-    monkeypatch.setattr(images, "is_ieee", lambda: False)
+    monkeypatch.setattr(nearest, "is_ieee", lambda: False)
     slow = checked(certified)
     assert 0 < quick.smallest_margin <= slow.smallest_margin
     assert slow.entries == quick.entries

@@ -20,14 +20,29 @@ affine_forms  how far vectors move when the states under them move in balls: lin
 image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
 stack_machine, stack_network  a machine with a stack of whatever moves; a network of signs with a stack
 heads, stack_product, stack_equality, stack_steps  all that such machines come to, and two of them side by side
+nearest   the point nearest to a state, proven
+chain_network, boxes  networks that carry a state from symbol to symbol: a step of each; the same from a box of states
+chain_product, chain_boxes, chain_steps  all that they come to if states are replaced; boxes mapped into each other
 steps     the steps of a check, in order
 claims    what is proven, in words
 
 It imports numpy, python-flint and the standard library.
 """
 
+from regulargpt.certificate.checker.chain_steps import AcceptedChain
 from regulargpt.certificate.checker.files import Malformed, Rejected
 from regulargpt.certificate.checker.stack_steps import AcceptedStack
-from regulargpt.certificate.checker.steps import FORMAT, Accepted, Progress, check, decide
+from regulargpt.certificate.checker.steps import FORMAT, Accepted, AnyAccepted, Progress, check, decide
 
-__all__ = ["FORMAT", "Accepted", "AcceptedStack", "Malformed", "Progress", "Rejected", "check", "decide"]
+__all__ = [
+    "FORMAT",
+    "Accepted",
+    "AcceptedChain",
+    "AcceptedStack",
+    "AnyAccepted",
+    "Malformed",
+    "Progress",
+    "Rejected",
+    "check",
+    "decide",
+]

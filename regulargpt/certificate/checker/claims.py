@@ -70,6 +70,35 @@ def stack_claim() -> str:
     )
 
 
+def chain_claim(alphabet: Sequence[str], n_points: int, total: bool) -> str:
+    """What is proven of a network that carries a state, replaced by the nearest of some points after each symbol;
+    `total` if the automaton has an answer to every word.
+
+    >>> chain_claim(["0", "1"], 2, total=True)[:66]
+    'For every word over {"0", "1"} of at least one symbol, the network'
+    """
+    condition = "" if total else " on which the automaton has an answer"
+    return (
+        f"For every word over {{{listed(alphabet)}}} of at least one symbol{condition}, the network answers as the "
+        "automaton does, when it reads symbol by symbol in real arithmetic and the state that it carries on after each "
+        f"symbol is replaced by the nearest of {n_points} points."
+    )
+
+
+def unquantised_chain_claim(slack: float) -> str:
+    """What boxes that are mapped into each other prove of such a network as it is.
+
+    >>> unquantised_chain_claim(0.03)[:44]
+    'The same holds of the network as it is, with'
+    """
+    return (
+        "The same holds of the network as it is, without replacing any state, in real arithmetic. It holds too in any "
+        f"arithmetic that moves each number of the state by at most {slack!r} after each symbol, and changes no choice "
+        "of the readout. A move is measured from the exact value of the network's function of the state before, as it "
+        "was computed."
+    )
+
+
 def listed(symbols: Iterable[str]) -> str:
     """Symbols, between commas."""
     return ", ".join(map(quoted, symbols))

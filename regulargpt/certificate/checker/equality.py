@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
+from regulargpt.certificate.checker.claims import language_claim, quoted
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Automaton
 
@@ -17,6 +18,21 @@ EMPTY, CLOSED, OPEN = "nothing is read", "no call is pending", "a call is pendin
 MAX_FACTS = 1 << 20
 MAX_STEPS = 1 << 28
 MAX_WORD = 1 << 16  # symbols of a word that is written out: a shortest may be exponentially long
+
+
+def same_language(machine: Automaton, language: tuple[str, Automaton] | None) -> str | None:
+    """The claim that an automaton is a language's, if one is named. Raises Rejected if it is not."""
+    if language is None:
+        return None
+    name, other = language
+    if other.alphabet != machine.alphabet:
+        raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
+    if other.direction != machine.direction:
+        raise Rejected(f"the automaton is not that of {name}: its calls and returns are others")
+    if (word := distinguishing_word(machine, other)) is not None:
+        shown = " ".join(map(quoted, word))
+        raise Rejected(f"the automaton is not that of {name}: they differ on the word {shown}")
+    return language_claim(name)
 
 
 def distinguishing_word(mine: Automaton, other: Automaton) -> list[str] | None:

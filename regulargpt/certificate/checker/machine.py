@@ -64,6 +64,19 @@ class Automaton:
         """Whether infinitely many words have an answer."""
         return self.top.has_loop()
 
+    def asked(self) -> tuple[int, int]:
+        """How many states words of one symbol or more lead to, and how many of them have an answer.
+
+        Raises Rejected if no two have different answers, or finitely many words have one: a claim would say nothing.
+        """
+        found = [self.outputs[q] for q in self.after_words]
+        answered = [output for output in found if output is not None]
+        if len(set(answered)) < 2:
+            raise Rejected("the automaton never gives two different answers: the claim would say nothing")
+        if not self.answers_without_end:
+            raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
+        return len(found), len(answered)
+
 
 class Machine(Automaton):
     """A finite automaton: states, alphabet, transitions, initial state, outputs.

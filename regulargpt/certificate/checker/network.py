@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -27,42 +27,32 @@ MAX_NUMBERS = 1 << 20  # of an array of balls: several of them take a gigabyte
 COST = 512  # so many multiplications in a matrix product take as long as a step on one number
 
 
-class Network:
-    """The function that weights and config.json define: a map of windows of C rows to states, used at every level of
-    the tree of any word, whose windows are counted from the side `aligned`. `direction` (n_symbols,) says which symbols
-    are the brackets that the tree follows, None where it follows none.
+class Layers:
+    """Weights and config.json, read strictly, and the layers that all networks have.
 
-    `absent` (1, d) stands in row 0, for a place without a node; `symbols` (1 + n_symbols, d), row 0 first, are the
-    states of the leaves. Raises Malformed or Rejected if the network is not of the proof's kind.
+    Raises Malformed or Rejected if the network is not of the proof's kind.
     """
 
     # The options of the model in config.json, and no others: sizes, one of some names, yes or no, numbers that are
     # read, what has to have one value, and numbers that say nothing about what the network computes.
     SIZES: ClassVar[tuple[str, ...]]
-    CHOICES: ClassVar[Mapping[str, tuple[str, ...]]]
+    CHOICES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     SWITCHES: ClassVar[tuple[str, ...]] = ()
     NUMBERS: ClassVar[tuple[str, ...]] = ()
     FIXED: ClassVar[Mapping[str, Any]] = {}
-    UNREAD: ClassVar[tuple[str, ...]]
+    UNREAD: ClassVar[tuple[str, ...]] = ()
+    SUPERVISIONS: ClassVar[tuple[str, ...]] = ("last",)  # what it may be trained to answer
 
-    C: int
     d: int
-    hidden: int  # the width of the widest layer
-    widest: int  # the most numbers that a step makes of a window
-    aligned: ClassVar[Side]
-    absent: Balls
-    symbols: Balls
 
-    def __init__(self, weights: Mapping[str, Floats], record: Any):
+    def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
         record = whole(record)
         self.model, self.direction = self.options(record["model"]), record.get("direction")
-        if record["supervision"] != "last":
+        if record["supervision"] not in self.SUPERVISIONS:
             raise Rejected(f"the network was trained to answer {record['supervision']!r}, not the word at its end")
         self.alphabet, self.output_names = record["alphabet"], record["output_names"]
         if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):
             raise Malformed("config.json counts other symbols or answers than it lists")
-        if (self.direction is not None) != (self.model["tree"] == "nested"):
-            raise Malformed("config.json has a 'direction' if its tree is 'nested', and only then")
         if self.direction is not None and not are_directions(self.direction, len(self.alphabet)):
             raise Malformed("'direction' in config.json is not 1, -1 or 0 for each symbol")
         self.d = self.model["d_model"]
@@ -72,9 +62,7 @@ class Network:
         finite = self.finite(weights)
         if not all(np.isfinite(w).all() for w in finite.values()):
             raise Malformed("the weights hold a number that is not finite")
-        if max(4 * self.d * len(self.alphabet), self.widest) > MAX_NUMBERS:
-            raise Rejected(f"a step of the network makes more than {MAX_NUMBERS:,} numbers at once")
-        self.w: dict[str, Balls] = {name: exact(w) for name, w in finite.items()}
+        self.w: dict[str, Any] = {name: of(w) for name, w in finite.items()}
 
     def options(self, record: Any) -> dict[str, Any]:
         """The model's options, each known and of its kind."""
@@ -91,7 +79,7 @@ class Network:
         return model
 
     def measure(self) -> None:
-        """Set C, `hidden` and `widest`, and raise Malformed for sizes of no network."""
+        """Set what depends on the options alone, and raise Malformed for sizes of no network."""
         raise NotImplementedError
 
     def shapes(self) -> Shapes:
@@ -101,25 +89,6 @@ class Network:
     def finite(self, weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """The weights, of which all numbers have to be finite."""
         return weights
-
-    def work(self) -> int:
-        """About how many multiplications the map over a window takes, at most; exp or erf are two steps."""
-        return self.C * sum(w.size for w in self.w.values()) + 2 * COST * self.widest
-
-    def in_doubles(self) -> Self:
-        """The same in float64, whose balls are wider and quicker: for what they decide."""
-        quick = copy(self)
-        vars(quick).update({name: Doubles.of(x) for name, x in vars(self).items() if isinstance(x, np.ndarray)})
-        quick.w = {name: Doubles.of(w) for name, w in self.w.items()}  # type: ignore[misc]
-        return quick
-
-    def project(self, rows: Balls) -> Any:
-        """What the map reads of rows (n, d), row 0 first, computed once for all windows."""
-        raise NotImplementedError
-
-    def merge(self, projected: Any, windows: Ints) -> Balls:
-        """The states (n, d) over windows (n, C) of rows by offset; 0 only at places after the last node's."""
-        raise NotImplementedError
 
     def norm(self, name: str, x: Balls) -> Balls:
         """LayerNorm with gain and bias; epsilon is 10^-5."""
@@ -140,6 +109,49 @@ class Network:
         return self.linear("readout", x)
 
 
+class Network(Layers):
+    """The function that weights and config.json define: a map of windows of C rows to states, used at every level of
+    the tree of any word, whose windows are counted from the side `aligned`. `direction` (n_symbols,) says which symbols
+    are the brackets that the tree follows, None where it follows none.
+
+    `absent` (1, d) stands in row 0, for a place without a node; `symbols` (1 + n_symbols, d), row 0 first, are the
+    states of the leaves.
+    """
+
+    C: int
+    hidden: int  # the width of the widest layer
+    widest: int  # the most numbers that a step makes of a window
+    aligned: ClassVar[Side]
+    absent: Balls
+    symbols: Balls
+
+    def __init__(self, weights: Mapping[str, Floats], record: Any):
+        super().__init__(weights, record)
+        if (self.direction is not None) != (self.model["tree"] == "nested"):
+            raise Malformed("config.json has a 'direction' if its tree is 'nested', and only then")
+        if max(4 * self.d * len(self.alphabet), self.widest) > MAX_NUMBERS:
+            raise Rejected(f"a step of the network makes more than {MAX_NUMBERS:,} numbers at once")
+
+    def work(self) -> int:
+        """About how many multiplications the map over a window takes, at most; exp or erf are two steps."""
+        return self.C * sum(w.size for w in self.w.values()) + 2 * COST * self.widest
+
+    def in_doubles(self) -> Self:
+        """The same in float64, whose balls are wider and quicker: for what they decide."""
+        quick = copy(self)
+        vars(quick).update({name: Doubles.of(x) for name, x in vars(self).items() if isinstance(x, np.ndarray)})
+        quick.w = {name: Doubles.of(w) for name, w in self.w.items()}  # type: ignore[misc]
+        return quick
+
+    def project(self, rows: Balls) -> Any:
+        """What the map reads of rows (n, d), row 0 first, computed once for all windows."""
+        raise NotImplementedError
+
+    def merge(self, projected: Any, windows: Ints) -> Balls:
+        """The states (n, d) over windows (n, C) of rows by offset; 0 only at places after the last node's."""
+        raise NotImplementedError
+
+
 def whole(record: Any) -> dict[str, Any]:
     """What config.json says, each of its kind."""
     nested = isinstance(record, dict) and "direction" in record
@@ -151,17 +163,22 @@ def are_directions(found: list[Any], count: int) -> bool:
     return len(found) == count and all(type(i) is int and i in (1, -1, 0) for i in found)
 
 
-def gelu(x: Balls) -> Balls:
+def gelu(x: Any) -> Any:
     """x Phi(x), Phi the normal distribution function."""
     return x * (1 + erf(x / arb(2).sqrt())) / 2
 
 
-def sigmoid(x: Balls) -> Balls:
+def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     return 1 / (1 + exp(-x))
 
 
-ACTIVATIONS = {"gelu": gelu, "relu": positive, "sigmoid": sigmoid}
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+    return 2 * sigmoid(2 * x) - 1
+
+
+ACTIVATIONS = {"gelu": gelu, "relu": positive, "sigmoid": sigmoid, "tanh": tanh}
 
 
 def linear_shapes(name: str, n_out: int, n_in: int, bias: bool = True) -> Shapes:

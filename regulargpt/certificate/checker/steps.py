@@ -13,9 +13,10 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, less, norm
-from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
+from regulargpt.certificate.checker.chain_steps import AcceptedChain, check_chain
+from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee
-from regulargpt.certificate.checker.equality import distinguishing_word
+from regulargpt.certificate.checker.equality import same_language
 from regulargpt.certificate.checker.files import (
     MAX_CERTIFICATE,
     MAX_OTHER,
@@ -36,7 +37,7 @@ from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.images import Images, Progress
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Automaton, Machine
-from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Network
+from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Kinds, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.pushdown import PushdownMachine
 from regulargpt.certificate.checker.stack_machine import StackMachine
@@ -50,9 +51,12 @@ NAME, SHA256 = re.compile(r"\w[\w.-]*", re.ASCII), re.compile("[0-9a-f]{64}")
 CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), **dict.fromkeys(FILES, dict)}
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
 TREE, NESTED = {"tree": str}, "nested"  # of a tree that follows brackets
-# Of a network with a stack.
-STACK = {"format": str, "kind": str, "claim": str, **dict.fromkeys(FILES, dict), "lag": int}
-KIND = "stack"
+# Of other networks than trees, by their `kind`: what their certificates have beside what all have.
+KINDS: Mapping[str, Kinds] = {
+    "stack": {"lag": int},
+    "chain": {"unquantised": (dict, type(None)), "points": list},
+}
+OF_KIND: Kinds = {"format": str, "kind": str, "claim": str, **dict.fromkeys(FILES, dict)}
 Flags = npt.NDArray[np.bool_]
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
@@ -91,12 +95,15 @@ class Accepted:
     functions: Mapping[int, frozenset[Function]]
 
 
+AnyAccepted = Accepted | AcceptedStack | AcceptedChain
+
+
 def check(
     certificate: Path,
     files: Mapping[str, Path] | None = None,
     language: tuple[str, str] | None = None,
     progress: Progress = lambda part, done, count: None,
-) -> Accepted | AcceptedStack:
+) -> AnyAccepted:
     """Check the certificate in a file. `files` may name the weights, network and automaton that do not lie beside it.
 
     The rest is as in `decide`. Raises OSError if a file cannot be read.
@@ -112,11 +119,7 @@ def check(
 def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
     """The fields of a certificate, each of its kind."""
     record = parsed(text, name)
-    is_object = isinstance(record, dict)
-    kinds = STACK if is_object and "kind" in record else CERTIFICATE | (TREE if is_object and "tree" in record else {})
-    record = fields(record, name, kinds)
-    if record.get("kind", KIND) != KIND:
-        raise Malformed(f"{name}: 'kind' is {record['kind']!r:.40}; it is {KIND!r}, or left out")
+    record = fields(record, name, fields_of(record, name))
     if record.get("tree", NESTED) != NESTED:
         raise Malformed(f"{name}: 'tree' is {record['tree']!r:.40}; it is {NESTED!r}, or left out")
     if record["format"] != FORMAT:
@@ -130,6 +133,15 @@ def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
     return record
 
 
+def fields_of(record: Any, name: str) -> Mapping[str, type | tuple[type, ...]]:
+    """The fields that a certificate of its kind has."""
+    if not isinstance(record, dict) or "kind" not in record:
+        return CERTIFICATE | (TREE if isinstance(record, dict) and "tree" in record else {})
+    if not isinstance(kind := record["kind"], str) or kind not in KINDS:
+        raise Malformed(f"{name}: 'kind' is {kind!r:.40}; it is {' or '.join(map(repr, KINDS))}, or left out")
+    return OF_KIND | KINDS[kind]
+
+
 def decide(
     certificate: bytes,
     files: Mapping[str, bytes],
@@ -137,7 +149,7 @@ def decide(
     progress: Progress = lambda part, done, count: None,
     name: str = "the certificate",
     places: Mapping[str, str] | None = None,
-) -> Accepted | AcceptedStack:
+) -> AnyAccepted:
     """Check a certificate of these weights, network (config.json) and automaton.
 
     `language` is a name and the JSON of its automaton, to which the certificate's must be equivalent. `name` and
@@ -160,7 +172,7 @@ def check_parsed(
     places: Mapping[str, str],
     language: tuple[str, str] | None,
     progress: Progress,
-) -> Accepted | AcceptedStack:
+) -> AnyAccepted:
     """Check the digests, read the files, and go through the proof with more and more bits until all is decided."""
     for file in FILES:
         found, stated = digest(files[file]), record[file]["sha256"]
@@ -171,16 +183,24 @@ def check_parsed(
             raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MAX_SIZES[file]:,} are read")
     weights = tensors(files["weights"])
     network = parsed(files["network"], places["network"])
-    if "kind" in record:
-        return of_stack(record, weights, network, parsed(files["automaton"], places["automaton"]), places, language)
+    automaton = parsed(files["automaton"], places["automaton"])
+    if record.get("kind") == "stack":
+        return of_stack(record, weights, network, automaton, places, language)
     kind = PushdownMachine if "tree" in record else Machine
-    machine = kind(parsed(files["automaton"], places["automaton"]), places["automaton"])
+    machine = kind(automaton, places["automaton"])
     other = language and (language[0], of_language(*language, kind))
+
+    def once() -> AnyAccepted:
+        if record.get("kind") == "chain":
+            assert isinstance(machine, Machine), "no tree is named"
+            return check_chain(record, weights, network, machine, other, progress)
+        return Checker(record, network_of(weights, network), machine, progress).run(other)
+
     for bits in PRECISIONS:
         # A comparison that the balls leave open says nothing yet: everything is done again with more bits.
         try:
             with ctx.workprec(bits):
-                return Checker(record, network_of(weights, network), machine, progress).run(other)
+                return once()
         except Undecided:
             continue
     raise Rejected(f"{PRECISIONS[-1]} bits do not decide which of two numbers is the smaller: a tie, or nearly one")
@@ -234,17 +254,12 @@ class Checker:
     def run(self, language: tuple[str, Automaton] | None) -> Accepted:
         """All steps."""
         machine, C, K = self.machine, self.network.C, len(self.prototypes)
-        states = {q: machine.outputs[q] for q in machine.after_words}
-        answered = [output for output in states.values() if output is not None]
-        if len(set(answered)) < 2:
-            raise Rejected("the automaton never gives two different answers: the claim would say nothing")
-        if not machine.answers_without_end:
-            raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
-        total, direction = len(answered) == len(states), self.network.direction
+        states, answered = machine.asked()
+        total, direction = answered == states, self.network.direction
         expected = claim(machine.alphabet, C, K, total, self.network.aligned, direction)
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
-        proven = self.same_language(language)
+        proven = same_language(machine, language)
         answers = self.answers()
         # Beside a pair, and in it, may stand symbols.
         beside = [self.network.symbols[1:]] if self.nested else []
@@ -264,8 +279,8 @@ class Checker:
             prototypes=K,
             entries=len(leaves) + len(nodes),
             levels=found.levels,
-            states=len(states),
-            answered_states=len(answered),
+            states=states,
+            answered_states=answered,
             roots=found.roots,
             answered_roots=found.answered,
             smallest_margin=min(part.margin for part in images.values()),
@@ -273,20 +288,6 @@ class Checker:
             bits=ctx.prec,
             functions=found.functions,
         )
-
-    def same_language(self, language: tuple[str, Automaton] | None) -> str | None:
-        """The claim that the automaton is the language's, if one is named."""
-        if language is None:
-            return None
-        name, other = language
-        if other.alphabet != self.machine.alphabet:
-            raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
-        if other.direction != self.machine.direction:
-            raise Rejected(f"the automaton is not that of {name}: its calls and returns are others")
-        if (word := distinguishing_word(self.machine, other)) is not None:
-            shown = " ".join(map(quoted, word))
-            raise Rejected(f"the automaton is not that of {name}: they differ on the word {shown}")
-        return language_claim(name)
 
     def table(self, images: Images) -> Table:
         """The table of one part, listed and each entry proven, or to be found: then each is proven when it occurs."""

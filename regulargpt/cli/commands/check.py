@@ -13,7 +13,7 @@ from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.checker import Accepted, AcceptedStack
+    from regulargpt.certificate.checker import AcceptedChain, AcceptedStack, AnyAccepted
 
 
 @click.command()
@@ -65,7 +65,7 @@ def automaton_of(language: str) -> str:
     return to_json(right_machine(find(language)))
 
 
-def as_record(accepted: Accepted | AcceptedStack) -> dict[str, object]:
+def as_record(accepted: AnyAccepted) -> dict[str, object]:
     """For programs: all that was counted."""
     import dataclasses
 
@@ -88,12 +88,28 @@ def text_of_stack(accepted: AcceptedStack) -> str:
     return "\n".join([f"accepted: {claims}", answered, counted, least])
 
 
-def text(accepted: Accepted | AcceptedStack) -> str:
+def text_of_chain(accepted: AcceptedChain) -> str:
+    """The claims of a recurrent network, then what was gone through."""
+    claims = "\n".join(filter(None, (accepted.claim, accepted.unquantised_claim, accepted.language_claim)))
+    answered = f"{accepted.answered_states} of {accepted.states} reachable states have an answer."
+    counted = (
+        f"{accepted.points:,} points, {accepted.rows:,} rows recomputed with {accepted.bits} bits, {accepted.pairs:,} "
+        f"pairs; least margin of points {accepted.point_margin:.4g}, of answers {accepted.answer_margin:.4g}"
+    )
+    if accepted.unquantised_claim is None:
+        return "\n".join([f"accepted: {claims}", answered, counted])
+    boxes = f"in all of the boxes: of answers {accepted.box_margin:.4g}, room {accepted.box_room:.4g}"
+    return "\n".join([f"accepted: {claims}", answered, counted, boxes])
+
+
+def text(accepted: AnyAccepted) -> str:
     """For people: the claims, then what was gone through."""
-    from regulargpt.certificate.checker import AcceptedStack
+    from regulargpt.certificate.checker import AcceptedChain, AcceptedStack
 
     if isinstance(accepted, AcceptedStack):
         return text_of_stack(accepted)
+    if isinstance(accepted, AcceptedChain):
+        return text_of_chain(accepted)
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
     states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
     if states[0] == states[1] and roots[0] == roots[1]:

@@ -39,7 +39,7 @@ SAID = {
 @click.option(
     "--quantised",
     is_flag=True,
-    help="Replace each state by the nearest prototype of RUN's certificate; `check` tells whether that holds.",
+    help="Replace each state by the nearest prototype, or point, of RUN's certificate; `check` says if that holds.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
@@ -155,6 +155,8 @@ def replaced(result: dict[str, Any]) -> str:
     >>> replaced({"prototypes": 2}), replaced({})
     (', each state above the symbols replaced by the nearest of 2 prototypes', '')
     """
+    if "points" in result:
+        return f", the state after each symbol replaced by the nearest of {result['points']} points"
     count = result.get("prototypes")
     return "" if count is None else f", each state above the symbols replaced by the nearest of {count} prototypes"
 

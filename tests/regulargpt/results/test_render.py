@@ -16,41 +16,41 @@ from regulargpt.results.statistics import Group
 
 BY = ("language", "chunk_size")
 GROUPS = [
-    Group(("parity", 2), 3, 1, (98.0, 99.9996), 99.9996, 98.9998, 1.41393, 98.0, None, None, None, 1, 2),
+    Group(("parity", 2), 3, 1, (98.0, 99.9996), 99.9996, 98.9998, 1.41393, 98.0, None, None, None, 1, 2, 21),
     Group(("a_b", None), 1, 1, (), None, None, None, None, None, None, None, 0, 0),
     Group(("dyck-2", 3), 1, 0, (100.0,), 100.0, 100.0, None, 100.0, None, None, 10_000, 0, 0),
 ]
 EXPECTED = {
     "text": r"""
-language  chunk_size  max    mean   sd    range        below 99 % at  runs  failed  proven
-parity    2           99.99  99.00  1.41  98.00-99.99  -              3     1       1 of 2
-a_b       -           -      -      -     -            -              1     1       -
-dyck-2    3           100    100    -     100-100      10000          1     0       -
+language  chunk_size  max    mean   sd    range        below 99 % at  first wrong at  runs  failed  proven
+parity    2           99.99  99.00  1.41  98.00-99.99  -              21              3     1       1 of 2
+a_b       -           -      -      -     -            -              -               1     1       -
+dyck-2    3           100    100    -     100-100      10000          -               1     0       -
 """,
     "markdown": r"""
-| language | chunk\_size | max | mean | sd | range | below 99 % at | runs | failed | proven |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| parity | 2 | 99.99 | 99.00 | 1.41 | 98.00–99.99 | – | 3 | 1 | 1 of 2 |
-| a\_b | – | – | – | – | – | – | 1 | 1 | – |
-| dyck-2 | 3 | 100 | 100 | – | 100–100 | 10000 | 1 | 0 | – |
+| language | chunk\_size | max | mean | sd | range | below 99 % at | first wrong at | runs | failed | proven |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| parity | 2 | 99.99 | 99.00 | 1.41 | 98.00–99.99 | – | 21 | 3 | 1 | 1 of 2 |
+| a\_b | – | – | – | – | – | – | – | 1 | 1 | – |
+| dyck-2 | 3 | 100 | 100 | – | 100–100 | 10000 | – | 1 | 0 | – |
 """,
     "latex": r"""
-\begin{tabular}{llrrrrrrrr}
+\begin{tabular}{llrrrrrrrrr}
 \toprule
-language & chunk\_size & max & mean & sd & range & below 99 \% at & runs & failed & proven \\
+language & chunk\_size & max & mean & sd & range & below 99 \% at & first wrong at & runs & failed & proven \\
 \midrule
-parity & 2 & 99.99 & 99.00 & 1.41 & 98.00--99.99 & -- & 3 & 1 & 1 of 2 \\
-a\_b & -- & -- & -- & -- & -- & -- & 1 & 1 & -- \\
-dyck-2 & 3 & 100 & 100 & -- & 100--100 & 10000 & 1 & 0 & -- \\
+parity & 2 & 99.99 & 99.00 & 1.41 & 98.00--99.99 & -- & 21 & 3 & 1 & 1 of 2 \\
+a\_b & -- & -- & -- & -- & -- & -- & -- & 1 & 1 & -- \\
+dyck-2 & 3 & 100 & 100 & -- & 100--100 & 10000 & -- & 1 & 0 & -- \\
 \bottomrule
 \end{tabular}
 """,
 }
 CSV = """
-language,chunk_size,max,mean,sd,min,low,high,first_below_99,n_runs,n_failed,n_proven,n_asked,measure,chance,majority,differ,conditions
-parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2,accuracy,50.0,52.5,,b
-a_b,,,,,,,,,1,1,0,0,accuracy,,,"lr, clip",a
-dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0,accuracy,,,,
+language,chunk_size,max,mean,sd,min,low,high,first_below_99,n_runs,n_failed,n_proven,n_asked,first_wrong,measure,chance,majority,differ,conditions
+parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2,21,accuracy,50.0,52.5,,b
+a_b,,,,,,,,,1,1,0,0,,accuracy,,,"lr, clip",a
+dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0,,accuracy,,,,
 """
 MANY = Group(("rnn",), 7, 0, (90.0, *(95.0,) * 5, 99.5), 99.5, 94.9, 2.8, 90.0, 90.0, 99.5, 41, 0, 0)
 FEW = Group(("lstm",), 1, 0, (50.0,), 50.0, 50.0, None, 50.0, None, None, 41, 0, 0)

@@ -1,0 +1,207 @@
+"""Boxes of states under one step of a recurrent network: bounds on the images of all states in a box.
+
+For one layer of a plain RNN they are exact in each coordinate. Those of GRU and LSTM are the better of two: the cell's
+formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
+where terms that cancel do so. A layer's box is the input box of the layer above it. torch differentiates all of it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regulargpt.certificate.chain.intervals import Interval, linear, sigmoid_slope, tanh_slope
+from regulargpt.models.gru import Gru
+from regulargpt.models.lstm import Lstm
+from regulargpt.models.recurrent import TorchRecurrent
+from regulargpt.models.rnn import Rnn
+
+Matrices = Float[Tensor, "sums d_model width"]
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Intervals of a cell's derivatives over a box: of each part (h; of an LSTM c) by each sum, (n, parts, sums, d_model),
+    and by what the same unit carried of each part, (n, parts, parts, d_model)."""
+
+    by_sum: Interval
+    by_carried: Interval
+
+
+class CellBounds:
+    """One layer as sums of what it reads and carries, and a function of one unit's sums and of what it carried.
+
+    `of_input` (sums, d_model, width) and `of_hidden` (sums, d_model, d_model) are the sums' weights, `bias`
+    (sums, d_model) theirs.
+    """
+
+    exact: ClassVar = False
+
+    def __init__(self, weights: Sequence[Tensor], d_model: int):
+        w_x, w_h, b_x, b_h = (weight.unflatten(0, (-1, d_model)) for weight in weights)  # each (gates, d_model, ...)
+        self.of_input, self.of_hidden, self.bias = self.sums(w_x, w_h, b_x, b_h)
+
+    def sums(self, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> tuple[Matrices, Matrices, Tensor]:
+        """One sum for each gate."""
+        return w_x, w_h, b_x + b_h
+
+    @abstractmethod
+    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+        """The parts after the step, each (n, d_model), of sums and parts in intervals."""
+
+    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+        """The derivatives over intervals."""
+        raise NotImplementedError("the images of this cell are exact")
+
+    def moved(self, x: Interval, carried: Sequence[Interval]) -> list[Interval]:
+        """Bounds on the parts after a step from boxes (n, width) and (n, d_model)."""
+        sums = self.summed(x, carried[0]).unbind(-2)
+        images = self.images(sums, carried)
+        if self.exact:
+            return images
+        at = [Interval(part.centre, part.centre) for part in carried]
+        there = Interval(x.centre, x.centre)
+        centres = self.images(self.summed(there, at[0]).unbind(-2), at)
+        radii = self.reach(self.slopes(sums, carried), x, carried)
+        return [
+            image.meet(Interval.round(centre.centre, radius))
+            for image, centre, radius in zip(images, centres, radii.unbind(1), strict=True)
+        ]
+
+    def summed(self, x: Interval, h: Interval) -> Interval:
+        """The sums (n, sums, d_model) over a box."""
+        both = torch.cat([self.of_input, self.of_hidden], 2).flatten(0, 1)  # (sums * d_model, width + d_model)
+        box = Interval(torch.cat([x.lower, h.lower], 1), torch.cat([x.upper, h.upper], 1))
+        found = linear(box, both, self.bias.flatten())
+        shape = self.bias.shape
+        return Interval(found.lower.unflatten(1, shape), found.upper.unflatten(1, shape))  # (n, sums, d_model)
+
+    def reach(self, slopes: Slopes, x: Interval, carried: Sequence[Interval]) -> Float[Tensor, "n parts d_model"]:
+        """How far parts can move while the states move in their box: the row sums of |J| times the radii."""
+        by_sum, by_carried = slopes.by_sum, slopes.by_carried
+        found = torch.zeros_like(by_carried.lower[:, :, 0])
+        for weights, box in ((self.of_input, x), (self.of_hidden, carried[0])):
+            centre = torch.einsum("npgi,gij->npij", by_sum.centre, weights)
+            radius = torch.einsum("npgi,gij->npij", by_sum.radius, weights.abs())
+            if box is carried[0]:
+                centre = centre + torch.diag_embed(by_carried.centre[:, :, 0])
+                radius = radius + torch.diag_embed(by_carried.radius[:, :, 0])
+            found = found + ((centre.abs() + radius) @ box.radius[:, None, :, None])[..., 0]
+        for part in range(1, len(carried)):
+            largest = by_carried.centre[:, :, part].abs() + by_carried.radius[:, :, part]
+            found = found + largest * carried[part].radius[:, None]
+        return found
+
+
+class ReluBounds(CellBounds):
+    """h' = ReLU(s)."""
+
+    exact = True
+
+    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+        return [sums[0].relu()]
+
+
+class TanhBounds(CellBounds):
+    """h' = tanh(s)."""
+
+    exact = True
+
+    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+        return [sums[0].tanh()]
+
+
+class GruBounds(CellBounds):
+    """h' = (1 - z) n + z h, with n = tanh(s_x + r s_h): the sums are r, z, s_x and s_h."""
+
+    def sums(self, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> tuple[Matrices, Matrices, Tensor]:
+        of_input = torch.cat([w_x, torch.zeros_like(w_x[:1])])
+        of_hidden = torch.cat([w_h[:2], torch.zeros_like(w_h[:1]), w_h[2:]])
+        return of_input, of_hidden, torch.cat([b_x[:2] + b_h[:2], b_x[2:], b_h[2:]])
+
+    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+        """A mean of n and h, so between the least and the largest, at an end of z."""
+        s_r, s_z, s_x, s_h = sums
+        n, z, (h,) = (s_x + s_r.sigmoid() * s_h).tanh(), s_z.sigmoid(), carried
+
+        def mean(of_n: Tensor, of_h: Tensor) -> tuple[Tensor, Tensor]:
+            low, high = (of_n + weight * (of_h - of_n) for weight in (z.lower, z.upper))
+            return torch.minimum(low, high), torch.maximum(low, high)
+
+        return [Interval(mean(n.lower, h.lower)[0], mean(n.upper, h.upper)[1])]
+
+    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+        s_r, s_z, s_x, s_h = sums
+        r, z, (h,) = s_r.sigmoid(), s_z.sigmoid(), carried
+        inside = s_x + r * s_h
+        by_x = (1.0 - z) * tanh_slope(inside)
+        by_r, by_z = by_x * s_h * sigmoid_slope(s_r), (h - inside.tanh()) * sigmoid_slope(s_z)
+        return Slopes(stacked([[by_r, by_z, by_x, by_x * r]]), stacked([[z]]))
+
+
+class LstmBounds(CellBounds):
+    """c' = f c + i g, h' = o tanh(c'): the sums are i, f, g and o."""
+
+    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+        s_i, s_f, s_g, s_o = sums
+        c = s_f.sigmoid() * carried[1] + s_i.sigmoid() * s_g.tanh()
+        return [s_o.sigmoid() * c.tanh(), c]
+
+    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+        s_i, s_f, s_g, s_o = sums
+        i, f, g, o, c = s_i.sigmoid(), s_f.sigmoid(), s_g.tanh(), s_o.sigmoid(), carried[1]
+        after = f * c + i * g
+        of_c = [g * sigmoid_slope(s_i), c * sigmoid_slope(s_f), i * tanh_slope(s_g)]
+        by_c, zero = o * tanh_slope(after), Interval(torch.zeros_like(f.lower), torch.zeros_like(f.lower))
+        of_h = [*(by_c * slope for slope in of_c), after.tanh() * sigmoid_slope(s_o)]
+        return Slopes(stacked([of_h, [*of_c, zero]]), stacked([[zero, by_c * f], [zero, f]]))
+
+
+def stacked(rows: Sequence[Sequence[Interval]]) -> Interval:
+    """Rows of intervals (n, d_model) as one (n, rows, columns, d_model)."""
+    lower, upper = (
+        torch.stack([torch.stack([getattr(each, end) for each in row], 1) for row in rows], 1)
+        for end in ("lower", "upper")
+    )
+    return Interval(lower, upper)
+
+
+def bounds_of(model: TorchRecurrent) -> type[CellBounds]:
+    """What bounds the cells of a network."""
+    if isinstance(model, Rnn):
+        return ReluBounds if model.rnn.nonlinearity == "relu" else TanhBounds
+    return {Gru: GruBounds, Lstm: LstmBounds}[type(model)]  # type: ignore[index]
+
+
+def images(model: TorchRecurrent, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+    """Where all states of boxes (n, d_state) come to by one more symbol each."""
+    x, kind = model.embed(symbols[:, None])[:, 0].to(states.lower), bounds_of(model)
+    read, shape = Interval(x, x), (model.parts, len(model.layers), -1)
+    of_layers = zip(*(end.unflatten(1, shape).unbind(2) for end in (states.lower, states.upper)), strict=True)
+    after = []
+    for weights, (lower, upper) in zip(model.rnn.all_weights, of_layers, strict=True):
+        cell = kind(weights, model.d_model)
+        moved = cell.moved(read, Interval(lower, upper).unbind(1))
+        read = moved[0]
+        after.append(moved)
+    # h of all layers first, as the state has them.
+    ends = ([getattr(layer[part], end) for part in range(model.parts) for layer in after] for end in ("lower", "upper"))
+    return Interval(*(torch.cat(parts, 1) for parts in ends))  # each (n, d_state)
+
+
+def answer_margins(
+    model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]
+) -> Float[Tensor, "n n_outputs"]:
+    """By how much the logit of an answer is above each other's at least, all over boxes; its own place has 0."""
+    read = Interval(model.output(states.lower), model.output(states.upper)).relu()
+    weight, bias = model.readout.weight, model.readout.bias
+    apart = weight[answers][:, None] - weight  # (n, n_outputs, d_model)
+    centre = (apart @ read.centre[..., None])[..., 0] + bias[answers][:, None] - bias
+    return centre - (apart.abs() @ read.radius[..., None])[..., 0]  # (n, n_outputs)

@@ -1,0 +1,94 @@
+"""Intervals of numbers, between which the values of a network lie for all states of a box; torch differentiates them.
+
+Rounding is not bounded here: it is allowed for where boxes are searched, and the independent checker decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Interval:
+    """All numbers from `lower` to `upper`, in each place of two tensors of one shape."""
+
+    lower: Tensor
+    upper: Tensor
+
+    @classmethod
+    def round(cls, centre: Tensor, radius: Tensor) -> Interval:
+        """What lies at most `radius` from the centre."""
+        return cls(centre - radius, centre + radius)
+
+    @property
+    def centre(self) -> Tensor:
+        return (self.lower + self.upper) / 2
+
+    @property
+    def radius(self) -> Tensor:
+        return (self.upper - self.lower) / 2
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.lower + other.lower, self.upper + other.upper)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.lower - other.upper, self.upper - other.lower)
+
+    def __rsub__(self, number: float) -> Interval:
+        return Interval(number - self.upper, number - self.lower)
+
+    def __mul__(self, other: Interval) -> Interval:
+        """The products of any two: the extremes are at corners."""
+        one, two = self.lower * other.lower, self.lower * other.upper
+        three, four = self.upper * other.lower, self.upper * other.upper
+        lower = torch.minimum(torch.minimum(one, two), torch.minimum(three, four))
+        upper = torch.maximum(torch.maximum(one, two), torch.maximum(three, four))
+        return Interval(lower, upper)
+
+    def meet(self, other: Interval) -> Interval:
+        """What lies in both, if both hold the same number."""
+        return Interval(torch.maximum(self.lower, other.lower), torch.minimum(self.upper, other.upper))
+
+    def relu(self) -> Interval:
+        return Interval(self.lower.relu(), self.upper.relu())
+
+    def tanh(self) -> Interval:
+        return Interval(self.lower.tanh(), self.upper.tanh())
+
+    def sigmoid(self) -> Interval:
+        return Interval(self.lower.sigmoid(), self.upper.sigmoid())
+
+    def unbind(self, axis: int) -> list[Interval]:
+        return [Interval(*both) for both in zip(self.lower.unbind(axis), self.upper.unbind(axis), strict=True)]
+
+    def double(self) -> Interval:
+        return Interval(self.lower.double(), self.upper.double())
+
+
+def linear(x: Interval, weight: Float[Tensor, "out in"], bias: Float[Tensor, "out"] | None = None) -> Interval:
+    """W x + b: exact in each coordinate."""
+    return Interval.round(F.linear(x.centre, weight, bias), F.linear(x.radius, weight.abs()))
+
+
+def humped(x: Interval, slope: Tensor, other: Tensor, peak: float) -> Interval:
+    """The values between x's ends of a function with one peak, at 0, that falls on both sides; `slope` and `other` are
+    its values at the ends."""
+    holds_peak = (x.lower <= 0) & (x.upper >= 0)
+    upper = torch.maximum(slope, other)
+    return Interval(torch.minimum(slope, other), torch.where(holds_peak, peak, upper))
+
+
+def sigmoid_slope(x: Interval) -> Interval:
+    """The derivative of the sigmoid over an interval: it falls from 1/4 at 0 on both sides."""
+    low, high = x.lower.sigmoid(), x.upper.sigmoid()
+    return humped(x, low * (1 - low), high * (1 - high), 0.25)
+
+
+def tanh_slope(x: Interval) -> Interval:
+    """The derivative of tanh over an interval: it falls from 1 at 0 on both sides."""
+    return humped(x, 1 - x.lower.tanh() ** 2, 1 - x.upper.tanh() ** 2, 1.0)

@@ -1,0 +1,167 @@
+"""What is said of a trained recurrent network: proven at every length, or the shortest wrong word, or why neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from languages.automata import MooreMachine
+from languages.convert.machines import to_json
+from languages.errors import UserError
+from regulargpt.certificate import record
+from regulargpt.certificate.chain.points import own_error
+from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.chain.search import proven, refuse_trivial
+from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
+from regulargpt.certificate.outcome import Outcome, compared, learned_report, refused, too_close, wrong_words
+from regulargpt.certificate.verdict import remember
+from regulargpt.data.language import LanguageData
+from regulargpt.finite.chain import Chain, chain_of
+from regulargpt.finite.from_answers import LearnedMachine
+from regulargpt.finite.held_out import HeldOut
+from regulargpt.finite.nonempty import Word
+from regulargpt.finite.specification import specified_machine
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
+from regulargpt.storage.manifest import digest
+
+Floats = npt.NDArray[np.float64]
+
+KIND = {"kind": "chain"}
+# Words of each length whose states are averaged.
+SAMPLES = 8
+# A slack is stated smaller than found, by these shares, so that the checker's own bound may be larger.
+SHARES = (0.97, 0.5)
+ERRS = "the network itself errs on a word"
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes of states that are mapped into each other: the radii (K, D) round the points of a product, and the slack
+    that is left in every coordinate."""
+
+    radii: Floats
+    slack: float
+
+
+def search_boxes(chain: Chain, product: Product) -> Boxes | str:
+    """Boxes round the points; or why there are none."""
+    return "no boxes of states were looked for"
+
+
+def chain_outcome(
+    model: nn.Module,
+    data: LanguageData,
+    seed: int,
+    files: Mapping[str, bytes],
+    progress: Progress = lambda part, done, count: None,
+    learned: LearnedMachine | None = None,
+    known: Float[Tensor, "K D"] | None = None,
+    is_known: bool = True,
+) -> Outcome:
+    """Search, make the certificate of these `weights` and this `network`, and have it checked; or why there is none.
+
+    It is about the language's automaton, or about the one that was `learned` from the network's answers. Points that
+    are `known` are tried first. Nothing is proven of a network that the checker does not know (`is_known`).
+    """
+    of_all: dict[str, Any] = {**KIND, **learned_report(learned, data.tree_task)}
+    try:
+        machine = machine_of(data, learned)
+        chain = chain_of(model, machine.n_symbols)
+    except UserError as error:
+        return refused(files["weights"], {**of_all, "reason": str(error)})
+    if known is not None and known.shape[1:] != (chain.dimension,):
+        known = None
+    words = [batch[:SAMPLES] for batch in HeldOut.draw(data, seed, 0).words]
+    holding, best = proven(chain, machine, words, known)
+    # A network may be right for ever with its states replaced, and wrong as it is.
+    own = own_error(chain, specified_machine(data.finite))
+    if not holding:
+        return refused(files["weights"], {**of_all, **counted(best), **why_not(best, data, model, own)})
+    if own is not None:
+        of_all["wrong_unquantised"] = compared(data.finite.machine, model, own)
+    if not is_known:
+        report = {"checked": False, "reason": f"not checked: no checker knows {chain.name}"}
+        return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
+    whole = {**files, "automaton": to_json(machine).encode()}
+    found = [(product, search_boxes(chain, product) if own is None else ERRS) for product in holding]
+    return certified(found, whole, of_all, progress)
+
+
+def machine_of(data: LanguageData, learned: LearnedMachine | None) -> MooreMachine:
+    """The machine that is proven. Raises UserError where there is none, or nothing to prove."""
+    if learned is None:
+        machine, name = specified_machine(data.finite), data.name
+    else:
+        machine, name = learned.machine, "the automaton that was learned"
+        assert isinstance(machine, MooreMachine), "the language is regular"
+    refuse_trivial(machine, name)
+    return machine
+
+
+def counted(product: Product) -> dict[str, Any]:
+    """How much comes up, and the least margins; None for that between points where there is one point only."""
+    margins = {"smallest_margin": product.smallest_margin, "smallest_answer_margin": product.smallest_answer_margin}
+    at_points = int((product.pairs[:, 0] > 0).sum())
+    sizes = {"points": int(product.points_met.sum()), "rows": int(product.used.sum()), "pairs": at_points}
+    return sizes | {name: margin if np.isfinite(margin) else None for name, margin in margins.items()}
+
+
+def why_not(product: Product, data: LanguageData, model: nn.Module, own: Word | None) -> dict[str, Any]:
+    """The shortest wrong words, replaced and as it is; or that a margin is too small."""
+    if product.wrong is not None:
+        return wrong_words(data.tree_task, model, product.machine, product.wrong, own)
+    margin = min(product.smallest_margin, product.smallest_answer_margin)
+    return {"reason": too_close(margin)}
+
+
+def certified(
+    found: Sequence[tuple[Product, Boxes | str]],
+    files: dict[str, bytes],
+    of_all: Mapping[str, Any],
+    progress: Progress,
+) -> Outcome:
+    """The first certificate that the checker accepts, with boxes if it accepts any; or why it accepts none."""
+    rejected = dict[bool, str]()  # why the first certificate was: with boxes, without
+    for product, boxes in attempts(found):
+        certificate = certificate_of(product, boxes, files)
+        try:
+            decide(certificate.encode(), files, progress=progress)
+        except (Rejected, Malformed) as error:
+            rejected.setdefault(boxes is not None, f"the independent check rejects it: {error}")
+            continue
+        remember(certificate.encode(), files)
+        if boxes is None:
+            why = next((why for _, why in found if isinstance(why, str)), "")
+            unquantised = {"proven": False, "reason": rejected.get(True, why)}
+        else:
+            unquantised = {"proven": True, "slack": boxes.slack, "radius": float(boxes.radii.max())}
+        report = {"proven": True, **of_all, **counted(product), "unquantised": unquantised}
+        return Outcome(report, {AUTOMATON: files["automaton"].decode(), CERTIFICATE: certificate})
+    return refused(files["weights"], {**of_all, **counted(found[0][0]), "reason": rejected[False]})
+
+
+def attempts(found: Sequence[tuple[Product, Boxes | str]]) -> Iterator[tuple[Product, Boxes | None]]:
+    """What is to be checked: first with boxes, by a slack smaller than found, then without."""
+    for product, boxes in found:
+        if isinstance(boxes, Boxes):
+            yield from ((product, replace(boxes, slack=float(f"{share * boxes.slack:.3g}"))) for share in SHARES)
+    yield from ((product, None) for product, _ in found)
+
+
+def certificate_of(product: Product, boxes: Boxes | None, files: Mapping[str, bytes]) -> str:
+    """certificate.json: points and boxes, and of which files it is. The checker finds all the rest."""
+    machine, points, unquantised = product.machine, product.rows.points.tolist(), None
+    if boxes is not None:
+        claim = unquantised_chain_claim(boxes.slack)
+        unquantised = {"claim": claim, "slack": boxes.slack, "radii": boxes.radii.tolist()}
+    claim = chain_claim(machine.alphabet, len(points), record.answers_every_word(machine))
+    named = {name: {"file": file, "sha256": digest(files[name])} for name, file in record.NAMES.items()}
+    of_points = {"claim": claim, "unquantised": unquantised, **named, "points": points}
+    return record.text({"format": FORMAT, **KIND, **of_points})

@@ -1,0 +1,86 @@
+"""The search for points that prove a chain: nobody has to believe it, for the checker computes everything anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from languages.automata import MooreMachine
+from languages.errors import UserError
+from regulargpt.certificate.chain.points import CENTRINGS, Sampled, mended, nets
+from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.search.codebook import group_means
+from regulargpt.finite.chain import Chain
+from regulargpt.finite.chain_rows import Rows
+
+Ints = npt.NDArray[np.int64]
+
+
+def refuse_trivial(machine: MooreMachine, name: str) -> None:
+    """Raise UserError where all words have one answer, or none: there is nothing to prove.
+
+    >>> import languages
+    >>> refuse_trivial(languages.get("parity").machine, "parity")
+    """
+    given = set(machine.output_table[np.unique(machine.table)].tolist())
+    if len(given - {-1}) < 2:
+        raise UserError(f"all words of {name} are alike: there is nothing to prove, choose another language")
+
+
+def proven(
+    chain: Chain, machine: MooreMachine, words: Sequence[Ints], known: Float[Tensor, "K D"] | None = None
+) -> tuple[list[Product], Product]:
+    """The products that prove the chain to be the machine, those of few points first; and the best that does not.
+
+    Points that are `known` are tried first, then means. Where none of these proves it, they get more points; and where
+    that does not help either, a net over the chain's states is tried.
+    """
+    sampled = Sampled.of(chain, machine, words)
+    points = [*([] if known is None else [known]), sampled.per_state(), sampled.per_edge()]
+    found = [Product.of(Rows.of(chain, each), machine) for each in points]
+    holding = [product for product in found if product.is_proven]
+    if not holding:
+        for product in more_points(chain, machine, sampled, tuple(found)):
+            found.append(product)
+            if product.is_proven:
+                holding = [product]
+                break
+    return [improved(chain, product) for product in holding], max(found, key=quality)
+
+
+def more_points(chain: Chain, machine: MooreMachine, sampled: Sampled, found: Sequence[Product]) -> Iterator[Product]:
+    """Further products: those of means with more points, then of nets."""
+    for product in found:
+        yield from mended(chain, product)
+    for points in nets(chain, sampled.states):
+        yield Product.of(Rows.of(chain, points), machine)
+
+
+def quality(product: Product) -> float:
+    """How far it is right: the length of its shortest wrong word."""
+    return np.inf if product.wrong is None else len(product.wrong)
+
+
+def improved(chain: Chain, product: Product) -> Product:
+    """A product that holds, without the points that do not come up, the others moved to the mean of what comes to them.
+
+    They move as long as it holds, by larger margins.
+    """
+    best = Product.of(product.rows.only(product.points_met), product.machine)
+    assert best.is_proven, "no row leads to a point that was left out"
+    moved = best
+    for _ in range(CENTRINGS):
+        rows, used = moved.rows, torch.from_numpy(moved.used)
+        images = torch.from_numpy(rows.images)[used] - 1  # (used,)
+        means, count = group_means(rows.states[used], images, len(rows.points))
+        points = torch.where(count[:, None] > 0, means, rows.points)  # the sizes as a column (K, 1)
+        moved = Product.of(Rows.of(chain, points), product.machine)
+        if not moved.is_proven or moved.smallest_margin <= best.smallest_margin:
+            break
+        best = moved
+    return best

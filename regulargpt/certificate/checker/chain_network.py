@@ -1,0 +1,269 @@
+"""Networks that carry a state of fixed size from symbol to symbol: one step of each, and how the state is laid out.
+
+rnn, gru and lstm are the layers of torch.nn, one on the other: W_ih.l, W_hh.l, b_ih.l, b_hh.l are `rnn.weight_ih_l{l}`
+and so on, whose rows are those of the gates, one gate after the other. x_0 is the column of W_ih.0 for the symbol, with
+b_ih.0; x_l = W_ih.l h_(l-1)' + b_ih.l for the layer below. With u = W_hh.l h + b_hh.l, * number by number:
+
+    rnn    h' = f(x + u), f = max(., 0) or tanh (`activation`)
+    gru    r = s(x_r + u_r), z = s(x_z + u_z), n = tanh(x_n + r * u_n), h' = (1 - z) * n + z * h,  in the order r, z, n
+    lstm   i, f, o = s(x + u), g = tanh(x + u), c' = f * c + i * g, h' = o * tanh(c'),  in the order i, f, g, o
+
+where s(x) = 1 / (1 + e^-x). The logits are W max(h', 0) + b for h' of the last layer. The state is h of the first
+layer, h of the second, ..., and of an LSTM then c of the first, ...; D = parts * layers * d. It starts with zeros.
+
+linear-rnn: h = embedding[symbol]; then, in each block, with LN the norm with gain and bias and epsilon 10^-5,
+
+    u = LN(h);  v = gamma * pairs(B u);  s' = a s + v;  y = C pairs(s') + D * u;  h = h + p * s(q),  (p, q) = G gelu(y)
+
+s is complex, d numbers: `pairs` are (re, im) of the first, (re, im) of the second, ... a = exp(-exp(nu) + i theta), and
+gamma = sqrt(1 - |a|^2). The logits are W LN_final(h) + b. The state is the pairs of the first block, of the second,
+...; D = 2 * layers * d. It starts with zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from flint import arb
+
+from regulargpt.certificate.checker.balls import exact, joined, positive, product
+from regulargpt.certificate.checker.boxes import Box, between, column, ends
+from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
+from regulargpt.certificate.checker.network import (
+    ACTIVATIONS,
+    COST,
+    Ints,
+    Layers,
+    Shapes,
+    gelu,
+    linear_shapes,
+    norm_shapes,
+    sigmoid,
+    whole,
+)
+
+MAX_LAYERS = 1 << 10
+OF_BOXES = {"sigmoid": Box.sigmoid, "tanh": Box.tanh, "relu": Box.positive}
+
+
+class ChainNetwork(Layers):
+    """A network that carries `D` numbers along: in balls of FLINT where weights are made such `of` doubles, or in
+    float64 where they become `known`.
+
+    Raises Malformed or Rejected if it is not of the proof's kind.
+    """
+
+    SIZES = ("d_model", "n_layers")
+    SUPERVISIONS = ("last", "prefixes")
+    LAYOUT: ClassVar[str]  # of a state, for messages
+    D: int
+
+    def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
+        super().__init__(weights, record, of)
+        self.raw = weights
+
+    def measure(self) -> None:
+        """The sizes."""
+        self.layers = self.model["n_layers"]
+        if min(self.d, self.layers) < 1:
+            raise Malformed("config.json: the sizes are not those of a network")
+        if self.layers > MAX_LAYERS:
+            raise Rejected(f"networks of at most {MAX_LAYERS:,} layers are checked")
+        self.D = self.width()
+
+    def width(self) -> int:
+        """The numbers of a state."""
+        raise NotImplementedError
+
+    def layout(self) -> str:
+        """What these numbers are."""
+        return f"{self.LAYOUT} of {self.layers} layer{'s' * (self.layers > 1)}, {self.d} numbers wide"
+
+    def work(self) -> int:
+        """About how many multiplications a step takes."""
+        return sum(math.prod(w.shape) for w in self.w.values()) + 16 * COST * self.D
+
+    def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
+        """The logits (n, outputs) and the states (n, D) after one more symbol, (n,), from states (n, D)."""
+        raise NotImplementedError
+
+
+class Stacked(ChainNetwork):
+    """Layers of torch.nn, with a state in balls or a `Box`."""
+
+    GATES: ClassVar[int]
+    PARTS: ClassVar[int] = 1
+    LAYOUT = "h"
+
+    def width(self) -> int:
+        return self.PARTS * self.layers * self.d
+
+    def shapes(self) -> Shapes:
+        """The tensors there are."""
+        rows, found = self.GATES * self.d, linear_shapes("readout", len(self.output_names), self.d)
+        for layer in range(self.layers):
+            below = self.d if layer else len(self.alphabet)
+            found |= {f"rnn.weight_ih_l{layer}": (rows, below), f"rnn.weight_hh_l{layer}": (rows, self.d)}
+            found |= {f"rnn.bias_{part}_l{layer}": (rows,) for part in ("ih", "hh")}
+        return found
+
+    def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
+        after = self.moved(states, self.w["rnn.weight_ih_l0"].T[symbols] + self.w["rnn.bias_ih_l0"])
+        top = after[self.layers - 1]
+        return self.linear("readout", positive(top)), joined(after, -1)
+
+    def image(self, box: Box, symbol: int) -> Doubles:
+        """Intervals (D,) of the state after a symbol, from all states in a box."""
+        after = self.moved(box, self.w["rnn.weight_ih_l0"].T[symbol] + self.w["rnn.bias_ih_l0"])
+        return joined([part.values for part in after], -1)
+
+    def moved(self, states: Any, x: Any) -> list[Any]:
+        """The parts of the state after a symbol, which adds x to the first layer's gates."""
+        parts = [cut(states, at, at + self.d) for at in range(0, self.D, self.d)]
+        after: list[Any] = []
+        for layer in range(self.layers):
+            if layer:
+                x = self.layer("ih", layer, after[-1][0])
+            before = parts[layer :: self.layers]
+            after.append(self.cell(x, self.layer("hh", layer, before[0]), before))
+        return [of_layer[part] for part in range(self.PARTS) for of_layer in after]
+
+    def layer(self, name: str, layer: int, x: Any) -> Any:
+        """W x + b."""
+        weight, bias = self.w[f"rnn.weight_{name}_l{layer}"], self.w[f"rnn.bias_{name}_l{layer}"]
+        return x.linear(weight, bias) if isinstance(x, Box) else product(x, weight.T) + bias
+
+    def cell(self, x: Any, u: Any, before: list[Any]) -> list[Any]:
+        """The parts of one layer after a symbol, from what comes from below, (n, gates * d), and from `before`."""
+        raise NotImplementedError
+
+    def gates(self, *vectors: Any) -> list[Any]:
+        """These vectors, each cut into its gates."""
+        cuts = range(0, self.GATES * self.d, self.d)
+        return [[cut(x, at, at + self.d) for at in cuts] for x in vectors]
+
+    def margin(self, point: Floats, radii: Floats, answer: int) -> float:
+        """At most the least difference of the logit `answer` and another, for all states in a box."""
+        top = slice((self.layers - 1) * self.d, self.layers * self.d)
+        low, high = (np.maximum(end, 0) for end in ends(Doubles(point[top], radii[top])))
+        weight, bias = self.w["readout.weight"], self.w["readout.bias"]
+        others = np.delete(np.arange(len(self.output_names)), answer)
+        gaps = column((weight[[answer]] - weight[others]).product(between(low, high).reshape(-1, 1)))  # (d, 1)
+        gaps = gaps + (bias[[answer]] - bias[others])
+        return float(np.min(ends(gaps)[0], initial=np.inf))
+
+
+class Rnn(Stacked):
+    """The Elman RNN."""
+
+    GATES = 1
+    CHOICES: ClassVar = {"activation": ("relu", "tanh")}
+
+    def options(self, record: Any) -> dict[str, Any]:
+        """The activation is ReLU where none is named."""
+        return super().options({"activation": "relu", **record} if isinstance(record, dict) else record)
+
+    def cell(self, x: Any, u: Any, before: list[Any]) -> list[Any]:
+        return [applied(self.model["activation"], u + x)]
+
+
+class Gru(Stacked):
+    """The gated recurrent unit, whose reset gate stands behind the product."""
+
+    GATES = 3
+
+    def cell(self, x: Any, u: Any, before: list[Any]) -> list[Any]:
+        (x_r, x_z, x_n), (u_r, u_z, u_n) = self.gates(x, u)
+        r, z = applied("sigmoid", u_r + x_r), applied("sigmoid", u_z + x_z)
+        n, h = applied("tanh", r * u_n + x_n), before[0]
+        return [n.mixed(h, z) if isinstance(n, Box) else n + z * (h - n)]
+
+
+class Lstm(Stacked):
+    """The LSTM, which carries h and c."""
+
+    GATES, PARTS = 4, 2
+    LAYOUT = "h, then c,"
+
+    def cell(self, x: Any, u: Any, before: list[Any]) -> list[Any]:
+        [(i, f, g, o)] = self.gates(u + x)
+        c = applied("sigmoid", f) * before[1] + applied("sigmoid", i) * applied("tanh", g)
+        return [applied("sigmoid", o) * applied("tanh", c), c]
+
+
+class LinearRnn(ChainNetwork):
+    """The linear recurrent unit, which carries complex numbers, as pairs."""
+
+    LAYOUT = "real and imaginary parts"
+
+    def width(self) -> int:
+        return 2 * self.layers * self.d
+
+    def shapes(self) -> Shapes:
+        """The tensors there are."""
+        d, found = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
+        for block in (f"blocks.{layer}." for layer in range(self.layers)):
+            found |= linear_shapes(f"{block}lru.b", 2 * d, d, bias=False)
+            found |= linear_shapes(f"{block}lru.c", d, 2 * d, bias=False) | linear_shapes(f"{block}glu", 2 * d, d)
+            found |= {f"{block}lru.{name}": (d,) for name in ("d", "nu", "theta")}
+        norms = ["ln_final", *(f"blocks.{layer}.ln" for layer in range(self.layers))]
+        return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
+
+    def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
+        h, after = self.w["embedding.weight"][symbols], []
+        for layer in range(self.layers):
+            block, at = f"blocks.{layer}.", 2 * layer * self.d
+            u = self.norm(f"{block}ln", h)
+            after.append(self.recurrence(f"{block}lru.", u, states[..., at : at + 2 * self.d]))
+            y = self.linear(f"{block}lru.c", after[-1]) + self.w[f"{block}lru.d"] * u
+            p, q = (cut(self.linear(f"{block}glu", gelu(y)), i, i + self.d) for i in (0, self.d))
+            h = h + p * sigmoid(q)
+        return self.linear("readout", self.norm("ln_final", h)), joined(after, -1)
+
+    def recurrence(self, name: str, u: Any, states: Any) -> Any:
+        """a s + gamma B u, as pairs (n, 2 d)."""
+        v = self.linear(f"{name}b", u)
+        real, imaginary, gamma = self.turn(name, like=v)
+        re, im = states[..., ::2], states[..., 1::2]
+        both = real * re - imaginary * im + gamma * v[..., ::2], imaginary * re + real * im + gamma * v[..., 1::2]
+        order = np.arange(2 * self.d).reshape(2, self.d).T.ravel()  # re and im (2, d) as pairs (2 d,)
+        return joined(both, -1)[..., order]
+
+    def turn(self, name: str, like: Any) -> list[Any]:
+        """The real and the imaginary part of a, and gamma, (d,) each."""
+        nu, theta = ([arb(float(x)) for x in self.raw[name + part]] for part in ("nu", "theta"))
+        size = [(-x.exp()).exp() for x in nu]
+        found = [
+            [a * t.cos() for a, t in zip(size, theta, strict=True)],
+            [a * t.sin() for a, t in zip(size, theta, strict=True)],
+            [(1 - a * a).nonnegative_part().sqrt() for a in size],
+        ]
+        balls = [np.array(part, dtype=object) for part in found]
+        return [Doubles.of(part) for part in balls] if isinstance(like, Doubles) else balls
+
+
+NETWORKS: dict[str, type[ChainNetwork]] = {"rnn": Rnn, "gru": Gru, "lstm": Lstm, "linear-rnn": LinearRnn}
+
+
+def network_of(weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any]) -> ChainNetwork:
+    """The network that config.json names. Raises Malformed or Rejected if it is not of the proof's kind."""
+    name = whole(record)["model"].get("name")
+    if not isinstance(name, str):
+        raise Malformed("config.json names no model")
+    if name not in NETWORKS:
+        raise Rejected(f"name = {name!r:.40}: the proof is about networks with a name among {', '.join(NETWORKS)}")
+    return NETWORKS[name](weights, record, of)
+
+
+def cut(x: Any, start: int, end: int) -> Any:
+    """Some of the numbers of a vector, or of each of some."""
+    return x.part(start, end) if isinstance(x, Box) else x[..., start:end]
+
+
+def applied(name: str, x: Any) -> Any:
+    """A function of each number."""
+    return OF_BOXES[name](x) if isinstance(x, Box) else ACTIVATIONS[name](x)
