@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
+from languages.budget import TooLarge
 from languages.context_free.nested import NestedTask
 from languages.convert.machines import AnyMachine
 from languages.drawn import DrawnTask
-from languages.errors import Notice, UserError
+from languages.errors import AutomatonError, Notice, UserError
 from languages.tasks import AnyTask
 from regulargpt.certificate.compared import parting_word, right_machine
 from regulargpt.certificate.verdict import has_changed
@@ -83,12 +85,20 @@ def described(learned: FromAnswers, task: AnyTask) -> dict[str, Any]:
         "queries": learned.queries,
         "all_up_to": learned.every,
         "states": None if machine is None else machine.n_states,
-        **({"algebra": minimal_algebra(machine).size} if isinstance(machine, PushdownTransducer) else {}),
+        **({"algebra": algebra(machine)} if isinstance(machine, PushdownTransducer) else {}),
         "at_most": learned.classes or None,
         "ruled_out": ruled_out(learned.classes, task),
         "reason": learned.reason or None,
         "so_far": so_far if learned.so_far else None,
     }
+
+
+def algebra(machine: PushdownTransducer) -> int | None:
+    """How many elements its algebra has; None where these are too many to count."""
+    try:
+        return minimal_algebra(machine).size
+    except TooLarge:
+        return None
 
 
 def ruled_out(classes: int, task: AnyTask) -> list[str]:
@@ -112,14 +122,15 @@ def ruled_out(classes: int, task: AnyTask) -> list[str]:
 def compared(learned: FromAnswers, task: AnyTask, replay: Callable[[Word], int | None]) -> dict[str, Any]:
     """Whether the machine is the task's, or the shortest word on which it is not, answered by the network itself, too.
 
-    Without a machine, or a table of the task's, the shortest query that the network has wrong. Here labels are used.
+    Where that cannot be said, the shortest query that the network has wrong. Here labels are used.
     """
-    machine, equal = learned.machine, None
-    if machine is None or isinstance(task, DrawnTask):
+    machine, equal, word = learned.machine, None, None
+    if machine is not None and not isinstance(task, DrawnTask):
+        with suppress(AutomatonError):  # two machines with stacks that are too large to compare
+            word = parting_word(machine, right_machine(task))
+            equal = word is None
+    if equal is None:
         word = shortest_wrong(learned, task)
-    else:
-        word = parting_word(machine, right_machine(task))
-        equal = word is None
     if word is None:
         return {"equal": equal, "counterexample": None}
     symbols, names = np.array([word]), {UNDEFINED: None, None: None, **dict(enumerate(task.output_names))}

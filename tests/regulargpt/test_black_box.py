@@ -15,10 +15,12 @@ import languages
 from languages.automata import MooreMachine
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
+from languages.budget import TooLarge
 from languages.context_free.nested import NestedTask
 from languages.drawn import DrawnTask
 from languages.errors import LanguageError
 from languages.regular.user import task_of
+from regulargpt.extraction import black_box
 from regulargpt.extraction.answers import FromAnswers, every_short, learn_from_answers, shrunk
 from regulargpt.extraction.black_box import compared, learned_from, ruled_out, shortest_wrong
 from regulargpt.extraction.queries import Queries, Spent
@@ -35,7 +37,7 @@ from tests.regulargpt.test_from_answers import Machine, data_of, of
 PARITY = languages.get("parity")
 
 
-def heard(network: nn.Module, spec: str = "parity", seconds: float = 100.0, **fields: Any) -> FromAnswers:
+def learned(network: nn.Module, spec: str = "parity", seconds: float = 100.0, **fields: Any) -> FromAnswers:
     """What the answers of a network say that is asked for those of a language."""
     words = data_of(spec, **{"data.train_len": 14, **fields})
     return learned_from(Answers(network, 14, words.task), words, 0, seconds, lambda asked, most: None)
@@ -93,12 +95,12 @@ def test_what_is_ruled_out_is_true_of_all_small_machines(monkeypatch: pytest.Mon
 
 def test_a_network_that_is_a_larger_machine_is_not_what_is_ruled_out():
     """A sentence about at most 12 states says nothing of this one, of more: it is parity up to 14 symbols only."""
-    found = heard(Machine(of("parity"), knows=14))
+    found = learned(Machine(of("parity"), knows=14))
     assert found.machine is not None
     assert counterexample(found.machine, of("parity")) is None
     assert found.classes == 12
     assert ruled_out(found.classes, PARITY)[0].startswith("if the network is a machine of at most 12 states")
-    longer = heard(Machine(of("parity"), knows=12))
+    longer = learned(Machine(of("parity"), knows=12))
     assert (longer.machine, longer.classes) == (None, 0)
     assert longer.reason == "words of more than 14 symbols would have to tell its states apart"
     assert (longer.so_far, 0.8 < longer.agreement < 1) == (2, True)
@@ -172,7 +174,7 @@ def test_a_word_is_shrunk_to_what_is_wrong_in_it():
 @pytest.mark.parametrize("name", ["brackets-2", "arithmetic-brackets", "marked-reversal"])
 def test_above_the_regular_languages(name: str):
     task = languages.find(name)
-    found = heard(Machine(task.machine), name, **{"data.train_len": 14})
+    found = learned(Machine(task.machine), name, **{"data.train_len": 14})
     if isinstance(task, DrawnTask):  # no finite machine is it, and the words go no further
         assert found.machine is None
         assert compared(found, task, lambda word: None) == {"equal": None, "counterexample": None}
@@ -183,8 +185,23 @@ def test_above_the_regular_languages(name: str):
     assert ruled_out(found.classes, task)[0].endswith(f"at most {found.classes} elements, they are this machine's")
 
 
+def test_what_is_too_large_to_compare_is_compared_by_its_answers(monkeypatch: pytest.MonkeyPatch):
+    def too_large(*machines: Any) -> None:
+        raise TooLarge("an algebra of 9,000 elements")
+
+    task, found = languages.find("brackets-1"), learned(Machine(languages.find("brackets-1").machine), "brackets-1")
+    for name in ("parting_word", "minimal_algebra"):
+        monkeypatch.setattr(black_box, name, too_large)
+    assert black_box.described(found, task)["algebra"] is None
+    assert compared(found, task, lambda word: None) == {"equal": None, "counterexample": None}
+    other = languages.find("brackets-1:bound=2")
+    assert compared(found, other, lambda word: 1)["counterexample"] == {
+        **{"word": "((()))", "machine": "accept", "network": "accept", "task": "reject"}
+    }
+
+
 def test_a_wrong_machine_is_told_apart_and_the_network_asked_again():
-    found = heard(Machine(of("even-pairs")))
+    found = learned(Machine(of("even-pairs")))
     asked: list[tuple[int, ...]] = []
 
     def replay(word: tuple[int, ...]) -> int:

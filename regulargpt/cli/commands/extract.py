@@ -258,7 +258,9 @@ def written(result: dict[str, Any]) -> list[tuple[str, str]]:
 
 def machine_of(result: dict[str, Any]) -> str:
     """The machine's size, and how far it is the network's."""
-    stack = f" and a stack, an algebra of {result['algebra']} elements" if "algebra" in result else ""
+    stack = " and a stack" if "algebra" in result else ""
+    if result.get("algebra"):
+        stack += f", an algebra of {result['algebra']} elements"
     size = f"{result['states']} state{'s' * (result['states'] != 1)}{stack}"
     if result["from"] == "answers":
         return f"{size}; it gives the network's answer to each of these words"
