@@ -11,6 +11,7 @@ answers   the machine of a network's answers alone
 black_box the same of a finished run, compared with the task's, and what it rules out
 stack     the machine that a network with a stack is, states merged
 recurrent the automaton in the states of an RNN, GRU or LSTM
+sentences what is said of a machine, for people
 nonempty  machines of networks, which do not answer the empty word
 run       the machine of a finished run, compared with the task's
 """

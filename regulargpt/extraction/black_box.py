@@ -124,22 +124,25 @@ def compared(learned: FromAnswers, task: AnyTask, replay: Callable[[Word], int |
 
     Where that cannot be said, the shortest query that the network has wrong. Here labels are used.
     """
-    machine, equal, word = learned.machine, None, None
+    machine, equal, word, shortest = learned.machine, None, None, True
     if machine is not None and not isinstance(task, DrawnTask):
         with suppress(AutomatonError):  # two machines with stacks that are too large to compare
             word = parting_word(machine, right_machine(task))
             equal = word is None
     if equal is None:
         word = shortest_wrong(learned, task)
+        shortest = word is not None and len(word) <= 1 + learned.every
     if word is None:
         return {"equal": equal, "counterexample": None}
     symbols, names = np.array([word]), {UNDEFINED: None, None: None, **dict(enumerate(task.output_names))}
-    answers = {
+    found = {
+        "word": task.machine.decode(symbols[0]),
+        "shortest": shortest,
         **({} if machine is None else {"machine": names[int(machine.answers(symbols)[0])]}),
         "network": names[replay(tuple(word))],
         "task": names[int(labels(task, symbols)[0])],
     }
-    return {"equal": False, "counterexample": {"word": task.machine.decode(symbols[0]), **answers}}
+    return {"equal": False, "counterexample": found}
 
 
 def shortest_wrong(learned: FromAnswers, task: AnyTask) -> Word | None:

@@ -13,8 +13,8 @@ import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.dot import from_dot
 from languages.convert.json_text import from_json, to_json
-from regulargpt.cli.commands.extract import verdict
 from regulargpt.config.schema import RunConfig
+from regulargpt.extraction.sentences import verdict
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs import run as running
 from regulargpt.storage import manifest

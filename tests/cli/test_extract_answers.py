@@ -81,6 +81,7 @@ def test_the_machine_answers_as_the_network_and_a_wrong_word_is_answered_so_agai
     said = task.output_names[answers(runs / name, word)[0]]
     assert (found["network"], found.get("machine", said)) == (said, said)
     assert found["task"] == task.output_names[task.labels(word)[0]] != said
+    assert found["shortest"]
 
 
 def test_text_says_what_is_ruled_out_and_that_the_network_itself_answers_so(cli: Cli, runs: Path):

@@ -196,7 +196,7 @@ def test_what_is_too_large_to_compare_is_compared_by_its_answers(monkeypatch: py
     assert compared(found, task, lambda word: None) == {"equal": None, "counterexample": None}
     other = languages.find("brackets-1:bound=2")
     assert compared(found, other, lambda word: 1)["counterexample"] == {
-        **{"word": "((()))", "machine": "accept", "network": "accept", "task": "reject"}
+        **{"word": "((()))", "shortest": True, "machine": "accept", "network": "accept", "task": "reject"}
     }
 
 
@@ -211,7 +211,7 @@ def test_a_wrong_machine_is_told_apart_and_the_network_asked_again():
     said = compared(found, PARITY, replay)
     assert (said["equal"], len(asked)) == (False, 1)
     assert said["counterexample"].pop("word") == "".join(map(str, asked[0]))
-    assert said["counterexample"] == {"machine": "even", "network": "odd", "task": "odd"}
+    assert said["counterexample"] == {"shortest": True, "machine": "even", "network": "odd", "task": "odd"}
 
 
 class Attends(nn.Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from math import inf
@@ -32,8 +31,6 @@ OTHERS = {"linear-rnn": "its answer depends on more than its state"}
 OUTSIDE = "derive the class from regulargpt.models.recurrent.Stepwise and give `step`, which moves the state on"
 ASK = "; or ask for its answers, with --from answers"
 OF_ROWS = "; extract from a run of supervision 'last'"
-# A state whose nearest prototype is less than this nearer than the second may fall to the other in other arithmetic.
-CLEAR = 1e-2
 
 
 @click.command()
@@ -85,6 +82,7 @@ def command(
         config, source, codebook, [name for name, value in for_answers.items() if value is not None]
     )
 
+    from regulargpt.extraction.sentences import rows
     from regulargpt.storage.atomic import write_text
 
     if source == "answers":
@@ -106,7 +104,7 @@ def command(
     if machine is not None and place is not None:
         write_text(place, rendered(machine, place.suffix))
     result["out"] = None if place is None else str(place)
-    emit(result) if as_json else say(text(result, config))
+    emit(result) if as_json else say(table(rows(result)))
     return 0 if machine is not None else FAILED
 
 
@@ -205,110 +203,3 @@ def rendered(machine: MooreMachine | PushdownTransducer, ending: str) -> str:
         return pushdown.to_dot(machine) if ending == ".dot" else to_json(machine)
     found = as_dfa(machine)
     return dot.to_dot(found) if ending == ".dot" else to_json(found)
-
-
-def text(result: dict[str, Any], config: RunConfig) -> str:
-    """For people."""
-    if result["from"] == "answers":
-        return answers_text(result)
-    return stack_text(result) if config.model.has_stacks else states_text(result)
-
-
-def answers_text(result: dict[str, Any]) -> str:
-    """For people, of a network of which nothing but answers is known."""
-    every = f", all of at most {result['all_up_to']} among them" if result["all_up_to"] else ""
-    queries = f"{result['queries']:,} words of at most {result['longest']} symbols{every}"
-    rows = [("queries", queries), ("machine", none_of(result) if result["states"] is None else machine_of(result))]
-    if result["states"] is not None:
-        why = result["reason"] or "the words that would tell it from others are too many or too long"
-        rows += [("ruled out", line) for line in result["ruled_out"] or [f"nothing: {why}"]]
-    return table([*rows, ("compared", answers_verdict(result)), *written(result)])
-
-
-def none_of(result: dict[str, Any]) -> str:
-    """Why there is no machine, and how near the last proposal came."""
-    said, so_far = f"none: {result['reason']}", result["so_far"]
-    if so_far is None:
-        return said
-    (unit, count), (_, share) = so_far.items()
-    return f"{said}; the machine so far has {count} {unit} and gives {100 * share:.1f} % of the drawn answers"
-
-
-def answers_verdict(result: dict[str, Any]) -> str:
-    """Equal to the task's machine, or a shortest word that the machine, or the network, answers otherwise."""
-    language, found = result["language"], result["counterexample"]
-    if result["equal"]:
-        return f"equal to the machine of {language}"
-    if found is None:
-        return f"with {language}: no query is answered wrongly"
-    mine, network, true = (json.dumps(found.get(key), ensure_ascii=False) for key in ("machine", "network", "task"))
-    said = f"not {language}: {found['word']} is answered"
-    if "machine" not in found:
-        return f"{said} {network}, right is {true}"
-    replayed = "says so, too" if network == mine else f"answers {network}"
-    if found["network"] is None:
-        replayed = "has no answer: it is no question" if found["task"] is None else "cannot read so long a word"
-    return f"{said} {mine}, right is {true}; no shorter word differs; the network itself {replayed}"
-
-
-def written(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Where the machine is, if there is one."""
-    return [] if result["out"] is None else [("written", result["out"])]
-
-
-def machine_of(result: dict[str, Any]) -> str:
-    """The machine's size, and how far it is the network's."""
-    stack = " and a stack" if "algebra" in result else ""
-    if result.get("algebra"):
-        stack += f", an algebra of {result['algebra']} elements"
-    size = f"{result['states']} state{'s' * (result['states'] != 1)}{stack}"
-    if result["from"] == "answers":
-        return f"{size}; it gives the network's answer to each of these words"
-    everywhere = "at every length and every depth" if "algebra" in result else "at every length"
-    proven = f"the quantised network's answer {everywhere}" if result["proven_quantised"] else result["reason"]
-    return f"{size}; {proven}"
-
-
-def states_text(result: dict[str, Any]) -> str:
-    """For people, of a network whose states are near prototypes."""
-    clusters = result["clusters"]
-    source = "of the task's transitions"
-    if clusters is not None:
-        source = f"from the states alone: clusters {clusters['above']:.3g} apart or more"
-        if not clusters["below"]:
-            source = f"from the states alone: balls of radius {clusters['radius']:.3g}"
-    rows = [("prototypes", f"{result['prototypes']} ({source})")]
-    if result["agreement"] is not None and result["agreement"] < 1:
-        rows.append(
-            ("warning", f"quantised, the network keeps {100 * result['agreement']:.1f} % of its sample answers")
-        )
-    if result["smallest_margin"] is not None and result["smallest_margin"] < CLEAR:
-        rows.append(("warning", f"a state lies between two prototypes: margin {result['smallest_margin']:.1g}"))
-    rows.append(("machine", f"none: {result['reason']}" if result["states"] is None else machine_of(result)))
-    return table([*rows, ("compared", verdict(result)), *written(result)])
-
-
-def stack_text(result: dict[str, Any]) -> str:
-    """For people, of a stack network."""
-    size = "{states:,} states and {stack_symbols:,} stack symbols, merged of {network_states:,} states".format(**result)
-    entries = f"{result['entries']:,} entries of the network's table"
-    lag = result["lag"]
-    rows = [
-        ("machine", f"{size} in {entries}"),
-        ("stack", f"its height differs from that of the language's machine by at most {lag}"),
-        ("compared", verdict({**result, "proven_quantised": True})),
-        ("written", result["out"]),
-    ]
-    return table(rows)
-
-
-def verdict(result: dict[str, Any]) -> str:
-    """Equal to the task's machine, or the shortest word that tells them apart."""
-    if result["equal"] is None:
-        return f"with {result['language']}: too large to decide"
-    if result["equal"]:
-        return f"equal to the machine of {result['language']}"
-    found = result["counterexample"]
-    mine, true = (json.dumps(found[key], ensure_ascii=False) for key in ("network", "task"))
-    shortest = "; no shorter word differs" if result["proven_quantised"] or "algebra" not in result else ""
-    return f"not {result['language']}: {found['word']} is answered {mine}, right is {true}{shortest}"
