@@ -54,9 +54,14 @@ VERBS: dict[str, list[tuple[str, ...]]] = {
         ("results",),
         ("results", "--pivot", "language,model"),
     ],
-    "even-pairs": [("verify", "--length", "60", *WORDS), ("check",), ("extract", "--codebook", "classes")],
+    "even-pairs": [
+        ("verify", "--length", "60", *WORDS),
+        ("check",),
+        ("extract", "--codebook", "classes"),
+        ("extract", "--from", "answers"),
+    ],
     "constructed": [("evaluate", "--lengths", "41-44", "--samples", "16"), ("verify", "--length", "60", *WORDS)],
-    "gru": [("evaluate", "--lengths", "12", "--samples", "16"), ("extract",)],
+    "gru": [("evaluate", "--lengths", "12", "--samples", "16"), ("extract",), ("extract", "--from", "answers")],
     "alibi": [
         ("evaluate", "--lengths", "8,16", "--samples", "4"),
         ("kernels",),

@@ -19,7 +19,7 @@ from languages.automata.visibly import VisiblyPushdown
 from languages.context_free.nested import NestedTask
 from languages.errors import UserError
 from regulargpt.extraction.blind import every_nested_word, nested_answers
-from regulargpt.finite.held_out import labels, questions
+from regulargpt.finite.held_out import labels
 from regulargpt.finite.learn import Extracted, short_words
 from regulargpt.finite.lstar import Unbounded, by_length
 from regulargpt.finite.nested_lstar import NestedLearner
@@ -50,7 +50,7 @@ class NestedTeacher:
         if not words.shape[1]:
             return labels(self.task, words)
         found = np.full(len(words), UNDEFINED, dtype=np.int64)
-        if (asked := questions(self.task, words)).any():
+        if (asked := self.task.questions(words)).any():
             found[asked] = nested_answers(self.table, words[asked])
         return found
 

@@ -30,11 +30,11 @@ from languages.convert.machines import AnyMachine
 from languages.errors import AutomatonError
 from languages.randomness import rng
 from languages.task import Task
-from languages.tasks import TreeTask
+from languages.tasks import AnyTask, TreeTask
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.conformance import suite
-from regulargpt.finite.held_out import HeldOut, batches, labels, plan, questions
-from regulargpt.finite.lstar import Learner, Query, Unbounded, by_length
+from regulargpt.finite.conformance import Suite, suite
+from regulargpt.finite.held_out import HeldOut, batches, labels, plan
+from regulargpt.finite.lstar import Ask, Learner, Query, TooLong, Unbounded, by_length
 from regulargpt.finite.nested_conformance import nested_suite
 from regulargpt.finite.nested_lstar import NestedLearner
 from regulargpt.finite.nonempty import Word
@@ -50,8 +50,8 @@ MOST_STATES, MOST_ELEMENTS = 400, 200
 MOST_REFINEMENTS = 64
 # With brackets it is not asked at all while more than such a share of the words up to so many symbols are wrong.
 MOST_MISSED, NEAR = 0.04, 12
-# Symbols of the words that go through a network at once.
-MOST_SYMBOLS = 1 << 18
+# Symbols of the words that go through a network at once; of attention, pairs of positions.
+MOST_SYMBOLS, MOST_PAIRS = 1 << 18, 1 << 22
 # Membership queries at once, and wrong words that are kept.
 MOST_QUERIES = 2048
 
@@ -84,28 +84,28 @@ class Answers:
 
     model: nn.Module
     longest: int
-    task: TreeTask
+    task: AnyTask
 
     def __call__(self, words: Ints) -> Ints:
-        """The answers (n,) to words (n, T), -1 to no questions. Raises Unbounded for words that are too long.
+        """The answers (n,) to words (n, T), -1 to no questions. Raises TooLong for words of more than `longest`.
 
         No network reads the empty word: its answer is the language's.
         """
         if words.shape[1] > self.longest:
-            raise Unbounded
+            raise TooLong
         if not words.shape[1]:
             return labels(self.task, words)
         found = np.full(len(words), UNDEFINED, dtype=np.int64)
-        if (asked := questions(self.task, words)).any():
+        if (asked := self.task.questions(words)).any():
             found[asked] = answers_of(self.model, words[asked])
         return found
 
     def of(self, words: Sequence[Word]) -> list[int]:
-        """The answers to words of any lengths from 1, each a word once. Raises Unbounded as above."""
+        """The answers to words of any lengths from 1, each a word once. Raises TooLong as above."""
         if max(map(len, words)) > self.longest:
-            raise Unbounded
+            raise TooLong
         every = isinstance(self.task, Task) and self.task.domain is None
-        asked = words if every else list(compress(words, by_length(partial(questions, self.task), words)))
+        asked = words if every else list(compress(words, by_length(self.task.questions, words)))
         found = dict(zip(asked, ragged_answers(self.model, asked), strict=True))
         return [found.get(word, UNDEFINED) for word in words]
 
@@ -139,7 +139,10 @@ def logits_at_once(model: nn.Module) -> Callable[[Sequence[Tensor]], Tensor] | N
 def answers_of(model: nn.Module, words: Ints) -> Ints:
     """A network's answers (n,) to words (n, T), on the device that it is on."""
     device = next(model.parameters()).device
-    parts = np.array_split(words, -(-words.size // MOST_SYMBOLS)) if words.size else [words]
+    pieces = -(-words.size // MOST_SYMBOLS)
+    if getattr(model, "quadratic", False):
+        pieces = min(len(words), -(-words.size * words.shape[1] // MOST_PAIRS))
+    parts = np.array_split(words, pieces) if words.size else [words]
     with torch.no_grad():
         return np.concatenate([model(torch.from_numpy(part).to(device)).argmax(1).cpu().numpy() for part in parts])
 
@@ -198,7 +201,7 @@ class AnswerLearner:
             return None
         while True:
             known = HeldOut.of(task, batches(self.counterexamples))
-            self.asking = lstar(task, network)
+            self.asking = lstar(task, network.of)
             found = propose(self.asking, task.alphabet, task.output_names, self.first + known)
             if found is None:
                 return None
@@ -260,8 +263,7 @@ class AnswerLearner:
     def ruling_out(self, machine: AnyMachine) -> tuple[HeldOut, int]:
         """The words that tell the machine from all others of so many classes."""
         longest = self.data.options.train_len
-        nested = isinstance(machine, PushdownTransducer)
-        telling = nested_suite(machine, longest) if nested else suite(machine, longest)
+        telling = suite_of(machine, longest)
         return HeldOut.of(self.data.tree_task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
@@ -292,12 +294,20 @@ def is_of(machine: AnyMachine, task: TreeTask) -> bool:
     return isinstance(task, NestedTask) and bool((direction == task.visibly.direction).all())
 
 
-def lstar(task: TreeTask, network: Answers) -> LStar:
-    """What proposes machines for the network's answers."""
+def lstar(task: AnyTask, ask: Ask, most_states: int = MOST_STATES, empty: int | None = None) -> LStar:
+    """What proposes machines for a network's answers: with a stack where the words have brackets.
+
+    `empty` is the answer to the empty word where several make a machine without a stack smallest.
+    """
     if isinstance(task, NestedTask):
-        empty = {(): int(task.labels(np.zeros((1, 0), dtype=np.int64))[0])}
-        return NestedLearner(task.visibly.direction, network.of, MOST_ELEMENTS, empty)
-    return Learner(task.n_symbols, network.of, MOST_STATES)
+        known = {(): int(task.labels(np.zeros((1, 0), dtype=np.int64))[0])}
+        return NestedLearner(task.visibly.direction, ask, MOST_ELEMENTS, known)
+    return Learner(task.n_symbols, ask, most_states, empty)
+
+
+def suite_of(machine: AnyMachine, longest: int) -> Suite:
+    """The words that tell a machine, with brackets or without, from all others of so many classes."""
+    return nested_suite(machine, longest) if isinstance(machine, PushdownTransducer) else suite(machine, longest)
 
 
 def propose(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from languages.automata.moore import UNDEFINED
 from languages.context_free.nested import NestedTask
 from languages.randomness import rng
-from languages.tasks import TreeTask
+from languages.tasks import AnyTask, TreeTask
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.learn import short_words
@@ -40,20 +40,7 @@ class HeldOut:
     @classmethod
     def draw(cls, data: LanguageData, seed: int, number: int) -> HeldOut:
         """Words of all lengths of the training, drawn as there; with brackets, half of them by depth."""
-        lengths, each = plan(data)
-        of_length = [number * len(lengths) + i for i in range(len(lengths))]
-        if not isinstance(data.task, NestedTask):
-            drawn = [data.batch(seed, "held out", i, [T], each) for i, T in zip(of_length, lengths, strict=True)]
-            return cls.of(data.tree_task, drawn)
-        half = each // 2
-        both = [
-            [
-                data.batch(seed, "held out", i, [T], each - half),
-                data.by_depth.batch(seed, "held out by depth", i, [T], half),
-            ]
-            for i, T in zip(of_length, lengths, strict=True)
-        ]
-        return cls.of(data.task, [np.concatenate(words) for words in both])
+        return cls.of(data.tree_task, drawn(data, seed, "held out", number))
 
     @classmethod
     def short(cls, data: LanguageData) -> HeldOut:
@@ -62,7 +49,7 @@ class HeldOut:
         every = [words for words in short_words(task.n_symbols, SHORT) if words.shape[1] <= longest]
         if isinstance(task, NestedTask):
             every = list(with_members(task, every, longest))
-        asked = [words[questions(task, words)] for words in every]
+        asked = [words[task.questions(words)] for words in every]
         return cls.of(task, [words for words in asked if len(words)])
 
     @classmethod
@@ -95,23 +82,30 @@ class HeldOut:
                 yield words[wrong]
 
 
-def labels(task: TreeTask, words: Ints) -> Ints:
+def labels(task: AnyTask, words: Ints) -> Ints:
     """The answers (n,) to words (n, T), -1 outside the domain."""
     found = task.labels(words).astype(np.int64)
     return found if task.domain is None else np.where(task.domain.accepts(words), found, UNDEFINED)
-
-
-def questions(task: TreeTask, words: Ints) -> npt.NDArray[np.bool_]:
-    """Which words (n, T) are questions: that is told, and is no label."""
-    if isinstance(task, NestedTask):
-        return task.labels(words) != UNDEFINED
-    return np.ones(len(words), dtype=np.bool_) if task.domain is None else task.domain.accepts(words)
 
 
 def plan(data: LanguageData) -> tuple[list[int], int]:
     """The lengths of held-out words, and how many words each has."""
     lengths = data.lengths(data.options.train_len)
     return lengths, -(-HELD_OUT // len(lengths))
+
+
+def drawn(data: LanguageData, seed: int, purpose: str, number: int = 0) -> list[Words]:
+    """Words (n, T) of all lengths of the training, drawn as there; with brackets, half of them by depth."""
+    lengths, each = plan(data)
+    of_length = list(enumerate(lengths, start=number * len(lengths)))
+    if not isinstance(data.task, NestedTask):
+        return [data.batch(seed, purpose, i, [T], each) for i, T in of_length]
+    half, by_depth = each // 2, f"{purpose} by depth"
+    both = [
+        [data.batch(seed, purpose, i, [T], each - half), data.by_depth.batch(seed, by_depth, i, [T], half)]
+        for i, T in of_length
+    ]
+    return [np.concatenate(words) for words in both]
 
 
 def with_members(task: NestedTask, short: Sequence[Ints], longest: int) -> Iterator[Ints]:

@@ -26,6 +26,10 @@ class Unbounded(Exception):
     """There are more states than were allowed."""
 
 
+class TooLong(Unbounded):
+    """There may be no more states than were allowed, but longer words would have to tell them apart."""
+
+
 def by_length(query: Callable[[Ints], npt.NDArray[Any]], words: Sequence[Word]) -> list[Any]:
     """The answers to words of any lengths, a length at a time.
 
@@ -46,18 +50,21 @@ def by_length(query: Callable[[Ints], npt.NDArray[Any]], words: Sequence[Word]) 
 class Learner:
     """What is known of a language: access words, one a state, and the suffixes that tell them apart.
 
+    `empty` is the answer to the empty word, which nobody is asked, where a machine is smallest with several.
+
     >>> learner = Learner(2, lambda words: [sum(word) % 3 for word in words], most_states=10)
     >>> table, colours = learner.hypothesis()
     >>> table.tolist(), colours.tolist()
     ([[1, 2], [1, 2], [2, 3], [3, 1]], [-2, 0, 1, 2])
     """
 
-    def __init__(self, n_symbols: int, ask: Ask, most_states: int):
-        self.n_symbols, self.ask, self.most_states = n_symbols, ask, most_states
+    def __init__(self, n_symbols: int, ask: Ask, most_states: int, empty: int | None = None):
+        self.n_symbols, self.ask, self.most_states, self.empty = n_symbols, ask, most_states, empty
         self.access: list[Word] = [()]
         self.suffixes: list[Word] = [()]
         self.known: dict[Word, int] = {(): EMPTY}
         self._hypothesis: tuple[Ints, Ints] | None = None
+        self._rows: dict[Word, tuple[int, ...]] = {}
 
     def answers(self, words: Iterable[Word]) -> list[int]:
         """The answers to words of any lengths; each is asked once."""
@@ -71,10 +78,15 @@ class Learner:
         return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
 
     def rows(self, words: list[Word]) -> list[tuple[int, ...]]:
-        """What follows each word by each suffix."""
-        n = len(self.suffixes)
-        flat = self.answers(word + suffix for word in words for suffix in self.suffixes)
-        return [tuple(flat[i : i + n]) for i in range(0, len(flat), n)]
+        """What follows each word by each suffix; of words that had a row, only by what is new."""
+        known = [self._rows.get(word, ()) for word in words]
+        asked = [
+            [word + suffix for suffix in self.suffixes[len(row) :]] for word, row in zip(words, known, strict=True)
+        ]
+        flat = iter(self.answers(word for row in asked for word in row))
+        found = [(*row, *(next(flat) for _ in more)) for row, more in zip(known, asked, strict=True)]
+        self._rows.update(zip(words, found, strict=True))
+        return found
 
     def hypothesis(self) -> tuple[Ints, Ints]:
         """The machine so far: transitions (Q, Sigma) and answers (Q,), from state 0.
@@ -114,7 +126,7 @@ class Learner:
 
     def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> MooreMachine:
         """The machine so far, minimal, with the answer to the empty word that makes it smallest."""
-        return smallest_machine(*self.hypothesis(), alphabet, output_names)
+        return smallest_machine(*self.hypothesis(), alphabet, output_names, self.empty)
 
     def refine(self, word: Word) -> None:
         """Take the suffix of a wrongly answered word at which the machine and the language part."""

@@ -53,12 +53,23 @@ def test_its_states_and_gradients_are_looked_at_and_why_it_has_no_certificate_is
 
 @pytest.mark.parametrize("reason", ABLATIONS)
 @pytest.mark.parametrize("codebook", ["blind", "classes"])
-def test_no_machine_is_extracted_and_nothing_is_written(cli: Cli, runs: dict[str, Path], reason: str, codebook: str):
+def test_no_machine_is_in_its_states_and_nothing_is_written(
+    cli: Cli, runs: dict[str, Path], reason: str, codebook: str
+):
     before = everything(runs[reason])
     answer = cli("extract", runs[reason], "--codebook", codebook)
     assert_refused(answer, "nothing to extract: ")
     assert reason in answer.err
     assert everything(runs[reason]) == before
+
+
+@pytest.mark.parametrize("reason", ABLATIONS)
+def test_its_answers_are_asked_for(cli: Cli, runs: dict[str, Path], tmp_path: Path, reason: str):
+    answer = cli("extract", runs[reason], "--out", tmp_path / "machine.json", "--json")
+    result = json.loads(answer.out)
+    assert (answer.code, answer.err) == (int(result["states"] is None), "")
+    assert result["from"] == "answers"
+    assert result["queries"] >= 2**9 - 2
 
 
 @pytest.mark.parametrize("reason", ABLATIONS)

@@ -13,8 +13,8 @@ import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.dot import from_dot
 from languages.convert.json_text import from_json, to_json
-from regulargpt.cli.commands.extract import verdict
 from regulargpt.config.schema import RunConfig
+from regulargpt.extraction.sentences import verdict
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs import run as running
 from regulargpt.storage import manifest
@@ -23,8 +23,8 @@ from tests.cli.conftest import Cli, assert_refused, everything, lines_of
 from tests.regulargpt.exact_trees import constructed_gated, last_ldru, last_symbol, parity_ldru
 
 KEYS = [
-    *("run_dir", "language", "model", "codebook", "prototypes", "clusters", "agreement", "smallest_margin", "states"),
-    *("proven_quantised", "reason", "equal", "counterexample", "out"),
+    *("run_dir", "language", "model", "from", "codebook", "prototypes", "clusters", "agreement", "smallest_margin"),
+    *("states", "proven_quantised", "reason", "equal", "counterexample", "out"),
 ]
 COMMON = {
     **{"device": "cpu", "training.steps": 300, "training.lr": 0.003, "training.warmup": 10},
@@ -213,7 +213,8 @@ def test_of_a_recurrent_class_from_outside_the_machine_or_what_it_lacks(cli: Cli
     before = everything(tmp_path)
     assert_refused(cli("extract", "Flip", "--codebook", "classes"), "not for 'extracted_from:Flip'; choose --codebook")
     lacking = "nothing to extract from a run of 'extracted_from:Bag': derive the class from"
-    assert_refused(cli("extract", "Bag"), f"{lacking} regulargpt.models.recurrent.Stepwise and give `step`")
+    lacking += " regulargpt.models.recurrent.Stepwise and give `step`…; or ask for its answers, with --from answers"
+    assert_refused(cli("extract", "Bag", "--from", "states"), lacking)
     assert_refused(cli("extract", "NoTree"), "its options speak of a tree, but NoTree is no Tree")
     assert everything(tmp_path) == before
 
