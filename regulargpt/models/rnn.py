@@ -26,8 +26,9 @@ class Rnn(TorchRecurrent):
         activation: str = "relu",
         generator: torch.Generator | None = None,
     ):
-        sizes = {"d_model": d_model, "n_layers": n_layers}
-        super().__init__(n_symbols, n_outputs, **sizes, generator=generator, nonlinearity=activation)
+        super().__init__(
+            n_symbols, n_outputs, d_model=d_model, n_layers=n_layers, generator=generator, nonlinearity=activation
+        )
 
     def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         sums = x + hidden

@@ -65,8 +65,8 @@ def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress: Progress) -> dict[str, Any]:
-    """Whether the run is proven now, of its language, and that as it is; and why not, if it was when it ended or another
-    automaton is.
+    """Whether the run is proven now, of its language, and whether as it is; and why not, if it was when it ended, or
+    another automaton is.
 
     None where no proof was asked for.
     """

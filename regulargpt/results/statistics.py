@@ -26,8 +26,8 @@ class Group:
     scored lengths. `sd` is the standard deviation over runs (n - 1), None of a single run; `low` to `high` the 95 %
     interval of the median, None of fewer than six runs. `first_below_99` is the smallest length at which one of the
     runs is below 99 %, None of a measure that is no share. Of `n_runs`, `n_failed` failed or are damaged; of `n_asked`
-    that were asked for a proof, `n_proven` gave it, `n_as_it_is` of these without replacing a state. `first_wrong` is the
-    length of the shortest wrong word of them all.
+    that were asked for a proof, `n_proven` gave it, `n_as_it_is` of these without replacing a state. `first_wrong` is
+    the length of the shortest wrong word of them all.
     """
 
     key: Key

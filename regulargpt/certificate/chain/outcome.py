@@ -64,7 +64,7 @@ def chain_outcome(
     if known is not None and known.shape[1:] != (chain.dimension,):
         known = None
     lengths = data.lengths(data.options.train_len)
-    words = [data.batch(seed, "points", i, [T], SAMPLES) for i, T in enumerate(lengths)]
+    words = [data.batch(seed, "points", i, [T], SAMPLES).astype(np.int64) for i, T in enumerate(lengths)]
     holding, best = proven(chain, machine, words, known)
     # A network may be right for ever with its states replaced, and wrong as it is.
     own = own_error(chain, specified_machine(data.finite))
