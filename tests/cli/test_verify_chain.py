@@ -178,3 +178,9 @@ def test_what_no_automaton_answers_has_no_certificate(cli: Cli, tmp_path: Path, 
     report = certificate_report(RunFolder.open(tmp_path / "run"))
     assert report["proven"] is False
     assert report["reason"].startswith(said)
+
+
+def test_a_network_that_is_asked_at_every_symbol_is_proven_by_its_last_answers(tmp_path: Path):
+    trained(tmp_path / "run", "gru", **{"objective.name": "prefixes"})
+    report = certificate_report(RunFolder.open(tmp_path / "run"))
+    assert (report["proven"], report["kind"]) == (True, "chain")
