@@ -12,7 +12,7 @@ from languages.errors import UserError
 from regulargpt.certificate.chain import phase as chain_phase
 from regulargpt.certificate.chain import tuning
 from regulargpt.certificate.chain.box_search import closed
-from regulargpt.certificate.chain.boxes import answer_margins, bounds_of, gates, images
+from regulargpt.certificate.chain.boxes import answer_margins, bounds_of, images, saturated
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.phase import ChainFineTuning
@@ -133,18 +133,22 @@ def test_every_weight_has_a_share_in_the_bounds(kind: str, layers: int):
 
 
 @both_depths
-@pytest.mark.parametrize(("kind", "name"), [("gru", "z"), ("lstm", "f")])
+@pytest.mark.parametrize(("kind", "names"), [("gru", "zn"), ("lstm", "fg"), ("rnn:activation=tanh", "h"), ("rnn", "")])
 @torch.no_grad()
-def test_gates_that_hold_are_those_that_pass_the_hook(kind: str, name: str, layers: int):
+def test_what_may_be_saturated_is_what_passes_the_hooks(kind: str, names: str, layers: int):
     """In every layer, from what the one below has become."""
     model, seen = built(kind, n_layers=layers), list[Tensor]()
     box, symbols = boxes_of(model, 6)
-    names = [f"layers.{number}.hook_{name}" for number in range(layers)]
-    with hooks(model, [(names, lambda value, hook: seen.append(value))]):
+    points = [f"layers.{number}.hook_{name}" for number in range(layers) for name in names]
+    with hooks(model, [(points, lambda value, hook: seen.append(value))] if points else []):
         after = model.step(box.centre, model.embed(symbols[:, None])[:, 0])
-    for logits, passed in zip(gates(model, box.centre, after, symbols), seen, strict=True):
-        torch.testing.assert_close(logits.sigmoid(), passed)
-    assert not gates(built("rnn"), box.centre, after, symbols)
+    found = saturated(model, box.centre, after, symbols)
+    logits = [layer.holding.sigmoid() for layer in found if layer.holding is not None]
+    inner = [layer.inner.tanh() for layer in found if layer.inner is not None]
+    of_names = [part for each in zip(*(of for of in (logits, inner) if of), strict=True) for part in each]
+    assert len(of_names) == len(seen)
+    for own, passed in zip(of_names, seen, strict=True):
+        torch.testing.assert_close(own, passed)
 
 
 def test_a_target_has_a_point_for_each_state_and_last_symbol():

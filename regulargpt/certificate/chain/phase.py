@@ -43,6 +43,10 @@ WARMUP = 50
 # Steps between attempts at boxes, and the slack with which they are to be closed: 16 bits round states between -1 and 1
 # by less.
 ATTEMPTS, SLACK = 25, 1e-3
+# Steps on boxes after which units that are stuck begin anew.
+RENEWED = 300
+# What of the phase's own a checkpoint keeps.
+KEPT = ("began_at", "closed_at", "renewed", "points")
 # Batches of words whose states are averaged.
 BATCHES, WORDS = 4, 128
 
@@ -78,6 +82,7 @@ class ChainFineTuning:
         self.tuned: ChainTuner | None = None
         self.began_at: int | None = None
         self.closed_at: int | None = None  # boxes, or the table where there are none
+        self.renewed = 0  # units that were stuck, and began anew
         self.points: Tensor | None = None  # the middles of closed boxes (K, D), in float64
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
@@ -127,8 +132,12 @@ class ChainFineTuning:
                 self.begin(trainer)
             return
         done = self.done(trainer)
-        if done > TABLE and (done % ATTEMPTS == 0 or done == self.options.steps) and self.holds(trainer.model):
+        if done <= TABLE or not (done % ATTEMPTS == 0 or done == self.options.steps):
+            return
+        if self.holds(trainer.model):
             self.closed_at = step
+        elif (done - TABLE) % RENEWED == 0 and isinstance(trainer.model, TorchRecurrent):
+            self.renewed += self.tuned.renew(trainer.model, self.options.radius)
 
     def has_automaton(self, trainer: Trainer) -> bool:
         """Whether the network's answers give an automaton; where that is known, whether all short words are right."""
@@ -202,13 +211,14 @@ class ChainFineTuning:
     def state(self) -> dict[str, Any]:
         """Where it stands, and what it trains on."""
         tuned = None if self.tuned is None else self.tuned.state()
-        at = {"began_at": self.began_at, "closed_at": self.closed_at, "points": self.points}
+        at = {name: getattr(self, name) for name in KEPT}
         return {"tuned": tuned, **at, **self.sought.state()}
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         self.sought.load(state)
-        self.began_at, self.closed_at, self.points = state["began_at"], state["closed_at"], state["points"]
+        for name in KEPT:
+            setattr(self, name, state[name])
         if state["tuned"] is not None:
             assert self.sought.goal is not None, "it was found before"
             self.tuned = ChainTuner.load(state["tuned"], recurrent(model), self.sought.goal, self.seed)
