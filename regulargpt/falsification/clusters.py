@@ -34,8 +34,9 @@ def clusters(hunt: Hunt) -> None:
         return
     guide, usual = Guide(asked.machine), distance(asked.chain, hunt)
     for share in SPREADS:
-        Walk(hunt, guide, asked.chain, share * usual).go()
-        if hunt.wrong:
+        walk = Walk(hunt, guide, asked.chain, share * usual)
+        walk.go()
+        if walk.is_wrong:
             return
 
 
@@ -57,12 +58,13 @@ class Walk:
     parents: list[int] = field(default_factory=list)
     symbols: list[int] = field(default_factory=list)
     replayed: int = 0
+    is_wrong: bool = False
 
     def go(self) -> None:
         """Until nothing is new, a word is wrong, or there are too many states."""
         vectors, beside = self.first()
         new = np.arange(len(beside))
-        while len(new) and len(beside) < MOST_STATES and self.replayed < MOST_REPLAYED and not self.hunt.wrong:
+        while len(new) and len(beside) < MOST_STATES and self.replayed < MOST_REPLAYED and not self.is_wrong:
             at_once = max(1, MOST_ROWS // self.chain.n_symbols)
             part, rest = new[:at_once], new[at_once:]
             of, _, after = self.guide.extended(np.zeros((len(part), 0), dtype=np.int64), beside[part])
@@ -99,7 +101,7 @@ class Walk:
             self.replayed += 1
             word = (*self.word(int(of[at])), int(symbols[at]))
             self.hunt.spend(KIND, 0, self.hunt.cost(len(word)))
-            self.hunt.replay(np.array([word]))
+            self.is_wrong |= bool(self.hunt.replay(np.array([word]))[0])
         return moved
 
     def word(self, state: int) -> Word:

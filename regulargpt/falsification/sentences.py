@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 MOST_SHOWN, ENDS = 60, 20
 """Symbols of a word, and of each end of a longer one."""
-MOST_LINES = 5
+MOST_RUNS, MOST_LINES = 8, 5
+"""Of a word; and lines about families."""
 
 
 def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
@@ -35,14 +37,19 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
 
 
 def shown(word: str | None) -> str:
-    """A word, a long one by its ends.
+    """A word, a long one by its runs or its ends.
 
-    >>> shown("0" * 100)
-    '00000000000000000000...00000000000000000000'
+    >>> shown("000" + "1" * 100 + "0"), shown("01" * 50)
+    ('0^3 1^100 0', '01010101010101010101...01010101010101010101')
     """
     if word is None:
         return "a very long word"
-    return word if len(word) <= MOST_SHOWN else f"{word[:ENDS]}...{word[-ENDS:]}"
+    if len(word) <= MOST_SHOWN:
+        return word
+    runs = [(symbol, len(list(run))) for symbol, run in groupby(word.split(" ") if " " in word else word)]
+    if len(runs) <= MOST_RUNS:
+        return " ".join(symbol if count == 1 else f"{symbol}^{count}" for symbol, count in runs)
+    return f"{word[:ENDS]}...{word[-ENDS:]}"
 
 
 def counted(symbols: int) -> str:
@@ -95,7 +102,7 @@ def one_of(numbers: Sequence[int]) -> str:
 
 def sentence(report: Mapping[str, Any]) -> str:
     """All in one line: the first wrong word and the first family, or that there is none."""
-    families = [of_family(family) for family in report["families"][:1]]
+    families = [of_family(family).replace("wrong on", "and on", 1) for family in report["families"][:1]]
     return "; ".join([first_line(report), *families])
 
 
@@ -106,13 +113,8 @@ def lines(report: Mapping[str, Any], is_proven: bool = False) -> list[str]:
         more.append(f"and on {len(report['families']) - MOST_LINES} more families")
     tried = ", ".join(f"{count:,} {kind}" for kind, count in report["tried"].items() if count)
     late = ["the time was over before the words: give more --seconds"] if report["budget"]["late"] else []
-    ruled_out = [f"ruled out: {said}" for said in open_ones(report)]
+    ruled_out = [f"ruled out: {said}" for said in report["ruled_out"]]
     return [first_line(report, is_proven), *more, *ruled_out, f"words tried: {tried or 'none'}", *late]
-
-
-def open_ones(report: Mapping[str, Any]) -> Sequence[str]:
-    """What is ruled out, but for what the first line says."""
-    return report["ruled_out"]
 
 
 def in_summary(report: Mapping[str, Any]) -> dict[str, Any]:

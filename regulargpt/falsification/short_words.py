@@ -80,7 +80,7 @@ class Tree:
             self.deepest = depth(self.hunt, self.guide, most)
             self.children(np.zeros((1, 0), dtype=np.int64), start, None)
             self.hunt.whole = max(self.hunt.whole, self.deepest)
-            if self.hunt.wrong:
+            if self.hunt.shortest <= self.hunt.whole:
                 return
 
     def children(self, words: Words, states: Words, vectors: Float[Tensor, "n D"] | None) -> None:
@@ -105,6 +105,7 @@ class Tree:
         doubtful = np.flatnonzero(self.hunt.asked.doubtful(logits, right))
         while len(doubtful) and words.shape[1] <= self.deepest:
             first, doubtful = doubtful[:MOST_REPLAYED], doubtful[MOST_REPLAYED:]
+            self.hunt.spend(KIND, 0)  # many may be so close that the evaluation decides: only the time is looked at
             if self.hunt.replay(words[first]).any():
                 self.deepest = words.shape[1]
                 return

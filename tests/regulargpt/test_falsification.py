@@ -225,3 +225,13 @@ def test_models_are_asked_as_in_their_evaluation():
     assert of.chain.model is of.model
     assert isinstance(of.model, Model)
     assert next(of.model.parameters()).dtype == torch.float32
+
+
+def test_a_known_long_word_ends_no_search():
+    """What a test had wrong is kept, shortened, and beside it the shortest one comes up."""
+    machine = with_error(PARITY, "(0|1)*1011011101(0|1)*")
+    known = tuple(int(symbol) for symbol in "0" * 30 + "1011011101")
+    report = falsify(asked(steps(machine)), 20_000, known=[known])
+    assert (report["wrong"][0]["word"], report["all_up_to"]) == ("1011011101", 10)
+    few = falsify(asked(whole(machine)), 400, known=[known])
+    assert (few["wrong"][0]["word"], few["tried"]["known"]) == ("1011011101", 1)

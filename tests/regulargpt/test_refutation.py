@@ -19,10 +19,12 @@ from languages.convert.machines import to_json
 from languages.task import Task
 from regulargpt.certificate.checker import AcceptedRefutation, Malformed, Rejected, decide
 from regulargpt.certificate.checker.claims import refutation_claim
-from regulargpt.certificate.checker.recurrences import Discs, Recurrence
+from regulargpt.certificate.checker.recurrences import Discs, Recurrence, Recurrences
+from regulargpt.certificate.checker.refutation import Family as CheckedFamily
+from regulargpt.certificate.checker.refutation import Refutation as Checked
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.families import Family, of_cycles
-from regulargpt.certificate.refutation.network import LinearNetwork
+from regulargpt.certificate.refutation.network import LinearNetwork, branch
 from regulargpt.certificate.refutation.outcome import Refutation, certificate_of, refutation_of
 from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.models.linear_rnn import LinearRnn
@@ -90,6 +92,33 @@ def test_what_settles_is_where_it_is_said_to_be():
                 corner = random.choice([-0.1, 0.1], size=(2, 3, 2))
                 for row in middles + corner[0] + 1j * corner[1]:
                     x = a * x + row
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_the_bounds_of_all_later_words_hold_of_each_and_come_together(n_layers: int):
+    """At three depths: the logits at each of 300 n lie in what is said of all from n on."""
+    model, v, w = drawn(PARITY, 3, n_layers, seed=3), [1, 0, 1], [1]
+    checked, network = Recurrences(model_weights(model), json.loads(files_of(model, PARITY)[1])), LinearNetwork(model)
+    family = CheckedFamily([0, 1], v, w, 1, 1, 0, 0)
+    refutation, found, widths = Checked(checked, family, lambda *_: None), [], []
+    states = network.along([0, 1], v, 300)
+    advance, _ = branch(network.a, states.states)
+    logits = network.logits(w * 300, advance)  # (300, 2), at n = 1, 2, ...
+    for n in (1, 2, 4, 8, 16, 64, 256):
+        bounds = refutation.logits_from(n)
+        low, high = (
+            np.array([float(end) for end in ends])
+            for ends in zip(*((x.lower(), x.upper()) for x in bounds), strict=True)
+        )
+        found.append(bool(((low <= logits[n - 1 :] + 1e-12) & (logits[n - 1 :] - 1e-12 <= high)).all()))
+        widths.append(float((high - low).max()))
+    assert all(found)
+    assert widths[-1] < 1e-6 < widths[0]
+
+
+def model_weights(model: LinearRnn) -> dict[str, np.ndarray]:
+    """As the checker reads them."""
+    return {name: weight.numpy() for name, weight in model.state_dict().items()}
 
 
 def test_right_when_rounded_and_wrong_in_real_arithmetic():

@@ -175,6 +175,7 @@ class Refutation:
     def logits_from(self, n: int) -> Balls:
         """The logits after all u v^m w with m >= n, n >= 1."""
         family = self.family
+        # Before the last v stand n - 1 or more: a layer has its share of them from when the one below has settled.
         return self.network.settle(self.everywhere, family.v, family.w, (n - 1) // self.network.layers)[0]
 
     def holds_from(self, n: int) -> bool:
