@@ -22,6 +22,7 @@ tuning        training until a certificate holds:
   last_layer         the last linear layer, solved for the table
 stack         networks with a stack: search, the product with the language's machine; phase, training until it is a
               proof; outcome, what is said of it
+chain         recurrent networks: points, boxes, the search for both, training until they hold, and what is said of it
 checker       the independent checker: ball arithmetic, and none of the code above
 record        certificate.json
 compared      the automaton of a certificate beside the language

@@ -88,7 +88,7 @@ class Stepwise(Recurrent):
     """A recurrent model whose state is one vector, moved by one function of a symbol, `step`; it is what answers.
 
     A model of your own derives from it and gives `step`. It may give `embed`, `output`, `activation` and, for speed, an
-    `advance` of its own. Hooks on `hook_state` and `regulargpt extract` then work.
+    `advance` of its own. Then hooks on `hook_state` work, and `regulargpt extract` and `verify`.
 
     >>> class Count(Stepwise):
     ...     def step(self, state, x):

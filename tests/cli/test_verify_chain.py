@@ -11,6 +11,7 @@ import pytest
 import regulargpt
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
+from regulargpt.runs.certify import certificate_report
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, assert_refused
 
@@ -174,6 +175,12 @@ def test_a_network_from_outside_is_compared_and_never_called_proven(cli: Cli, tm
 )
 def test_what_no_automaton_answers_has_no_certificate(cli: Cli, tmp_path: Path, changes: dict[str, object], said: str):
     trained(tmp_path / "run", "rnn", **{"data.name": "dyck-2", "training.steps": 2, **changes})
-    report = regulargpt.runs.certify.certificate_report(RunFolder.open(tmp_path / "run"))
+    report = certificate_report(RunFolder.open(tmp_path / "run"))
     assert report["proven"] is False
     assert report["reason"].startswith(said)
+
+
+def test_a_network_that_is_asked_at_every_symbol_is_proven_by_its_last_answers(tmp_path: Path):
+    trained(tmp_path / "run", "gru", **{"objective.name": "prefixes"})
+    report = certificate_report(RunFolder.open(tmp_path / "run"))
+    assert (report["proven"], report["kind"]) == (True, "chain")

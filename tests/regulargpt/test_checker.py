@@ -88,7 +88,7 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
 def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     # Who makes, words and checks a certificate may know the checker; the search for what is in it may not.
     knows = {name: {CHECKER} for name in ("outcome.py", "unquantised.py", "verdict.py")}
-    knows |= dict.fromkeys(("record.py", "chain/outcome.py"), {CHECKER, f"{CHECKER}.claims"})
+    knows |= {name: {CHECKER, f"{CHECKER}.claims"} for name in ("record.py", "chain/outcome.py")}
     certificate = ROOT / "regulargpt" / "certificate"
     for path in [path for folder in (".", "search", "tuning", "chain") for path in (certificate / folder).glob("*.py")]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)

@@ -56,16 +56,16 @@ def chain_outcome(
     are `known` are tried first. Nothing is proven of a network that the checker does not know (`is_known`).
     """
     of_all: dict[str, Any] = {**KIND, **learned_report(learned, data.tree_task)}
+    lengths = data.lengths(data.options.train_len)
+    words = [data.batch(seed, "points", i, [T], SAMPLES) for i, T in enumerate(lengths)]
     try:
         machine = machine_of(data, learned)
         chain = chain_of(model, machine.n_symbols)
+        if known is not None and known.shape[1:] != (chain.dimension,):
+            known = None
+        holding, best = proven(chain, machine, words, known)
     except UserError as error:
         return refused(files["weights"], {**of_all, "reason": str(error)})
-    if known is not None and known.shape[1:] != (chain.dimension,):
-        known = None
-    lengths = data.lengths(data.options.train_len)
-    words = [data.batch(seed, "points", i, [T], SAMPLES) for i, T in enumerate(lengths)]
-    holding, best = proven(chain, machine, words, known)
     # A network may be right for ever with its states replaced, and wrong as it is.
     own = own_error(chain, specified_machine(data.finite))
     of_all |= {} if own is None else {"wrong_unquantised": compared(data.finite.machine, model, own)}

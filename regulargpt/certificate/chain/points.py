@@ -20,6 +20,7 @@ from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.chain.product import Product, alive
 from regulargpt.certificate.search.codebook import group_means
+from regulargpt.data.base import Words
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.chain_rows import Rows, every
 from regulargpt.finite.growing_codebook import GrowingCodebook
@@ -49,7 +50,7 @@ class Sampled:
     symbols: Int[Tensor, "n"]
 
     @classmethod
-    def of(cls, chain: Chain, machine: MooreMachine, words: Sequence[Ints]) -> Sampled:
+    def of(cls, chain: Chain, machine: MooreMachine, words: Sequence[Words]) -> Sampled:
         """Those of all short words, and along batches (n, T) of others; none where nothing is asked any more."""
         found = [*short(chain, machine), *(along(chain, machine, batch) for batch in words)]
         states, reached, symbols = (torch.cat(parts) for parts in zip(*found, strict=True))
@@ -110,7 +111,7 @@ def own_error(chain: Chain, machine: MooreMachine) -> Word | None:
     return None
 
 
-def along(chain: Chain, machine: MooreMachine, words: Ints) -> Part:
+def along(chain: Chain, machine: MooreMachine, words: Words) -> Part:
     """The states after each symbol of these words."""
     reached = np.zeros(words.shape, dtype=np.int64)
     state = np.full(len(words), machine.initial_index)

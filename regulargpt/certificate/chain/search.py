@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -15,10 +14,11 @@ from languages.errors import UserError
 from regulargpt.certificate.chain.points import CENTRINGS, Sampled, mended, nets
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.search.codebook import group_means
+from regulargpt.data.base import Words
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.chain_rows import Rows
 
-Ints = npt.NDArray[np.int64]
+MOST_POINTS = 4096  # that the checker goes through
 
 
 def refuse_trivial(machine: MooreMachine, name: str) -> None:
@@ -33,24 +33,27 @@ def refuse_trivial(machine: MooreMachine, name: str) -> None:
 
 
 def proven(
-    chain: Chain, machine: MooreMachine, words: Sequence[Ints], known: Float[Tensor, "K D"] | None = None
+    chain: Chain, machine: MooreMachine, words: Sequence[Words], known: Float[Tensor, "K D"] | None = None
 ) -> tuple[list[Product], Product]:
-    """The products that prove the chain to be the machine, those of few points first; and the best that does not.
+    """The products that prove the chain to be the machine, in the order tried; and the best of those that do not.
 
     Points that are `known` are tried first, then means. Where none of these proves it, they get more points; and where
-    that does not help either, a net over the chain's states is tried.
+    that does not help either, a net over the chain's states is tried. Raises UserError for a machine of too many
+    states.
     """
     sampled = Sampled.of(chain, machine, words)
     points = [*([] if known is None else [known]), sampled.per_state(), sampled.per_edge()]
-    found = [Product.of(Rows.of(chain, each), machine) for each in points]
-    holding = [product for product in found if product.is_proven]
+    found = [Product.of(Rows.of(chain, each), machine) for each in points if len(each) <= MOST_POINTS]
+    if not found:
+        raise UserError(f"the automaton has {machine.n_states:,} states; at most {MOST_POINTS:,} points are checked")
+    holding, best = [product for product in found if product.is_proven], max(found, key=quality)
     if not holding:
-        for product in more_points(chain, machine, sampled, tuple(found)):
-            found.append(product)
+        for product in more_points(chain, machine, sampled, found):
             if product.is_proven:
                 holding = [product]
                 break
-    return [improved(chain, product) for product in holding], max(found, key=quality)
+            best = max(best, product, key=quality)
+    return [improved(chain, product) for product in holding], best
 
 
 def more_points(chain: Chain, machine: MooreMachine, sampled: Sampled, found: Sequence[Product]) -> Iterator[Product]:
