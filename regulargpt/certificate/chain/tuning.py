@@ -25,10 +25,14 @@ from regulargpt.models.recurrent import Recurrent, TorchRecurrent
 from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 from regulargpt.training.optimisers import Adam
 
+# What of the tuner's own a checkpoint keeps.
+KEPT = ("noise", "full_at", "leaves")
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
-# Steps on disturbed points, of which so many bring the noise up; copies of each move a step.
-TABLE, RISING, COPIES = 600, 500, 8
+# Copies of each move in a step on disturbed points. Noise rises to the gap of the points, in so many steps in which
+# images come nearer to their point than this share of it; in others it falls. Boxes come in once it is full, or after
+# so many steps.
+COPIES, RISING, FALLING, NEAREST, MOST_TABLE = 8, 500, 0.98, 0.5, 1500
 LEAST_GAP = 1e-2
 # Rows of a step on boxes at most, each with a Jacobian.
 MOST_ROWS = 128
@@ -52,6 +56,8 @@ class ChainTuner:
         self.points = nn.Parameter(points.clone())
         groups = [*model.parameter_groups(), {"params": [self.points]}]
         self.optimiser = Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
+        self.noise = 0.0
+        self.full_at: int | None = None  # its steps before noise was full: from there on boxes are trained on
         self.leaves = torch.inf  # how many times their box images of boxes reach, at the last step
 
     @classmethod
@@ -68,10 +74,11 @@ class ChainTuner:
         self, model: Recurrent, options: ChainFineTuningOptions, done: int
     ) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """What the next step lowers, after `done` of them."""
-        has_boxes = isinstance(model, TorchRecurrent)
-        if done < TABLE or not has_boxes:
-            return self.of_table(model, options, done)
-        return self.of_boxes(model, options, done)
+        if self.full_at is None and (self.noise >= 1 or done >= MOST_TABLE):
+            self.full_at = done
+        if self.full_at is not None and isinstance(model, TorchRecurrent):
+            return self.of_boxes(model, options, done)
+        return self.of_table(model, options, done)
 
     def of_table(
         self, model: Recurrent, options: ChainFineTuningOptions, done: int
@@ -81,7 +88,7 @@ class ChainTuner:
         source, symbols, target = (x.repeat(COPIES) for x in (moves.source, moves.symbols, moves.target))
         gap = self.gap()
         noise = rng(self.seed, "disturbed points", done).standard_normal((len(source), points.shape[1]))
-        width = min(1.0, done / RISING) * gap / points.shape[1] ** 0.5
+        width = self.noise * gap.detach() / points.shape[1] ** 0.5
         states = points[source] + width * torch.from_numpy(noise).to(points)
         logits, after = chain.step(states, symbols)
         begins = (moves.first >= 0).nonzero().flatten()
@@ -89,16 +96,20 @@ class ChainTuner:
         apart = ((after - points[target]) ** 2).mean() + ((first - points[moves.first[begins]]) ** 2).mean()
         right = self.target.answers[torch.cat([target, moves.first[begins]])].to(points.device)
         wrong = F.cross_entropy(torch.cat([logits, of_first]), right, ignore_index=-1)
-        loss = apart * points.shape[1] / gap**2 + wrong
+        # In units of the gap, which is moved, too: else points would come together.
+        apart = apart * points.shape[1] / gap**2
+        loss, far = apart + wrong, float(apart.detach() ** 0.5)
+        self.noise = min(1.0, self.noise + 1 / RISING) if far < NEAREST else FALLING * self.noise
         if isinstance(model, TorchRecurrent):
             loss = loss + options.gates * held(model, states, after, symbols)
-        return loss, {"apart": float(apart.detach() ** 0.5) / gap}
+        return loss, {"apart": far, "disturbed": self.noise}
 
-    def gap(self) -> float:
-        """The least distance of points of two states, as far as noise and loss are measured by it."""
-        points = self.points.detach().cpu()
-        apart = torch.cdist(points, points)[~self.target.alike]
-        return max(LEAST_GAP, float(apart.min())) if len(apart) else 1.0
+    def gap(self) -> Float[Tensor, ""]:
+        """The least distance of points of two states, by which noise and loss are measured."""
+        one, two = (~self.target.alike).triu().nonzero().unbind(1)
+        if not len(one):
+            return self.points.new_ones(())
+        return (self.points[one] - self.points[two]).norm(dim=1).min().clamp(min=LEAST_GAP)
 
     def of_boxes(
         self, model: TorchRecurrent, options: ChainFineTuningOptions, done: int
@@ -154,14 +165,16 @@ class ChainTuner:
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
-        return {"points": self.points.detach(), "leaves": self.leaves, "optimiser": self.optimiser.state_dict()}
+        at = {name: getattr(self, name) for name in KEPT}
+        return {"points": self.points.detach(), **at, "optimiser": self.optimiser.state_dict()}
 
     @classmethod
     def load(cls, state: Mapping[str, Any], model: Recurrent, target: ChainTarget, seed: int) -> ChainTuner:
         """From a checkpoint."""
         tuned = cls(model, target, state["points"].to(next(model.parameters()).device), seed)
         tuned.optimiser.load_state_dict(state["optimiser"])
-        tuned.leaves = state["leaves"]
+        for name in KEPT:
+            setattr(tuned, name, state[name])
         return tuned
 
 
