@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +119,6 @@ class RowOfAnswers:
     """Every answer of the row is right, or the word is wrong."""
 
     has_margin, machine = False, None
-    of: ClassVar[type[Transduction]] = Transduction
 
     def __init__(self, objective: Transduction):
         self.objective, self.task = objective, objective.task

@@ -17,7 +17,7 @@ from languages.drawn import DrawnTask
 from languages.errors import UserError
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.by_length import words_at_once
-from regulargpt.falsification.answers import Answer, OneAnswer, RowOfAnswers, answer_of
+from regulargpt.falsification.answers import Answer, answer_of
 from regulargpt.finite.chain import Chain, chain_of
 from regulargpt.models.base import Model
 from regulargpt.models.options import ModelOptions
@@ -54,7 +54,7 @@ class Asked:
     @cached_property
     def chain(self) -> Chain | None:
         """The network as it is, as a function of a state and a symbol; None for one without a state of fixed size."""
-        if isinstance(self.objective, RowOfAnswers.of) or self.objective.n_inputs != self.data.task.n_symbols:
+        if not self.answer.has_margin or self.objective.n_inputs != self.data.task.n_symbols:
             return None  # an answer is not read at the last symbol of the word
         try:
             return chain_of(self.model, self.objective.n_inputs, as_it_is=True)
@@ -132,6 +132,3 @@ def longest(options: ModelOptions) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if options.too_long(middle) is not None else (middle, high)
     return low
-
-
-__all__ = ["LONGEST", "Asked", "OneAnswer", "Word", "Words", "longest"]

@@ -15,15 +15,13 @@ from regulargpt.falsification.asked import Asked, Word, Words
 from regulargpt.falsification.family import MOST_FAMILIES, Family, apart
 from regulargpt.models.tree.base import Tree
 
-SYMBOLS, OF_TREE, OF_POWER = 8, 64, 2048
+SYMBOLS, OF_TREE, OF_POWER = 8, 64, 256
 """A longer word counts as one for each so many symbols: what a recurrent network reads in the time, what a tree does,
 and a tree of a power u v^n w, in which few nodes differ."""
 PAIRS, FEWEST = 128, 32
 """The same of pairs of positions, where attention holds a number for each; and of the positions that are cheap."""
 MOST_AT_ONCE = 1 << 16
 """Symbols that are read between two looks at the clock."""
-
-
 MOST_KEPT, LONGEST_KEPT = 24, 1 << 16
 """Wrong words of a report; and symbols of those of which more than one is kept."""
 LEAST_REPLAYED, MOST_REPLAYED = 64, 4096
@@ -129,9 +127,13 @@ class Hunt:
 
     def keep(self, found: Sequence[Family]) -> None:
         """Keep those families that the network itself is wrong on: on their first word, and on a long one."""
+        long = 0
         for family in apart(found, 2 * MOST_FAMILIES):
-            if len(self.families) < MOST_FAMILIES and self.is_wrong(family):
-                self.families.append(self.begun(family))
+            # A word as long as that takes seconds, and one family that begins so late says enough.
+            is_long = len(family.word(family.of.start)) > LONGEST_KEPT
+            if len(self.families) < MOST_FAMILIES and not (is_long and long) and not self.is_late:
+                long += is_long
+                self.families += [self.begun(family)] if self.is_wrong(family) else []
 
     def begun(self, family: Family) -> Family:
         """The family from its first n on, as halving tells: between an n that is right and those that are wrong."""

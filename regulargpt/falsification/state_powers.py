@@ -47,15 +47,17 @@ def state_powers(hunt: Hunt) -> None:
     for u, v in pairs(guide):
         by_length[len(v)].append((u, v))
     groups = [of[at : at + ROWS] for of in by_length.values() for at in range(0, len(of), ROWS)]
+    limit = hunt.limit
     for number, group in enumerate(groups):
-        end = hunt.spent + hunt.room // (len(groups) - number)
-        found += Scan(hunt, guide, asked.chain, group, end).families()
+        hunt.limit = hunt.spent + (limit - hunt.spent) // (len(groups) - number)
+        found += Scan(hunt, guide, asked.chain, group).families()
+    hunt.limit = limit
     hunt.keep(found)
 
 
 @dataclass
 class Row:
-    """u and v, and of each w which n were tried, and were wrong; `kept` are the network's states that were there."""
+    """u and v, and of each w which n were tried, and were wrong; `known` are the states that were there, by digests."""
 
     u: Word
     v: Word
@@ -86,8 +88,8 @@ class Row:
 class Scan:
     """Families with v of one length, side by side."""
 
-    def __init__(self, hunt: Hunt, guide: Guide, chain: Chain, group: list[tuple[Word, Word]], end: int):
-        self.hunt, self.guide, self.chain, self.end = hunt, guide, chain, end
+    def __init__(self, hunt: Hunt, guide: Guide, chain: Chain, group: list[tuple[Word, Word]]):
+        self.hunt, self.guide, self.chain = hunt, guide, chain
         self.endings = endings(guide)
         self.rows = [Row.of(u, v, len(self.endings)) for u, v in group]
         self.blocks = np.array([v for _, v in group], dtype=np.int64)  # (rows, |v|)
@@ -104,11 +106,6 @@ class Scan:
             if (of := persistent(np.array(tried, dtype=np.int64), np.array(wrong, dtype=np.bool_))) is not None
         ]
         return apart(found, MOST_FAMILIES)
-
-    @property
-    def room(self) -> int:
-        """What is left of the budget for these families."""
-        return self.end - self.hunt.spent
 
     def read(self) -> None:
         """All n up to some, of fewer and fewer families, then some in a row at each doubling."""
@@ -172,9 +169,9 @@ class Scan:
         for done in range(0, times, at_once):
             part = min(at_once, times - done)
             self.hunt.spend(KIND, 0, part * blocks.shape[1] * (1 + len(blocks) // MOST_ROWS))
-            logits, vectors = self.chain.read(self.tensor(np.tile(blocks, (1, part))), vectors)
-            for symbols in np.tile(blocks, (1, part)).T:
-                beside = self.guide.table[beside, symbols]
+            words = np.tile(blocks, (1, part))
+            logits, vectors = self.chain.read(self.tensor(words), vectors)
+            beside = self.guide.machine.run(words, beside).astype(np.int64)
         return Front(now.rows, beside, vectors, logits)
 
     def without_repeated(self, now: Front, n: int) -> Front:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
-from regulargpt.falsification.asked import Word
+from regulargpt.falsification.asked import Word, Words
 from regulargpt.falsification.bases import MOST_W, cycles, endings, numbered, short, short_pairs
 from regulargpt.falsification.family import Family, persistent
 from regulargpt.falsification.hunt import Hunt, Spent
@@ -17,8 +18,8 @@ KIND = "powers"
 Triple = tuple[Word, Word, Word]
 
 DENSE, IN_A_ROW = 16, 18
-MOST_TRIPLES, MOST_LATER = 512, 48
-"""Families, and those that are tried beyond the first n."""
+MOST_TRIPLES, MOST_LATER, FEWEST = 512, 48, 4
+"""Families; those that are tried beyond the first n; and at any n."""
 
 
 def whole_powers(hunt: Hunt) -> None:
@@ -30,10 +31,10 @@ def whole_powers(hunt: Hunt) -> None:
         n = DENSE
         while left:
             left, n = fewer(left, tried)[:MOST_LATER], 2 * n
-            # No more than a third of what was given for one length: longer ones are worth more.
-            while left and sum(cost(hunt, triple, n) for triple in left) > max(1, total // 3):
-                left = fewer(left, tried)
             left = [triple for triple in left if length(triple, n + IN_A_ROW) <= hunt.asked.longest]
+            # No more than a third of what was given for one length: longer ones are worth more.
+            while sum(cost(hunt, triple, n) for triple in left) > total // 3:
+                left = left[: len(left) // 2]
             ask(hunt, left, range(n, n + IN_A_ROW), tried)
     except Spent:
         pass
@@ -77,8 +78,7 @@ def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int,
         for n in ns:
             by_length[length(triple, n)].append((triple, n))
     for size in sorted(by_length):
-        whole = hunt.asked.data.task.whole
-        words = np.array([whole(u + v * n + w) for (u, v, w), n in by_length[size]], dtype=np.int64)
+        words = np.stack([word_of(hunt, triple, n) for triple, n in by_length[size]])
         asked = np.flatnonzero(hunt.asked.questions(words))
         for at, flag in zip(asked.tolist(), hunt.try_all(KIND, words[asked]).tolist(), strict=True):
             triple, n = by_length[size][at]
@@ -88,14 +88,33 @@ def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int,
 def fewer(left: list[Triple], tried: dict[Triple, dict[int, bool]]) -> list[Triple]:
     """Half of the families with a question: those that are wrong now first, then as they stand."""
     asked = [triple for triple in left if tried[triple]]
-    return sorted(asked, key=lambda triple: not list(tried[triple].values())[-1])[: len(asked) // 2]
+    return sorted(asked, key=lambda triple: not next(reversed(tried[triple].values())))[: max(FEWEST, len(asked) // 2)]
+
+
+def word_of(hunt: Hunt, triple: Triple, n: int) -> Words:
+    """u v^n w (length,), with the symbols that ask for its answers."""
+    u, v, w = (np.array(part, dtype=np.int64) for part in triple)
+    word = np.concatenate([u, np.tile(v, n), w])
+    if hunt.asked.symbols == hunt.asked.data.task.n_symbols:
+        return word
+    return np.array(hunt.asked.data.task.whole(tuple(word.tolist())), dtype=np.int64)
 
 
 def families(tried: dict[Triple, dict[int, bool]]) -> list[Family]:
     """What is wrong from some n on."""
     found = []
     for (u, v, w), flags in tried.items():
-        ns = np.array(sorted(flags), dtype=np.int64)
+        ns = whole_rows(sorted(flags))
         if (of := persistent(ns, np.array([flags[n] for n in ns.tolist()], dtype=np.bool_))) is not None:
             found.append(Family(u, v, w, of))
     return found
+
+
+def whole_rows(ns: list[int]) -> npt.NDArray[np.int64]:
+    """The n without those at the end that the budget has left over of a row.
+
+    >>> whole_rows([1, 2, 3, 8, 9]).tolist(), whole_rows([1, 2]).tolist()
+    ([1, 2, 3], [1, 2])
+    """
+    rows = np.split(np.array(ns, dtype=np.int64), np.flatnonzero(np.diff(ns) > max(np.diff(ns[:3]), default=1)) + 1)
+    return np.concatenate(rows[:-1] if len(rows) > 1 and len(rows[-1]) < len(rows[-2]) else rows)
