@@ -1,5 +1,7 @@
 """The Elman RNN baseline (Elman 1990), with the ReLU of the published baseline (Deletang et al. 2023) or with tanh."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -26,7 +28,7 @@ class Rnn(TorchRecurrent):
         activation: str = "relu",
         generator: torch.Generator | None = None,
     ):
-        sizes = {"d_model": d_model, "n_layers": n_layers}
+        sizes: dict[str, Any] = {"d_model": d_model, "n_layers": n_layers}
         super().__init__(n_symbols, n_outputs, **sizes, generator=generator, nonlinearity=activation)
 
     def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

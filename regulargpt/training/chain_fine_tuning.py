@@ -26,7 +26,8 @@ class ChainFineTuningOptions(PhaseOptions):
     `lr`: each symbol has to move each point to that of the state which the automaton is in then. That is first so for
     disturbed points, then for all of a box of `radius` round each point, by bounds on all that is in it. Gates that
     only hold are drawn open by the weight `gates`. Training ends once every box goes into the next, which proves the
-    network at every length, or after `steps` steps.
+    network at every length. After `steps` steps it ends if the network is proven with its states replaced by the
+    points; else words are trained on again, with the weights from before.
 
     With `automaton = learned` nothing of the language's automaton is used: it is learned from the network's own answers
     to words of the training lengths (finite/from_answers.py). If there is none by step `membership_queries_from`, the
@@ -49,7 +50,7 @@ class ChainFineTuningOptions(PhaseOptions):
         why="give a step, 0 for never",
         needs="every",
     )
-    steps: int = option(3000, "Most steps of fine-tuning.", least=0, why=STEPS, needs="every")
+    steps: int = option(3000, "Most steps of fine-tuning at a time.", least=0, why=STEPS, needs="every")
     lr: float = option(
         1e-2, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
     )

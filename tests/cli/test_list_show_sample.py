@@ -81,6 +81,7 @@ def test_list_of_a_part_has_a_row_an_option(cli: Cli, kind: str, name: str):
         "models": ["--model", name],
         "encodings": ["--model", "transformer", "--encoding", name, "--set", "model.causal=true"],
         "objectives": ["--supervision", name],
+        "phases": ["--model", "gru"] if name == "chain_fine_tuning" else [],
     }
     setting = lines[-1].removeprefix("set as in ").split()
     if name == "learned":  # it has no position behind training

@@ -63,12 +63,11 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
     code, out, err = cli("run", "parity", "--model", model, *SMALL, "--out", "here", "--json", "--seed", "5")
     assert (code, err) == (0, "")
     summary = one_object(out)
-    is_tree = model == "regulargpt"
-    assert set(summary) == RUN_KEYS | ({"certify_seconds"} if is_tree else set())
+    assert set(summary) == RUN_KEYS | {"certify_seconds"}
     assert (summary["language"], summary["train_len"], summary["seed"]) == ("parity", 6, 5)
-    assert summary["model"] == ("gated-regulargpt" if is_tree else model)
+    assert summary["model"] == ("gated-regulargpt" if model == "regulargpt" else model)
     assert (summary["steps"], summary["run_dir"]) == (12, "here")
-    assert {path.name for path in (tmp_path / "here").iterdir()} == FILES | ({"uncertified.json"} if is_tree else set())
+    assert {path.name for path in (tmp_path / "here").iterdir()} == FILES | {"uncertified.json"}
     assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
     rows = list(csv.DictReader((tmp_path / "here" / "measures.csv").read_text().splitlines()))
     columns = ["accuracy", "accuracy_low", "accuracy_high", "accuracy_chance", "accuracy_majority"]

@@ -15,7 +15,6 @@ from typing import ClassVar
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
 from regulargpt.certificate.chain.intervals import Interval, linear, sigmoid_slope, tanh_slope
 from regulargpt.models.gru import Gru
@@ -35,6 +34,15 @@ class Slopes:
     by_carried: Interval
 
 
+@dataclass(frozen=True)
+class Saturated:
+    """Of each unit of a layer (n, d_model): the logit of the gate that holds what it carried, z of a GRU and f of an
+    LSTM, None in a plain RNN; and the sum whose tanh is its new value, None with ReLU."""
+
+    holding: Float[Tensor, "n d_model"] | None
+    inner: Float[Tensor, "n d_model"] | None
+
+
 class CellBounds:
     """One layer as sums of what it reads and carries, and a function of one unit's sums and of what it carried.
 
@@ -43,8 +51,6 @@ class CellBounds:
     """
 
     exact: ClassVar = False
-    holds: ClassVar[int | None] = None
-    """Which of torch's gates holds what a unit carried."""
 
     def __init__(self, weights: Sequence[Tensor], d_model: int):
         w_x, w_h, b_x, b_h = (weight.unflatten(0, (-1, d_model)) for weight in weights)  # each (gates, d_model, ...)
@@ -61,6 +67,11 @@ class CellBounds:
     def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
         """The derivatives over intervals."""
         raise NotImplementedError("the images of this cell are exact")
+
+    @staticmethod
+    def saturated(sums: Sequence[Tensor]) -> Saturated:
+        """What of a step's sums, each (n, d_model), can leave no gradient."""
+        return Saturated(None, None)
 
     def moved(self, x: Interval, carried: Sequence[Interval]) -> list[Interval]:
         """Bounds on the parts after a step from boxes (n, width) and (n, d_model)."""
@@ -119,11 +130,13 @@ class TanhBounds(CellBounds):
     def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
         return [sums[0].tanh()]
 
+    @staticmethod
+    def saturated(sums: Sequence[Tensor]) -> Saturated:
+        return Saturated(None, sums[0])
+
 
 class GruBounds(CellBounds):
     """h' = (1 - z) n + z h, with n = tanh(s_x + r s_h): the sums are r, z, s_x and s_h."""
-
-    holds = 1
 
     def sums(self, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> tuple[Matrices, Matrices, Tensor]:
         of_input = torch.cat([w_x, torch.zeros_like(w_x[:1])])
@@ -149,11 +162,14 @@ class GruBounds(CellBounds):
         by_r, by_z = by_x * s_h * sigmoid_slope(s_r), (h - inside.tanh()) * sigmoid_slope(s_z)
         return Slopes(stacked([[by_r, by_z, by_x, by_x * r]]), stacked([[z]]))
 
+    @staticmethod
+    def saturated(sums: Sequence[Tensor]) -> Saturated:
+        s_r, s_z, s_x, s_h = sums
+        return Saturated(s_z, s_x + s_r.sigmoid() * s_h)
+
 
 class LstmBounds(CellBounds):
     """c' = f c + i g, h' = o tanh(c'): the sums are i, f, g and o."""
-
-    holds = 1
 
     def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
         s_i, s_f, s_g, s_o = sums
@@ -168,6 +184,10 @@ class LstmBounds(CellBounds):
         by_c, zero = o * tanh_slope(after), Interval(torch.zeros_like(f.lower), torch.zeros_like(f.lower))
         of_h = [*(by_c * slope for slope in of_c), after.tanh() * sigmoid_slope(s_o)]
         return Slopes(stacked([of_h, [*of_c, zero]]), stacked([[zero, by_c * f], [zero, f]]))
+
+    @staticmethod
+    def saturated(sums: Sequence[Tensor]) -> Saturated:
+        return Saturated(sums[1], sums[2])
 
 
 def stacked(rows: Sequence[Sequence[Interval]]) -> Interval:
@@ -202,24 +222,23 @@ def images(model: TorchRecurrent, states: Interval, symbols: Int[Tensor, "n"]) -
     return Interval(*(torch.cat(parts, 1) for parts in ends))  # each (n, d_state)
 
 
-def gates(
+def saturated(
     model: TorchRecurrent,
     states: Float[Tensor, "n d_state"],
     after: Float[Tensor, "n d_state"],
     symbols: Int[Tensor, "n"],
-) -> list[Float[Tensor, "n d_model"]]:
-    """The logits of the gate that holds what a unit carried, z of a GRU and f of an LSTM, a layer each; none of an RNN.
+) -> list[Saturated]:
+    """What can be so large that no gradient is left, in each layer of a step.
 
     `after` are the states after the step: a layer reads what the one below it has become.
     """
     kind, shape = bounds_of(model), (model.parts, len(model.layers), -1)
-    if kind.holds is None:
-        return []
     x, found = model.embed(symbols[:, None])[:, 0].to(states), []
     for number, weights in enumerate(model.rnn.all_weights):
         h, moved = (each.unflatten(1, shape)[:, 0, number] for each in (states, after))  # each (n, d_model)
-        w_x, w_h, b_x, b_h = (weight.unflatten(0, (-1, model.d_model))[kind.holds] for weight in weights)
-        found.append(F.linear(x, w_x, b_x) + F.linear(h, w_h, b_h))
+        at = Interval(x, x)
+        sums = kind(weights, model.d_model).summed(at, Interval(h, h)).lower.unbind(1)
+        found.append(kind.saturated(sums))
         x = moved
     return found
 

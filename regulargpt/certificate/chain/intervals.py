@@ -66,9 +66,6 @@ class Interval:
     def unbind(self, axis: int) -> list[Interval]:
         return [Interval(*both) for both in zip(self.lower.unbind(axis), self.upper.unbind(axis), strict=True)]
 
-    def double(self) -> Interval:
-        return Interval(self.lower.double(), self.upper.double())
-
 
 def linear(x: Interval, weight: Float[Tensor, "out in"], bias: Float[Tensor, "out"] | None = None) -> Interval:
     """W x + b: exact in each coordinate."""

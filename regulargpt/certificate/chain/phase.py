@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from regulargpt.certificate.chain.points import own_error
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import refuse_trivial
 from regulargpt.certificate.chain.target import ChainTarget
-from regulargpt.certificate.chain.tuning import TABLE, ChainTuner
+from regulargpt.certificate.chain.tuning import ChainTuner
 from regulargpt.certificate.outcome import Outcome, refused
 from regulargpt.certificate.restored import restored
 from regulargpt.certificate.tuning.target import TargetAutomaton
@@ -43,6 +44,10 @@ WARMUP = 50
 # Steps between attempts at boxes, and the slack with which they are to be closed: 16 bits round states between -1 and 1
 # by less.
 ATTEMPTS, SLACK = 25, 1e-3
+# Steps on boxes after which units that are stuck begin anew.
+RENEWED = 300
+# What of the phase's own a checkpoint keeps.
+KEPT = ("began_at", "closed_at", "renewed", "points", "before", "given_up")
 # Batches of words whose states are averaged.
 BATCHES, WORDS = 4, 128
 
@@ -58,8 +63,9 @@ class ChainFineTuning:
     """The phase. `tuned` is the network's training to be its automaton, None while words are trained on.
 
     The automaton is asked for every `every` steps. Once there is one the network is trained to be it. Training ends
-    once boxes round its points are closed, or, where the state has no bounds, once the table over the points holds; or
-    after the options' `steps`. Raises UserError for a language that has nothing to prove.
+    once boxes round its points are closed, or, where the state has no bounds, once the table over the points holds.
+    After the options' `steps` the table is enough; if it does not hold, words are trained on again. Raises UserError
+    for a language that has nothing to prove.
     """
 
     name, timer = "chain_fine_tuning", "certify_seconds"
@@ -78,6 +84,9 @@ class ChainFineTuning:
         self.tuned: ChainTuner | None = None
         self.began_at: int | None = None
         self.closed_at: int | None = None  # boxes, or the table where there are none
+        self.renewed = 0  # units that were stuck, and began anew
+        self.before: dict[str, Any] | None = None  # the weights before the fine-tuning
+        self.given_up = 0
         self.points: Tensor | None = None  # the middles of closed boxes (K, D), in float64
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
@@ -96,8 +105,8 @@ class ChainFineTuning:
 
     def lr(self, trainer: Trainer) -> float:
         """Rising, then constant; again where boxes come in."""
-        done = self.done(trainer)
-        return self.options.lr * min(1.0, (1 + (done if done < TABLE else done - TABLE)) / WARMUP)
+        assert self.tuned is not None, "whoever asks trains"
+        return self.options.lr * min(1.0, (1 + self.done(trainer) - (self.tuned.full_at or 0)) / WARMUP)
 
     def done(self, trainer: Trainer) -> int:
         """Its steps so far."""
@@ -126,15 +135,21 @@ class ChainFineTuning:
             if (step % self.options.every == 0 or is_last) and self.has_automaton(trainer) and not is_last:
                 self.begin(trainer)
             return
-        done = self.done(trainer)
-        if done > TABLE and (done % ATTEMPTS == 0 or done == self.options.steps) and self.holds(trainer.model):
+        done, is_last = self.done(trainer), is_last or self.done(trainer) == self.options.steps
+        since = -1 if self.tuned.full_at is None else done - self.tuned.full_at
+        if since > 0 and (is_last or since % ATTEMPTS == 0) and self.holds(trainer.model):
             self.closed_at = step
+        elif since > 0 and since % RENEWED == 0 and isinstance(trainer.model, TorchRecurrent):
+            self.renewed += self.tuned.renew(trainer.model, self.options.radius)
+        if is_last and self.closed_at is None and not self.table_holds(trainer.model):
+            self.give_up(trainer)
 
     def has_automaton(self, trainer: Trainer) -> bool:
-        """Whether the network's answers give an automaton; where that is known, whether all short words are right."""
+        """Whether the answers give an automaton; where there was one before, whether all short words are right."""
+        is_known = self.sought.goal is not None
         if not self.sought.find(trainer):
             return False
-        if self.sought.learner is not None:
+        if not is_known:
             return True
         assert self.sought.goal is not None, "it was found"
         chain = chain_of(trainer.model, self.data.tree_task.n_symbols)
@@ -147,6 +162,15 @@ class ChainFineTuning:
             model, words = recurrent(trainer.model), list(map(self.words, range(BATCHES)))
             self.tuned = ChainTuner.begun(model, self.sought.goal, words, self.seed)
             self.began_at = trainer.step_count
+            # Copied: a state dict shares its tensors with the model, which goes on being trained.
+            self.before = deepcopy(trainer.model.state_dict())
+
+    def give_up(self, trainer: Trainer) -> None:
+        """Words again, with the weights from before a fine-tuning that came to nothing."""
+        assert self.before is not None, "kept when it began"
+        trainer.model.load_state_dict(self.before)
+        self.tuned = self.began_at = self.before = None
+        self.given_up += 1
 
     def words(self, number: int) -> Int[Tensor, "n length"]:
         """A batch of words whose states are averaged."""
@@ -157,16 +181,21 @@ class ChainFineTuning:
         """Whether boxes are closed now, whose middles are kept; of a state without bounds, whether the table holds."""
         assert self.tuned is not None, "whoever asks trains"
         assert self.sought.goal is not None, "it was found"
-        target = self.sought.goal
         if not isinstance(model, TorchRecurrent):
-            chain = chain_of(model, self.data.tree_task.n_symbols)
-            points = self.tuned.points.detach().cpu().double()
-            return Product.of(Rows.of(chain, points), target.machine).is_proven
+            return self.table_holds(model)
         if not self.tuned.may_be_closed:
             return False
-        found: Interval | None = closed(as_float64(model), target.moves, SLACK)
+        found: Interval | None = closed(as_float64(model), self.sought.goal.moves, SLACK)
         self.points = None if found is None else found.centre
         return found is not None
+
+    def table_holds(self, model: nn.Module) -> bool:
+        """Whether the network is the automaton, its states replaced by the points that it was trained at."""
+        assert self.tuned is not None, "whoever asks trains"
+        assert self.sought.goal is not None, "it was found"
+        chain = chain_of(model, self.data.tree_task.n_symbols)
+        points = self.tuned.points.detach().cpu().double()
+        return Product.of(Rows.of(chain, points), self.sought.goal.machine).is_proven
 
     def last_step(self, trainer: Trainer) -> int:
         """Where it was closed; before, after all its steps."""
@@ -184,7 +213,7 @@ class ChainFineTuning:
         if self.tuned is None:
             tried = f"tried every {self.options.every} steps" if self.sought.goal is not None else self.sought.awaited
             return [f"waits for a proof ({tried})", *trainer.words.awaited(trainer)]
-        of = "points" if self.done(trainer) < TABLE else "boxes"
+        of = "points" if self.tuned.full_at is None else "boxes"
         return [f"waits for a proof (fine-tuning {self.done(trainer):,} of {self.options.steps:,}, on {of})"]
 
     def columns(self) -> dict[str, Any]:
@@ -194,6 +223,8 @@ class ChainFineTuning:
     def summary(self) -> dict[str, Any]:
         """What summary.json has of this phase: steps, proof, learned automaton."""
         found = {"began_at": self.began_at, "closed_at": self.closed_at, "proven_unquantised": self.proven_unquantised}
+        if self.given_up:
+            found["given_up"] = self.given_up
         if self.unproven is not None:
             found["unproven"] = self.unproven
         learned = self.sought.summary()
@@ -202,13 +233,14 @@ class ChainFineTuning:
     def state(self) -> dict[str, Any]:
         """Where it stands, and what it trains on."""
         tuned = None if self.tuned is None else self.tuned.state()
-        at = {"began_at": self.began_at, "closed_at": self.closed_at, "points": self.points}
+        at = {name: getattr(self, name) for name in KEPT}
         return {"tuned": tuned, **at, **self.sought.state()}
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         self.sought.load(state)
-        self.began_at, self.closed_at, self.points = state["began_at"], state["closed_at"], state["points"]
+        for name in KEPT:
+            setattr(self, name, state[name])
         if state["tuned"] is not None:
             assert self.sought.goal is not None, "it was found before"
             self.tuned = ChainTuner.load(state["tuned"], recurrent(model), self.sought.goal, self.seed)

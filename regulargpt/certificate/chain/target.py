@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from languages.automata import MooreMachine
@@ -74,6 +74,14 @@ class ChainTarget:
         found[self.moves.asked] = self.moves.answers
         return found
 
+    @cached_property
+    def alike(self) -> Bool[Tensor, "K K"]:
+        """Which points are of the same state, reached by other symbols: nothing has to tell them apart."""
+        states = self.number.new_zeros(self.n_points)
+        q, symbols = (self.number >= 0).nonzero().unbind(1)
+        states[self.number[q, symbols]] = q
+        return states[:, None] == states
+
     @torch.no_grad()
     def means(self, chain: LiveChain, words: list[Int[Tensor, "n length"]]) -> Float[Tensor, "K D"]:
         """The mean state at each point along batches of words; where no word comes by, what the network moves a mean of
@@ -87,11 +95,12 @@ class ChainTarget:
                 reached = table[reached, symbols]
                 states.append(state)
                 points.append(self.number[reached, symbols])
-        every, at = torch.cat(states), torch.cat(points).to(states[0].device)
-        every, at = every[at >= 0], at[at >= 0]
-        sums = every.new_zeros(self.n_points, every.shape[1]).index_add_(0, at, every)
-        count = torch.bincount(at, minlength=self.n_points)
-        return self.filled(chain, sums / count.clamp(min=1)[:, None], count > 0)
+        at = torch.cat(points)
+        asked = at >= 0
+        count = torch.bincount(at[asked], minlength=self.n_points)
+        every = torch.cat(states)[asked.to(states[0].device)]
+        sums = every.new_zeros(self.n_points, every.shape[1]).index_add_(0, at[asked].to(every.device), every)
+        return self.filled(chain, sums / count.clamp(min=1)[:, None].to(every.device), count > 0)
 
     def filled(self, chain: LiveChain, points: Tensor, known: Tensor) -> Tensor:
         """The points, those that are not known computed from others."""

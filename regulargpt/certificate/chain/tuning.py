@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.randomness import rng
-from regulargpt.certificate.chain.boxes import answer_margins, gates, images
+from regulargpt.certificate.chain.boxes import answer_margins, images, saturated
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.target import ChainTarget
@@ -25,17 +25,25 @@ from regulargpt.models.recurrent import Recurrent, TorchRecurrent
 from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 from regulargpt.training.optimisers import Adam
 
+# What of the tuner's own a checkpoint keeps.
+KEPT = ("noise", "full_at", "leaves")
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
-# Steps on disturbed points, of which so many bring the noise up; copies of each move a step.
-TABLE, RISING, COPIES = 600, 500, 8
+# Copies of each move in a step on disturbed points. Noise rises to the gap of the points, in so many steps in which
+# images come nearer to their point than this share of it; in others it falls. Boxes come in once it is full, or after
+# so many steps.
+COPIES, RISING, FALLING, NEAREST, MOST_TABLE = 8, 500, 0.98, 0.5, 1500
+LEAST_GAP = 1e-2
 # Rows of a step on boxes at most, each with a Jacobian.
 MOST_ROWS = 128
 # A gate whose logit is above this only holds. A cell of an LSTM that counts has no point: it begins so near to 0.
-OPEN, MOST_CELL = 1.5, 2.0
+# Where tanh is flatter than at this, a unit that has come to the wrong side has no gradient back.
+OPEN, STEEP, MOST_CELL = 1.5, 4.0, 2.0
 # An image should lie within this share of its box, and its radius, without the offset, within this.
 INSIDE, GAIN = 0.9, 0.75
 OFFSETS = 0.1
+# Units that leave their box are stuck, rather than the network not trained, if they are at most this share of all.
+MOST_STUCK = 0.25
 # Once the images of boxes lie within so many times their boxes, boxes of their own size may be closed.
 NEAR = 2.0
 
@@ -44,10 +52,12 @@ class ChainTuner:
     """Where the training of a network to be an automaton stands: its points, and an optimiser of network and points."""
 
     def __init__(self, model: Recurrent, target: ChainTarget, points: Float[Tensor, "K D"], seed: int):
-        self.target, self.seed = target, seed
+        self.target, self.seed, self.chain = target, seed, LiveChain(model)
         self.points = nn.Parameter(points.clone())
         groups = [*model.parameter_groups(), {"params": [self.points]}]
         self.optimiser = Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
+        self.noise = 0.0
+        self.full_at: int | None = None  # its steps before noise was full: from there on boxes are trained on
         self.leaves = torch.inf  # how many times their box images of boxes reach, at the last step
 
     @classmethod
@@ -64,20 +74,21 @@ class ChainTuner:
         self, model: Recurrent, options: ChainFineTuningOptions, done: int
     ) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """What the next step lowers, after `done` of them."""
-        has_boxes = isinstance(model, TorchRecurrent)
-        if done < TABLE or not has_boxes:
-            return self.of_table(model, options, done)
-        return self.of_boxes(model, options, done)
+        if self.full_at is None and (self.noise >= 1 or done >= MOST_TABLE):
+            self.full_at = done
+        if self.full_at is not None and isinstance(model, TorchRecurrent):
+            return self.of_boxes(model, options, done)
+        return self.of_table(model, options, done)
 
     def of_table(
         self, model: Recurrent, options: ChainFineTuningOptions, done: int
     ) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """Disturbed points to the points that they should become, with the right answers there."""
-        chain, moves, points = LiveChain(model), self.target.moves, self.points
+        chain, moves, points = self.chain, self.target.moves, self.points
         source, symbols, target = (x.repeat(COPIES) for x in (moves.source, moves.symbols, moves.target))
         gap = self.gap()
         noise = rng(self.seed, "disturbed points", done).standard_normal((len(source), points.shape[1]))
-        width = min(1.0, done / RISING) * gap / points.shape[1] ** 0.5
+        width = self.noise * gap.detach() / points.shape[1] ** 0.5
         states = points[source] + width * torch.from_numpy(noise).to(points)
         logits, after = chain.step(states, symbols)
         begins = (moves.first >= 0).nonzero().flatten()
@@ -85,14 +96,20 @@ class ChainTuner:
         apart = ((after - points[target]) ** 2).mean() + ((first - points[moves.first[begins]]) ** 2).mean()
         right = self.target.answers[torch.cat([target, moves.first[begins]])].to(points.device)
         wrong = F.cross_entropy(torch.cat([logits, of_first]), right, ignore_index=-1)
-        loss = apart * points.shape[1] / gap**2 + wrong
+        # In units of the gap, which is moved, too: else points would come together.
+        apart = apart * points.shape[1] / gap**2
+        loss, far = apart + wrong, float(apart.detach() ** 0.5)
+        self.noise = min(1.0, self.noise + 1 / RISING) if far < NEAREST else FALLING * self.noise
         if isinstance(model, TorchRecurrent):
             loss = loss + options.gates * held(model, states, after, symbols)
-        return loss, {"apart": float(apart.detach() ** 0.5) / gap}
+        return loss, {"apart": far, "disturbed": self.noise}
 
-    def gap(self) -> float:
-        """The least distance of two points."""
-        return float(torch.pdist(self.points.detach().cpu()).min()) if len(self.points) > 1 else 1.0
+    def gap(self) -> Float[Tensor, ""]:
+        """The least distance of points of two states, by which noise and loss are measured."""
+        one, two = (~self.target.alike).triu().nonzero().unbind(1)
+        if not len(one):
+            return self.points.new_ones(())
+        return (self.points[one] - self.points[two]).norm(dim=1).min().clamp(min=LEAST_GAP)
 
     def of_boxes(
         self, model: TorchRecurrent, options: ChainFineTuningOptions, done: int
@@ -106,7 +123,7 @@ class ChainTuner:
         box = Interval.round(points, torch.full_like(points, r))
         image = images(model, Interval(box.lower[source], box.upper[source]), symbols)
         begins = (moves.first >= 0).nonzero().flatten()
-        first = LiveChain(model).step(None, begins)[1] - points[moves.first[begins]]
+        first = self.chain.step(None, begins)[1] - points[moves.first[begins]]
         offset, radius = (image.centre - points[target]) / r, image.radius / r
         reach = offset.abs() + radius
         apart = OFFSETS * ((offset**2).mean() + ((first / r) ** 2).mean())
@@ -118,6 +135,29 @@ class ChainTuner:
         self.leaves = float(torch.maximum(reach.detach().max(), (first.detach().abs() / r).max()))
         return leaving + apart + wrong + options.gates * held_shut, {"leaves": self.leaves}
 
+    @torch.no_grad()
+    def renew(self, model: TorchRecurrent, radius: float) -> int:
+        """Begin anew with units that keep leaving their box, if they are few; how many there were.
+
+        Such a unit holds on to what it has, with gates so far shut that no gradient opens them. Without weights it goes
+        to 0 from anywhere, and learns again.
+        """
+        moves, points = self.target.moves, self.points
+        box = Interval.round(points, torch.full_like(points, radius))
+        image = images(model, Interval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
+        to = points[moves.target]
+        reach = torch.maximum(image.upper - to, to - image.lower).amax(0)  # (D,)
+        shape = (model.parts, len(model.layers), model.d_model)
+        stuck = (reach.unflatten(0, shape) > radius).any(0)  # (layers, d_model)
+        found = stuck.nonzero().tolist()
+        if len(found) > MOST_STUCK * stuck.numel():
+            return 0
+        for layer, unit in found:
+            for weight in model.rnn.all_weights[layer]:
+                weight.unflatten(0, (-1, model.d_model))[:, unit] = 0.0  # a row of each gate
+            points.unflatten(1, shape)[:, :, layer, unit] = 0.0
+        return len(found)
+
     @property
     def may_be_closed(self) -> bool:
         """Whether boxes may be closed, as far as the last step says."""
@@ -125,18 +165,25 @@ class ChainTuner:
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
-        return {"points": self.points.detach(), "leaves": self.leaves, "optimiser": self.optimiser.state_dict()}
+        at = {name: getattr(self, name) for name in KEPT}
+        return {"points": self.points.detach(), **at, "optimiser": self.optimiser.state_dict()}
 
     @classmethod
     def load(cls, state: Mapping[str, Any], model: Recurrent, target: ChainTarget, seed: int) -> ChainTuner:
         """From a checkpoint."""
         tuned = cls(model, target, state["points"].to(next(model.parameters()).device), seed)
         tuned.optimiser.load_state_dict(state["optimiser"])
-        tuned.leaves = state["leaves"]
+        for name in KEPT:
+            setattr(tuned, name, state[name])
         return tuned
 
 
 def held(model: TorchRecurrent, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
-    """How far gates that only hold are from being open; 0 where there are none."""
-    found = [((logits - OPEN).relu() ** 2).mean() for logits in gates(model, states, after, symbols)]
-    return torch.stack(found).sum() if found else states.new_zeros(())
+    """How far gates that only hold are from open, and sums from where tanh has a slope; 0 where there are none."""
+    found = states.new_zeros(())
+    for layer in saturated(model, states, after, symbols):
+        if layer.holding is not None:
+            found = found + ((layer.holding - OPEN).relu() ** 2).mean()
+        if layer.inner is not None:
+            found = found + ((layer.inner.abs() - STEEP).relu() ** 2).mean()
+    return found
