@@ -16,7 +16,7 @@ from regulargpt.certificate.checker import AcceptedStack, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.stack.fewer import Fewer
 from regulargpt.certificate.stack.phase import StackProof
-from regulargpt.certificate.stack.search import attempt
+from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import certified_files
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
@@ -31,7 +31,7 @@ from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, EQUAL, trainer_of
 from tests.regulargpt.stack_networks import model_of, network_of
 
-MACHINE = languages.find("reverse-string").machine
+MACHINE = machine_of(languages.find("reverse-string"))
 WEIGHTS = network_of(MACHINE)
 SIZES = {"model.d_model": len(WEIGHTS["recurrent.bias"]), "model.stack_width": len(WEIGHTS["push.bias"])}
 STACK = {**COMMON, "model.name": "stack-rnn", "data.name": "reverse-string", "objective.name": "transduction"}
