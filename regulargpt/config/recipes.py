@@ -15,7 +15,7 @@ from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig
 from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
-from regulargpt.models.recipes import PERT2026
+from regulargpt.models.recipes import BRACKETED, PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
 from regulargpt.training.proof import no_certificate, proof_phase
 
@@ -48,7 +48,8 @@ class Recipe:
             fields = {"*": of_proof}
         every = {**fields.get("*", {}), **own.get("*", {})}
         balanced = self.balanced if self.balanced and sampling(language) == "balanced" else {}
-        return {**every, **balanced, **of_language(fields, language), **of_language(own, language)}
+        bracketed = own.get(BRACKETED, {}) if is_language(language) and has_brackets(language) else {}
+        return {**every, **balanced, **of_language(fields, language), **bracketed, **of_language(own, language)}
 
     def models(self, name: str) -> tuple[str, ...]:
         """The built-in models that it is for."""
@@ -255,6 +256,8 @@ def resolve(
     ()
     >>> resolve(None, "regulargpt", "brackets-2").model.tree, resolve(None, "lstm", "brackets-2").phases
     ('nested', ())
+    >>> [resolve(None, "stack-rnn", name).training.curriculum for name in ("formula", "brackets-3", "reverse-string")]
+    [(10, 20), (10, 20), ()]
     """
     name = usual_recipe(language) if recipe is None else recipe
     refuse(name, model, language)

@@ -10,6 +10,7 @@ from typing import Any
 
 Recipes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 BETA2 = {"training.beta2": 0.999}
+BRACKETED = "( )"  # in place of a language, and the name of none: every language with brackets
 
 
 def recurrent(lr: float, **answers: Any) -> Recipes:

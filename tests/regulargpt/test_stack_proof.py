@@ -14,10 +14,13 @@ import languages
 from languages.errors import UserError
 from regulargpt.certificate.checker import AcceptedStack, decide
 from regulargpt.certificate.sentences import sentences
+from regulargpt.certificate.stack.fewer import Fewer
 from regulargpt.certificate.stack.phase import StackProof
+from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import certified_files
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
+from regulargpt.finite.stack_product import Proven, Undecided
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import Watch, resume, run
@@ -28,7 +31,7 @@ from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, EQUAL, trainer_of
 from tests.regulargpt.stack_networks import model_of, network_of
 
-MACHINE = languages.find("reverse-string").machine
+MACHINE = machine_of(languages.find("reverse-string"))
 WEIGHTS = network_of(MACHINE)
 SIZES = {"model.d_model": len(WEIGHTS["recurrent.bias"]), "model.stack_width": len(WEIGHTS["push.bias"])}
 STACK = {**COMMON, "model.name": "stack-rnn", "data.name": "reverse-string", "objective.name": "transduction"}
@@ -112,6 +115,38 @@ def test_a_network_that_errs_is_refuted_by_a_shortest_word_near_which_is_trained
     assert right != given
     assert verdict_line(summary).startswith(f"wrong on a word of {len(word)} symbols: {report['wrong']['word']}; ")
     assert sentences(certificate_report(RunFolder.open(tmp_path)))[0] == f"no certificate: {report['reason']}"
+
+
+def with_doubt(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same network; the last unit, which nothing depends on, sums up too little for its sign to be decided."""
+    weights = {name: array.copy() for name, array in weights.items()}
+    for name in ("input.weight", "recurrent.weight", "input.bias", "recurrent.bias"):
+        weights[name][-1] = 0
+    weights["input.weight"][-1, 0] = 1e-9
+    return weights
+
+
+def test_units_that_no_answer_needs_are_held_where_rounding_decides_their_signs(tmp_path: Path, monkeypatch):
+    """The network that was given is left as it is; what is proven, and kept, is the one with fewer."""
+    weights = with_doubt(network_of(MACHINE, spare=1))
+    model = model_of(weights)
+    assert isinstance(attempt(model, MACHINE).verdict, Undecided)
+    fewer = Fewer(model, MACHINE, 4, 1000)
+    assert fewer.proven()
+    assert fewer.held >= 1
+    assert isinstance(attempt(fewer.model, MACHINE).verdict, Proven)
+    assert all(np.array_equal(model.state_dict()[name], weights[name]) for name in weights)
+    starts_with(monkeypatch, weights)
+    summary = run(config_of(model__d_model=len(weights["recurrent.bias"])), tmp_path)
+    assert summary["phases"]["stack_proof"] == {"proven_at": 5, "attempts": 2, "wrong_words": 0, "units_held": 1}
+    assert summary["proven"] is True
+
+
+def test_no_unit_makes_up_for_a_wrong_answer():
+    """Each is held only while no word is answered wrongly, so of a network that errs none is."""
+    fewer = Fewer(model_of(wrong_weights()), MACHINE, 4, 1000)
+    assert not fewer.proven()
+    assert fewer.asked
 
 
 @pytest.mark.parametrize("holds", [[True, True], [False, True, False]])

@@ -12,6 +12,7 @@ from torch import nn
 
 from regulargpt.certificate.outcome import Outcome
 from regulargpt.certificate.restored import restored
+from regulargpt.certificate.stack.fewer import Fewer
 from regulargpt.certificate.stack.outcome import reason_of, stack_outcome
 from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import Verdict
@@ -19,6 +20,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.stack_product import Proven, Undecided, Word
+from regulargpt.models.stack_rnn.model import StackRnn
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.stack_proof import StackProofOptions
 
@@ -33,13 +35,15 @@ def now(found: Verdict) -> dict[str, Any]:
 
 BACKS_OFF = 3  # times the loss below which noise grows, from which on a hardened network gets less of it
 SOONER = 5  # times as often a proof is tried that rounding alone, or the size of the product, was in the way of
+WAITS = 5  # times `every` steps between two tries with fewer units, which take as long as hundreds of steps
 
 
 class StackProof:
     """The phase. It begins once training has hardened the network, and trains on words as before, at a lower rate.
 
-    Every `every` steps the product is tried. Wrong words go among the training words. Once it is a proof, the rate
-    falls to 0. Raises UserError for a language whose machine has no stack, or nothing to prove.
+    Every `every` steps the product is tried. Wrong words go among the training words. Where rounding alone is in the
+    way, units that no answer needs are held constant. Once it is a proof, the rate falls to 0. Raises UserError for a
+    language whose machine has no stack, or nothing to prove.
     """
 
     name, timer = "stack_proof", "certify_seconds"
@@ -56,6 +60,8 @@ class StackProof:
         self.is_active = False
         self.is_undecided = False  # and not wrong, in the last attempt
         self.was_near = False  # whether the last step was on words near wrong ones
+        self.held: int | None = None  # units that were held constant, if that made it a proof
+        self.fewer_from = 0  # the step from which it is tried with fewer units
         self.proven_at: int | None = None
         self.before: dict[str, Any] | None = None  # the weights that were proven
         self.taken_back = False
@@ -119,10 +125,27 @@ class StackProof:
         if isinstance(found.verdict, Proven):
             self.reason = None
             return True
+        if self.is_undecided and self.holds_with_fewer(trainer):
+            self.reason = None
+            return True
         self.reason = reason_of(found, self.data.task)
         if found.wrong:
             self.learn(found.wrong, trainer)
         return False
+
+    def holds_with_fewer(self, trainer: Trainer) -> bool:
+        """Try it with fewer units, and keep to these if it is a proof."""
+        step, options = trainer.step_count, self.options
+        if step < self.fewer_from and step != self.last_step(trainer):
+            return False
+        self.fewer_from = step + WAITS * options.every
+        assert isinstance(trainer.model, StackRnn), "validation refuses others"
+        fewer = Fewer(trainer.model, self.machine, options.lag, options.pairs, self.wrong)
+        if not fewer.proven():
+            return False
+        trainer.model.load_state_dict(fewer.model.state_dict())
+        self.held = fewer.held
+        return True
 
     def learn(self, wrong: Sequence[Word], trainer: Trainer) -> None:
         """Train on words near wrong ones, and near those before, the latest `words` that are no longer than others."""
@@ -153,6 +176,8 @@ class StackProof:
     def summary(self) -> dict[str, Any]:
         """What summary.json has of this phase: attempts, wrong words trained on, when the proof held."""
         found: dict[str, Any] = {"proven_at": self.proven_at, "attempts": self.attempts, "wrong_words": self.n_wrong}
+        if self.held is not None:
+            found["units_held"] = self.held
         if self.taken_back:
             found["taken_back"] = True
         return found | ({} if self.reason is None else {"unproven": self.reason})
@@ -166,6 +191,8 @@ class StackProof:
             "wrong": self.wrong,
             "n_wrong": self.n_wrong,
             "reason": self.reason,
+            "held": self.held,
+            "fewer_from": self.fewer_from,
             "proven_at": self.proven_at,
             "before": self.before,
             "taken_back": self.taken_back,

@@ -1,8 +1,11 @@
-"""What stack-rnn takes of the recipes: `RECIPES[recipe][language]`, "*" for every language. Never imports torch."""
+"""What stack-rnn takes of the recipes: `RECIPES[recipe][language]`; `BRACKETED` stands for all languages with brackets.
+
+"*" stands for every language. Never imports torch.
+"""
 
 from __future__ import annotations
 
-from regulargpt.models.recipes import BETA2, Recipes
+from regulargpt.models.recipes import BETA2, BRACKETED, Recipes
 
 # Few units: they learn as well, and have fewer states. Solved is who still answers with certain actions and signs.
 # Decay makes units forget what no answer needs: without it Stack Manipulation has thousands of states, with it 200.
@@ -34,5 +37,5 @@ PUBLISHED = {
     "model.actions": "learned",
     "model.tests": "superposition",
 }
-LEARNED = {"*": HARDENED, "brackets-2": BRACKETS}
+LEARNED = {"*": HARDENED, BRACKETED: BRACKETS}
 RECIPES: Recipes = {"answers": LEARNED, "words": LEARNED, "paper": {"*": PUBLISHED}}
