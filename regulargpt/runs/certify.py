@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
+from warnings import catch_warnings
 
 from torch import Tensor
 
-from languages.errors import UserError
+from languages.errors import Notice, UserError
 from regulargpt.certificate.chain.outcome import chain_outcome
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.compared import AnyMachine, automaton_of
@@ -85,7 +86,8 @@ def unchecked(folder: RunFolder, config: RunConfig, weights: bytes, reason: str)
     """What is said of a network from outside: if it is recurrent, its table is compared, though no checker knows it."""
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    model = load_model(folder)
+    with catch_warnings(action="ignore", category=Notice):  # `verify` has just said it, of the hidden states
+        model = load_model(folder)
     if not isinstance(model, Recurrent):
         return refused(weights, {"reason": reason})
     with mistakes(config):
