@@ -15,7 +15,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.api import verify
 from regulargpt.certificate.compared import against, automaton_of
-from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
+from regulargpt.certificate.outcome import compared, errs_on, shortest_wrong
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
@@ -401,7 +401,7 @@ def test_a_wrong_word_is_told_with_the_answer_of_the_automaton_that_it_is_about(
     model, _ = exact_model("parity")
     quantised = Certifier.of_machine(learned, 2).certify(model)
     assert quantised.proof.wrong is not None
-    found = wrong_words(task, model, quantised)["wrong"]
+    found = errs_on(learned, model, quantised.proof.wrong)["wrong"]
     word = task.machine.encode(found["word"])[None]
     assert found["right"] == learned.output_names[int(learned.answers(word)[0])]
     report = {"proven": False, "reason": "it errs", "wrong": found}

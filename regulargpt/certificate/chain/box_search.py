@@ -7,6 +7,7 @@ comes to it, widened a little, until nothing leaves any more (Kleene).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,11 @@ class Moves:
     asked: Int[Tensor, "m"]
     answers: Int[Tensor, "m"]
 
+    @cached_property
+    def begins(self) -> Int[Tensor, "symbols"]:
+        """The symbols that words begin with."""
+        return (self.first >= 0).nonzero()[:, 0]
+
     @property
     def n_points(self) -> int:
         """How many points come up."""
@@ -89,10 +95,8 @@ def closed(model: TorchRecurrent, moves: Moves, slack: float) -> Interval | None
 
     The model is in float64.
     """
-    begins = (moves.first >= 0).nonzero().flatten()
-    start = model.start(len(begins)).double()
-    first = images(model, Interval(start, start), begins)
-    of_first = (first, moves.first[begins])
+    start = model.start(len(moves.begins)).double()
+    of_first = images(model, Interval(start, start), moves.begins), moves.first[moves.begins]
     boxes = hull([of_first], moves.n_points, slack)
     for _ in range(ROUNDS):
         known = torch.isfinite(boxes.lower[:, 0])

@@ -210,7 +210,8 @@ def images(model: TorchRecurrent, states: Interval, symbols: Int[Tensor, "n"]) -
     """Where all states of boxes (n, d_state) come to by one more symbol each."""
     x, kind = model.embed(symbols[:, None])[:, 0].to(states.lower), bounds_of(model)
     read, shape = Interval(x, x), (model.parts, len(model.layers), -1)
-    of_layers = zip(*(end.unflatten(1, shape).unbind(2) for end in (states.lower, states.upper)), strict=True)
+    ends = (end.unflatten(1, shape).unbind(2) for end in (states.lower, states.upper))  # a layer (n, parts, d_model)
+    of_layers = zip(*ends, strict=True)
     after = []
     for weights, (lower, upper) in zip(model.rnn.all_weights, of_layers, strict=True):
         cell = kind(weights, model.d_model)

@@ -34,7 +34,7 @@ class LiveChain:
         before = None
         if states is not None:
             parts = states.split([shape.numel() for shape in self.shapes], 1)
-            numbers = [part.reshape(-1, *shape) for part, shape in zip(parts, self.shapes, strict=True)]
-            before = rebuilt(self.pattern, iter(numbers))
+            numbers = (part.reshape(-1, *shape) for part, shape in zip(parts, self.shapes, strict=True))  # (n, *shape)
+            before = rebuilt(self.pattern, numbers)
         logits, after = self.model.read(symbols[:, None].to(self.device), before, "last")
         return logits, torch.cat([real(part).reshape(len(symbols), -1) for part in tensors(after)], 1)  # (n, D)

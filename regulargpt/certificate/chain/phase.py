@@ -137,9 +137,9 @@ class ChainFineTuning:
             return
         done, is_last = self.done(trainer), is_last or self.done(trainer) == self.options.steps
         since = -1 if self.tuned.full_at is None else done - self.tuned.full_at
-        if since > 0 and (is_last or since % ATTEMPTS == 0) and self.holds(trainer.model):
+        if since > 0 and (is_last or since % ATTEMPTS == 0) and self.holds(trainer.model, done):
             self.closed_at = step
-        elif since > 0 and since % RENEWED == 0 and isinstance(trainer.model, TorchRecurrent):
+        elif since > 0 and since % RENEWED == 0 and not is_last and isinstance(trainer.model, TorchRecurrent):
             self.renewed += self.tuned.renew(trainer.model, self.options.radius)
         if is_last and self.closed_at is None and not self.table_holds(trainer.model):
             self.give_up(trainer)
@@ -177,7 +177,7 @@ class ChainFineTuning:
         lengths = self.data.lengths(self.data.options.train_len)
         return torch.from_numpy(np.asarray(self.data.batch(self.seed, "points", number, lengths, WORDS))).long()
 
-    def holds(self, model: nn.Module) -> bool:
+    def holds(self, model: nn.Module, done: int) -> bool:
         """Whether boxes are closed now, whose middles are kept; of a state without bounds, whether the table holds."""
         assert self.tuned is not None, "whoever asks trains"
         assert self.sought.goal is not None, "it was found"
@@ -185,7 +185,8 @@ class ChainFineTuning:
             return self.table_holds(model)
         if not self.tuned.may_be_closed:
             return False
-        found: Interval | None = closed(as_float64(model), self.sought.goal.moves, SLACK)
+        slack = SLACK if 2 * done < self.options.steps else SLACK / 10  # better a little than none
+        found: Interval | None = closed(as_float64(model), self.sought.goal.moves, slack)
         self.points = None if found is None else found.centre
         return found is not None
 

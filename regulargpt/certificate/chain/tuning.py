@@ -91,7 +91,7 @@ class ChainTuner:
         width = self.noise * gap.detach() / points.shape[1] ** 0.5
         states = points[source] + width * torch.from_numpy(noise).to(points)
         logits, after = chain.step(states, symbols)
-        begins = (moves.first >= 0).nonzero().flatten()
+        begins = moves.begins
         of_first, first = chain.step(None, begins)
         apart = ((after - points[target]) ** 2).mean() + ((first - points[moves.first[begins]]) ** 2).mean()
         right = self.target.answers[torch.cat([target, moves.first[begins]])].to(points.device)
@@ -122,7 +122,7 @@ class ChainTuner:
             source, symbols, target = source[some], symbols[some], target[some]
         box = Interval.round(points, torch.full_like(points, r))
         image = images(model, Interval(box.lower[source], box.upper[source]), symbols)
-        begins = (moves.first >= 0).nonzero().flatten()
+        begins = moves.begins
         first = self.chain.step(None, begins)[1] - points[moves.first[begins]]
         offset, radius = (image.centre - points[target]) / r, image.radius / r
         reach = offset.abs() + radius
@@ -155,7 +155,7 @@ class ChainTuner:
         for layer, unit in found:
             for weight in model.rnn.all_weights[layer]:
                 weight.unflatten(0, (-1, model.d_model))[:, unit] = 0.0  # a row of each gate
-            points.unflatten(1, shape)[:, :, layer, unit] = 0.0
+            points.unflatten(1, shape)[:, :, layer, unit] = 0.0  # (K, parts, layers, d_model)
         return len(found)
 
     @property
