@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -87,28 +87,44 @@ def repeats(wrong: npt.NDArray[np.bool_], period: int) -> bool:
 
 
 def apart(families: Sequence[Family], most: int) -> list[Family]:
-    """The simplest of these families, each written in one way.
+    """The simplest of these families, each written in one way; equal ones are joined.
 
     >>> of = Persistent(0, 1, 9, 1, (0,))
     >>> [f.v for f in apart([Family((), (0, 1), (0,), of), Family((0,), (1, 0), (), of), Family((), (1,), (), of)], 9)]
-    [(1,), (0, 1)]
+    [(1,), (1, 0)]
     """
     found: dict[tuple[Word, Word, Word], Family] = {}
-    for family in sorted(families, key=lambda family: family.order):
-        found.setdefault(normal(family), family)
-    return list(found.values())[:most]
+    for family in map(normal, families):
+        parts = family.u, family.v, family.w
+        found[parts] = replace(family, of=joined(family.of, found[parts].of)) if parts in found else family
+    return sorted(found.values(), key=lambda family: family.order)[:most]
 
 
-def normal(family: Family) -> tuple[Word, Word, Word]:
-    """The same words written in one way, but for the first n: w does not begin as v does, nor does u end in v.
+def joined(one: Persistent, other: Persistent) -> Persistent:
+    """What both say together, of the same words; where they do not meet, what is said of the longer ones.
 
-    >>> of = Persistent(0, 1, 9, 1, (0,))
-    >>> normal(Family((), (0, 1), (0,), of)), normal(Family((1, 1), (1,), (), of))
-    (((0,), (1, 0), ()), ((), (1,), ()))
+    >>> joined(Persistent(1, 3, 63, 2, (1,)), Persistent(1, 9, 511, 2, (1,)))
+    Persistent(right=1, start=3, end=511, period=2, residues=(1,))
     """
-    u, v, w = family.u, family.v, family.w
+    first, last = sorted((one, other), key=lambda of: (of.start, of.end))
+    alike = (first.period, first.residues) == (last.period, last.residues)
+    if alike and last.right < first.start and last.start <= first.end:
+        return replace(first, end=max(first.end, last.end))
+    return max(one, other, key=lambda of: of.end)
+
+
+def normal(family: Family) -> Family:
+    """The same words written in one way: w does not begin as v does, nor does u end in v.
+
+    >>> of = Persistent(0, 1, 9, 2, (1,))
+    >>> [normal(Family(*parts, of)) for parts in (((), (0, 1), (0,)), ((1, 1), (1,), ()))]
+    [Family(u=(0,), v=(1, 0), w=(), of=...), Family(u=(), v=(1,), w=(), of=Persistent(right=2, start=3, end=11, ...))]
+    """
+    u, v, w, more = family.u, family.v, family.w, 0
     while w and w[0] == v[0]:
         u, v, w = u + v[:1], v[1:] + v[:1], w[1:]
-    while u[len(u) - len(v) :] == v and len(u) >= len(v):
-        u = u[: len(u) - len(v)]
-    return u, v, w
+    while len(u) >= len(v) and u[len(u) - len(v) :] == v:
+        u, more = u[: len(u) - len(v)], more + 1
+    of = family.of
+    residues = tuple(sorted((residue + more) % of.period for residue in of.residues))
+    return Family(u, v, w, Persistent(of.right + more, of.start + more, of.end + more, of.period, residues))

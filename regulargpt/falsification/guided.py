@@ -34,7 +34,9 @@ def guided(hunt: Hunt) -> None:
     """Climb from words of each length in turn, until the budget is spent."""
     if not hunt.asked.answer.has_margin:
         return
-    lengths = [length for length in LENGTHS if length <= hunt.asked.longest and hunt.asked.data.has_length(length)]
+    # Where words have odd lengths only, those next to these.
+    near = [next(filter(hunt.asked.data.has_length, (T, T + 1)), 0) for T in LENGTHS]
+    lengths = [length for length in near if 0 < length <= hunt.asked.longest]
     for number in count() if lengths else ():
         random = rng(hunt.seed, "falsify: guided", number)
         try:

@@ -43,8 +43,10 @@ class Suite:
     classes: int
 
 
-def suite(machine: MooreMachine, longest: int, usual: int = USUAL) -> Suite:
+def suite(machine: MooreMachine, longest: int, usual: int | None = None) -> Suite:
     """The words of a minimal machine, at most `longest` symbols each, for as many classes as `usual` words are enough.
+
+    `USUAL` words, if that is not given.
 
     >>> parity = MooreMachine(("even", "odd"), "01", ((0, 1), (1, 0)), "even", (0, 1), ("even", "odd"))
     >>> [suite(parity, longest).classes for longest in (1, 2, 3, 40)]
@@ -58,7 +60,7 @@ def suite(machine: MooreMachine, longest: int, usual: int = USUAL) -> Suite:
     first = list(dict.fromkeys([*symbols, *access, *(u + a for u in access for a in symbols)]))  # P
     suffixes = distinguishing_words(table, colours, states)  # W, then Z
     words, k = set[Word](), 0
-    while len(first) * len(suffixes) <= (MOST_WORDS if k == 0 else usual):
+    while len(first) * len(suffixes) <= (MOST_WORDS if k == 0 else USUAL if usual is None else usual):
         asked = {u + z for u in first for z in suffixes}
         if max(map(len, asked)) > longest:
             break
