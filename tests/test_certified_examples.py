@@ -25,7 +25,25 @@ def test_a_certified_run_is_accepted_as_it_is_and_for_its_language(cli: Cli, lan
     assert accepted["unquantised_claim"].startswith("The same holds of the network as it is")
     assert accepted["language_claim"].endswith(f"as the language {language} does.")
     assert accepted["answered_states"] == accepted["states"]
-    # It is small, and names no other folder.
-    files = [path for path in (CERTIFIED / language).rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 400_000
-    assert json.loads((CERTIFIED / language / "summary.json").read_text())["run_dir"] == f"docs/certified/{language}"
+    is_small_and_names_no_other_folder(CERTIFIED / language)
+
+
+def is_small_and_names_no_other_folder(run: Path):
+    assert sum(path.stat().st_size for path in run.rglob("*") if path.is_file()) < 400_000
+    assert json.loads((run / "summary.json").read_text())["run_dir"] == f"docs/certified/{run.name}"
+
+
+def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli):  # noqa: F811
+    run = CERTIFIED / "flip-flop"
+    proven = cli("check", str(run), "--language", "flip-flop", "--json")
+    refuted = cli("check", str(run / "refutation.json"), "--language", "flip-flop", "--json")
+    assert (proven.code, refuted.code) == (0, 0)
+    accepted, wrong = json.loads(proven.out), json.loads(refuted.out)
+    assert "replaced by the nearest of 2 points" in accepted["claim"]
+    assert accepted["unquantised_claim"] is None
+    assert wrong["claim"].startswith("For every whole number n >= 14: to the word u v^n w, with u = \"1\", v = \"-\"")
+    # What the guide says of its test.
+    accuracy = json.loads((run / "summary.json").read_text())["measures"]["accuracy"]["values"]
+    assert set(accuracy.values()) == {100.0}
+    assert list(map(int, accuracy)) == [*range(41, 61), 100, 500]
+    is_small_and_names_no_other_folder(run)
