@@ -58,7 +58,7 @@ EXAMPLES = {
     "evaluate": (f"{RUN} --lengths 100,1000", f"{RUN} --protocol hard"),
     "shortcuts": ("parity", "dyck-2 --protocol hard"),
     "verify": (RUN, f"{RUN} --words 100"),
-    "falsify": (RUN, f"{RUN} --words 100000 --seconds 10"),
+    "falsify": (RUN, f"{RUN} --words 100000"),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
     "generate": (f"{RUN_ON_TEXT} --symbols 50", f"{RUN_ON_TEXT} --temperature 0"),

@@ -118,7 +118,7 @@ def normal(family: Family) -> Family:
 
     >>> of = Persistent(0, 1, 9, 2, (1,))
     >>> [normal(Family(*parts, of)) for parts in (((), (0, 1), (0,)), ((1, 1), (1,), ()))]
-    [Family(u=(0,), v=(1, 0), w=(), of=...), Family(u=(), v=(1,), w=(), of=Persistent(right=2, start=3, end=11, ...))]
+    [Family(u=(0,), v=(1, 0), w=(), of=...), Family(u=(), v=(1,), w=(), of=Persistent(right=0, start=3, end=11, ...))]
     """
     u, v, w, more = family.u, family.v, family.w, 0
     while w and w[0] == v[0]:
@@ -127,4 +127,5 @@ def normal(family: Family) -> Family:
         u, more = u[: len(u) - len(v)], more + 1
     of = family.of
     residues = tuple(sorted((residue + more) % of.period for residue in of.residues))
-    return Family(u, v, w, Persistent(of.right + more, of.start + more, of.end + more, of.period, residues))
+    right = of.right + more if of.right > 0 else 0
+    return Family(u, v, w, Persistent(right, of.start + more, of.end + more, of.period, residues))
