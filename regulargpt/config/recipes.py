@@ -38,14 +38,13 @@ class Recipe:
     """Whether it is only for models that have options of their own in it."""
     otherwise: str = ""
     """The recipe whose options a network takes instead that can have no certificate."""
-    by_proof: Mapping[str, Fields] = field(default_factory=dict)
-    """For every language, in place of `fields`, of networks that are proven in this phase."""
+    by_proof: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict)
+    """In place of `fields`, of networks that are proven in this phase."""
 
     def of(self, name: str, model: str, language: str) -> dict[str, Any]:
         """The options of this recipe, of this name, for a model and a language."""
-        own, fields = MODELS[model].recipes.get(name, {}), self.fields
-        if (of_proof := self.by_proof.get(proof_phase(MODELS.options(model, "model")))) is not None:
-            fields = {"*": of_proof}
+        own = MODELS[model].recipes.get(name, {})
+        fields = self.by_proof.get(proof_phase(MODELS.options(model, "model")), self.fields)
         every = {**fields.get("*", {}), **own.get("*", {})}
         balanced = self.balanced if self.balanced and sampling(language) == "balanced" else {}
         bracketed = own.get(BRACKETED, {}) if is_language(language) and has_brackets(language) else {}
@@ -119,6 +118,7 @@ UNTIL_PROVEN: Fields = {"phases.stack_proof.every": 100}
 # Members of every depth: drawn uniformly, hardly any of 40 symbols is twelve deep. The automaton is learned from
 # answers that are right on all short words: with a lower rate they are sooner.
 DEEP: Fields = {"data.name": "dyck-12:depth=every", "training.lr": 3e-4}
+DEEP_CHAIN: Fields = {"data.name": "dyck-12:depth=every"}
 # What `--certify` sets: the automaton is known, so there is nothing to wait for.
 KNOWN: Fields = {"automaton": "known", "membership_queries_from": 0}
 CERTIFY: Mapping[str, Fields] = {
@@ -176,7 +176,10 @@ RECIPES: dict[str, Recipe] = {
         {"*": FROM_ANSWERS, "modular-arithmetic": PAIRS, "dyck-12": DEEP},
         NEAR_MISSES,
         otherwise="words",
-        by_proof={"stack_proof": UNTIL_PROVEN, "chain_fine_tuning": CHAIN_FROM_ANSWERS},
+        by_proof={
+            "stack_proof": {"*": UNTIL_PROVEN},
+            "chain_fine_tuning": {"*": CHAIN_FROM_ANSWERS, "dyck-12": DEEP_CHAIN},
+        },
     ),
     "words": Recipe(
         "learn from words and their answers alone, until solved; no proof", {"*": UNTIL_SOLVED}, NEAR_MISSES

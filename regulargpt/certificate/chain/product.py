@@ -88,7 +88,7 @@ def alive(machine: MooreMachine) -> Flags:
     >>> from regulargpt.finite.specification import specified_machine
     >>> machine = specified_machine(languages.get("modular-arithmetic"))
     >>> int(alive(machine).sum()), machine.n_states
-    True
+    (50, 51)
     """
     found = machine.output_table >= 0
     while not np.array_equal(more := found | found[machine.table].any(1), found):
