@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.refutation.outcome import none_of, refutation_of
+from regulargpt.certificate.refutation.outcome import answers_otherwise, may_be_refuted, none_of, refutation_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
-from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFolder
@@ -21,11 +19,11 @@ def refutation_report(folder: RunFolder, progress: Progress = lambda part, done,
     None for other networks. Raises UserError for a run that is not finished.
     """
     model = load_model(folder)
-    if not isinstance(model, LinearRnn):
+    if not may_be_refuted(model):
         return None
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
-    if (asked := json.loads(network)["supervision"]) not in ("last", "prefixes"):
-        return none_of(f"the network is trained to answer {asked!r}, not a word at its end").report
+    if (reason := answers_otherwise(network)) is not None:
+        return none_of(reason).report
     words = of_words(RunConfig.parse(folder.config_text).data)
     refuse_other_data(folder, words)
     found = refutation_of(words.task, model, weights, network, progress)

@@ -182,7 +182,7 @@ KNOWN = {
     "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
     "training/chain_fine_tuning.py": {"rnn", "lstm", "gru", "linear-rnn", "learned"},
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
-    "cli/commands/check.py": {"levels"},  # those that the checker counted
+    "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it
     "results/beside.py": {"objective.output_token"},  # a symbol more at the end of every word is another condition

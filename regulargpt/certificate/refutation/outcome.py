@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 from regulargpt.storage.manifest import digest
 
+ANSWERED = ("last", "prefixes")
+"""The objectives by which a network answers a word at its end."""
 DEFINITE = "the last symbols of a word decide its answer: nothing forbids it"
 TRIED = 4  # families that the checker is given
 MOST, NEAR = 1 << 61, 64  # the latest n that they are claimed from, and to which share of it that is the least
@@ -44,6 +47,17 @@ class Refutation:
                     disk.remove(folder.path / name)
         for name, text in self.files.items():
             write_text(folder.path / name, text)
+
+
+def may_be_refuted(model: nn.Module) -> bool:
+    """Whether it is a network of linear recurrences: of others there is no such proof."""
+    return isinstance(model, LinearRnn)
+
+
+def answers_otherwise(network: bytes) -> str | None:
+    """Why the network of this config.json answers no word at its end; None if it does."""
+    asked = json.loads(network)["supervision"]
+    return None if asked in ANSWERED else f"the network is trained to answer {asked!r}, not a word at its end"
 
 
 def refutation_of(

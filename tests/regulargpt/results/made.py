@@ -96,6 +96,7 @@ def believe(monkeypatch: pytest.MonkeyPatch) -> None:
         return Verdict(True) if folder.load_summary()["proven"] else Verdict(False, "no certificate")
 
     monkeypatch.setattr(verdict, "verdict", said)
+    monkeypatch.setattr(verdict, "replaces_none", lambda folder: False)
 
 
 def sweep(path: Path, configs: Mapping[str, str], failed: Mapping[str, str] | Sequence[str] = ()) -> Path:
