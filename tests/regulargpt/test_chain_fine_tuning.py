@@ -312,6 +312,8 @@ def test_units_that_are_stuck_begin_anew():
     tuned = ChainTuner(model, target, torch.zeros(target.n_points, 8), 0)
     with torch.no_grad():
         tuned.points[:2, 3] = 1.0
+    tuned.loss_before, tuned.last_loss = 1.0, 0.5
+    assert tuned.renew(model, 0.2) == 0  # it still learns
     assert tuned.renew(model, 0.2) == 1
     assert not any(weight.unflatten(0, (3, 8))[:, 3].any() for weight in model.rnn.parameters())
     assert all(weight.unflatten(0, (3, 8))[:, 2].any() for weight in model.rnn.parameters())
