@@ -27,7 +27,7 @@ class ChainFineTuningOptions(PhaseOptions):
     disturbed points, then for all of a box of `radius` round each point, by bounds on all that is in it. Gates that
     only hold are drawn open by the weight `gates`. Training ends once every box goes into the next, which proves the
     network at every length. After `steps` steps it ends if the network is proven with its states replaced by the
-    points; else words are trained on again, with the weights from before.
+    points, and right on short words without; else words are trained on again, with the weights from before.
 
     With `automaton = learned` nothing of the language's automaton is used: it is learned from the network's own answers
     to words of the training lengths (finite/from_answers.py). If there is none by step `membership_queries_from`, the

@@ -36,11 +36,11 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Saturated:
-    """Of each unit of a layer (n, d_model): the logit of the gate that holds what it carried, z of a GRU and f of an
-    LSTM, None in a plain RNN; and the sum whose tanh is its new value, None with ReLU."""
+    """Of each unit of a layer with gates: the logit of the one that holds what it carried, z of a GRU and f of an LSTM;
+    and the sum whose tanh is its new value."""
 
-    holding: Float[Tensor, "n d_model"] | None
-    inner: Float[Tensor, "n d_model"] | None
+    holding: Float[Tensor, "n d_model"]
+    inner: Float[Tensor, "n d_model"]
 
 
 class CellBounds:
@@ -69,9 +69,9 @@ class CellBounds:
         raise NotImplementedError("the images of this cell are exact")
 
     @staticmethod
-    def saturated(sums: Sequence[Tensor]) -> Saturated:
-        """What of a step's sums, each (n, d_model), can leave no gradient."""
-        return Saturated(None, None)
+    def saturated(sums: Sequence[Tensor]) -> Saturated | None:
+        """What of a step's sums, each (n, d_model), can leave no gradient in a cell with gates; None in one without."""
+        return None
 
     def moved(self, x: Interval, carried: Sequence[Interval]) -> list[Interval]:
         """Bounds on the parts after a step from boxes (n, width) and (n, d_model)."""
@@ -129,10 +129,6 @@ class TanhBounds(CellBounds):
 
     def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
         return [sums[0].tanh()]
-
-    @staticmethod
-    def saturated(sums: Sequence[Tensor]) -> Saturated:
-        return Saturated(None, sums[0])
 
 
 class GruBounds(CellBounds):
@@ -229,7 +225,7 @@ def saturated(
     after: Float[Tensor, "n d_state"],
     symbols: Int[Tensor, "n"],
 ) -> list[Saturated]:
-    """What can be so large that no gradient is left, in each layer of a step.
+    """What can be so large that no gradient is left, in each layer of a step with gates.
 
     `after` are the states after the step: a layer reads what the one below it has become.
     """
@@ -241,7 +237,7 @@ def saturated(
         sums = kind(weights, model.d_model).summed(at, Interval(h, h)).lower.unbind(1)
         found.append(kind.saturated(sums))
         x = moved
-    return found
+    return [layer for layer in found if layer is not None]
 
 
 def answer_margins(model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]) -> Float[Tensor, "n n_outputs"]:

@@ -141,19 +141,23 @@ class ChainFineTuning:
             self.closed_at = step
         elif since > 0 and since % RENEWED == 0 and not is_last and isinstance(trainer.model, TorchRecurrent):
             self.renewed += self.tuned.renew(trainer.model, self.options.radius)
-        if is_last and self.closed_at is None and not self.table_holds(trainer.model):
+        # A network that only its table makes right has lost what words taught it.
+        if (
+            is_last
+            and self.closed_at is None
+            and not (self.table_holds(trainer.model) and self.is_right(trainer.model))
+        ):
             self.give_up(trainer)
 
     def has_automaton(self, trainer: Trainer) -> bool:
         """Whether the answers give an automaton; where there was one before, whether all short words are right."""
         is_known = self.sought.goal is not None
-        if not self.sought.find(trainer):
-            return False
-        if not is_known:
-            return True
+        return self.sought.find(trainer) and (not is_known or self.is_right(trainer.model))
+
+    def is_right(self, model: nn.Module) -> bool:
+        """Whether the network, its states not replaced, answers all short words as the automaton does."""
         assert self.sought.goal is not None, "it was found"
-        chain = chain_of(trainer.model, self.data.tree_task.n_symbols)
-        return own_error(chain, self.sought.goal.machine) is None
+        return own_error(chain_of(model, self.data.tree_task.n_symbols), self.sought.goal.machine) is None
 
     def begin(self, trainer: Trainer) -> None:
         """Train the network to be the automaton from here on."""

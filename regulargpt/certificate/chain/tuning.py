@@ -26,14 +26,15 @@ from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 from regulargpt.training.optimisers import Adam
 
 # What of the tuner's own a checkpoint keeps.
-KEPT = ("noise", "full_at", "leaves")
+KEPT = ("noise", "full_at", "leaves", "last_loss", "loss_before")
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
 # Copies of each move in a step on disturbed points. Noise rises to the gap of the points, in so many steps in which
 # images come nearer to their point than this share of it; in others it falls. Boxes come in once it is full, or after
 # so many steps.
 COPIES, RISING, FALLING, NEAREST, MOST_TABLE = 8, 500, 0.98, 0.5, 1500
-LEAST_GAP = 1e-2
+# Points of two states nearer than this are driven apart; nothing is measured by less than the second.
+GAP, LEAST_GAP = 1.0, 1e-2
 # Rows of a step on boxes at most, each with a Jacobian.
 MOST_ROWS = 128
 # A gate whose logit is above this only holds. A cell of an LSTM that counts has no point: it begins so near to 0.
@@ -42,8 +43,9 @@ OPEN, STEEP, MOST_CELL = 1.5, 4.0, 2.0
 # An image should lie within this share of its box, and its radius, without the offset, within this.
 INSIDE, GAIN = 0.9, 0.75
 OFFSETS = 0.1
-# Units that leave their box are stuck, rather than the network not trained, if they are at most this share of all.
-MOST_STUCK = 0.25
+# Units that leave their box are stuck, rather than the network not trained, if they are at most this share of all, and
+# the loss is still more than this share of what it was.
+MOST_STUCK, STALLED = 0.25, 0.7
 # Once the images of boxes lie within so many times their boxes, boxes of their own size may be closed.
 NEAR = 2.0
 
@@ -58,6 +60,8 @@ class ChainTuner:
         self.optimiser = Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
         self.noise = 0.0
         self.full_at: int | None = None  # its steps before noise was full: from there on boxes are trained on
+        self.loss_before = torch.inf  # when it was asked last whether units are stuck
+        self.last_loss = torch.inf  # on boxes
         self.leaves = torch.inf  # how many times their box images of boxes reach, at the last step
 
     @classmethod
@@ -96,9 +100,8 @@ class ChainTuner:
         apart = ((after - points[target]) ** 2).mean() + ((first - points[moves.first[begins]]) ** 2).mean()
         right = self.target.answers[torch.cat([target, moves.first[begins]])].to(points.device)
         wrong = F.cross_entropy(torch.cat([logits, of_first]), right, ignore_index=-1)
-        # In units of the gap, which is moved, too: else points would come together.
-        apart = apart * points.shape[1] / gap**2
-        loss, far = apart + wrong, float(apart.detach() ** 0.5)
+        apart = apart * points.shape[1] / gap.detach() ** 2  # in units of the gap, which must not close
+        loss, far = apart + wrong + (GAP - gap).relu(), float(apart.detach() ** 0.5)
         self.noise = min(1.0, self.noise + 1 / RISING) if far < NEAREST else FALLING * self.noise
         if isinstance(model, TorchRecurrent):
             loss = loss + options.gates * held(model, states, after, symbols)
@@ -133,16 +136,21 @@ class ChainTuner:
         wrong = torch.logsumexp(-margins, 1).mean()  # the cross-entropy of the worst logits in the box
         held_shut = held(model, points[source], image.centre, symbols)
         self.leaves = float(torch.maximum(reach.detach().max(), (first.detach().abs() / r).max()))
-        return leaving + apart + wrong + options.gates * held_shut, {"leaves": self.leaves}
+        loss = leaving + apart + wrong + options.gates * held_shut
+        self.last_loss = float(loss.detach())
+        return loss, {"leaves": self.leaves}
 
     @torch.no_grad()
     def renew(self, model: TorchRecurrent, radius: float) -> int:
-        """Begin anew with units that keep leaving their box, if they are few; how many there were.
+        """Begin anew with units that keep leaving their box, if they are few and the loss has stalled; how many did.
 
         Such a unit holds on to what it has, with gates so far shut that no gradient opens them. Without weights it goes
         to 0 from anywhere, and learns again.
         """
         moves, points = self.target.moves, self.points
+        before, self.loss_before = self.loss_before, self.last_loss
+        if self.last_loss < STALLED * before:
+            return 0
         box = Interval.round(points, torch.full_like(points, radius))
         image = images(model, Interval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
         to = points[moves.target]
@@ -156,6 +164,7 @@ class ChainTuner:
             for weight in model.rnn.all_weights[layer]:
                 weight.unflatten(0, (-1, model.d_model))[:, unit] = 0.0  # a row of each gate
             points.unflatten(1, shape)[:, :, layer, unit] = 0.0  # (K, parts, layers, d_model)
+        self.loss_before = torch.inf
         return len(found)
 
     @property
@@ -182,8 +191,5 @@ def held(model: TorchRecurrent, states: Tensor, after: Tensor, symbols: Int[Tens
     """How far gates that only hold are from open, and sums from where tanh has a slope; 0 where there are none."""
     found = states.new_zeros(())
     for layer in saturated(model, states, after, symbols):
-        if layer.holding is not None:
-            found = found + ((layer.holding - OPEN).relu() ** 2).mean()
-        if layer.inner is not None:
-            found = found + ((layer.inner.abs() - STEEP).relu() ** 2).mean()
+        found = found + ((layer.holding - OPEN).relu() ** 2).mean() + ((layer.inner.abs() - STEEP).relu() ** 2).mean()
     return found
