@@ -26,7 +26,7 @@ from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 from regulargpt.training.optimisers import Adam
 
 # What of the tuner's own a checkpoint keeps.
-KEPT = ("noise", "full_at", "leaves", "last_loss", "loss_before")
+KEPT = ("widens", "noise", "full_at", "leaves", "last_loss", "loss_before")
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
 # Copies of each move in a step on disturbed points. Noise rises to the gap of the points, in so many steps in which
@@ -58,6 +58,7 @@ class ChainTuner:
         self.points = nn.Parameter(points.clone())
         groups = [*model.parameter_groups(), {"params": [self.points]}]
         self.optimiser = Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
+        self.widens = True  # whether errors are lowered by wider gaps, too
         self.noise = 0.0
         self.full_at: int | None = None  # its steps before noise was full: from there on boxes are trained on
         self.loss_before = torch.inf  # when it was asked last whether units are stuck
@@ -100,7 +101,8 @@ class ChainTuner:
         apart = ((after - points[target]) ** 2).mean() + ((first - points[moves.first[begins]]) ** 2).mean()
         right = self.target.answers[torch.cat([target, moves.first[begins]])].to(points.device)
         wrong = F.cross_entropy(torch.cat([logits, of_first]), right, ignore_index=-1)
-        apart = apart * points.shape[1] / gap.detach() ** 2  # in units of the gap, which must not close
+        # In units of the gap, which must not close: it is moved by this, too, or only where it is small.
+        apart = apart * points.shape[1] / (gap if self.widens else gap.detach()) ** 2
         loss, far = apart + wrong + (GAP - gap).relu(), float(apart.detach() ** 0.5)
         self.noise = min(1.0, self.noise + 1 / RISING) if far < NEAREST else FALLING * self.noise
         if isinstance(model, TorchRecurrent):
