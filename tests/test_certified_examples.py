@@ -41,7 +41,7 @@ def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli):  # noqa
     accepted, wrong = json.loads(proven.out), json.loads(refuted.out)
     assert "replaced by the nearest of 2 points" in accepted["claim"]
     assert accepted["unquantised_claim"] is None
-    assert wrong["claim"].startswith("For every whole number n >= 14: to the word u v^n w, with u = \"1\", v = \"-\"")
+    assert wrong["claim"].startswith('For every whole number n >= 14: to the word u v^n w, with u = "1", v = "-"')
     # What the guide says of its test.
     accuracy = json.loads((run / "summary.json").read_text())["measures"]["accuracy"]["values"]
     assert set(accuracy.values()) == {100.0}

@@ -121,11 +121,13 @@ DEEP: Fields = {"data.name": "dyck-12:depth=every", "training.lr": 3e-4}
 DEEP_CHAIN: Fields = {"data.name": "dyck-12:depth=every"}
 # What `--certify` sets: the automaton is known, so there is nothing to wait for.
 KNOWN: Fields = {"automaton": "known", "membership_queries_from": 0}
-CERTIFY: Mapping[str, Fields] = {
+CERTIFY_BY: Mapping[str, Fields] = {
     "table_fine_tuning": {"every": 100, "steps": 1000, **KNOWN},
     "stack_proof": {"every": 100},
     "chain_fine_tuning": {"every": 100, **KNOWN},
 }
+CERTIFY: Fields = {f"phases.table_fine_tuning.{key}": of for key, of in CERTIFY_BY["table_fine_tuning"].items()}
+"""The same of trees, by dotted keys, for configs that are written in Python."""
 # A small language model: 2.5 million bytes of training, two minutes on one core.
 TEXT: Fields = {
     "objective.name": "language_model",
@@ -314,7 +316,7 @@ def refuse(recipe: str, model: str, language: str) -> None:
 def certified(draft: Draft) -> Fields:
     """What `--certify` sets over a config: the automaton is known, and the certificate is tried on the way."""
     phase = proof_phase(draft.part("model"))
-    fields, is_tried = CERTIFY[phase], draft.flat.get(f"phases.{phase}.every")
+    fields, is_tried = CERTIFY_BY[phase], draft.flat.get(f"phases.{phase}.every")
     return {f"phases.{phase}.{key}": value for key, value in fields.items() if key in KNOWN or not is_tried}
 
 

@@ -10,6 +10,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
+from regulargpt.runs.outside import outside
 from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFolder
 
 
@@ -18,13 +19,16 @@ def refutation_report(folder: RunFolder, progress: Progress = lambda part, done,
 
     None for other networks. Raises UserError for a run that is not finished.
     """
+    config = RunConfig.parse(folder.config_text)
+    if outside(config):
+        return None
     model = load_model(folder)
     if not may_be_refuted(model):
         return None
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := answers_otherwise(network)) is not None:
         return none_of(reason).report
-    words = of_words(RunConfig.parse(folder.config_text).data)
+    words = of_words(config.data)
     refuse_other_data(folder, words)
     found = refutation_of(words.task, model, weights, network, progress)
     found.write(folder)

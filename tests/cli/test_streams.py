@@ -81,6 +81,7 @@ SUCCEED = {
     "shortcuts": "shortcuts parity --test-len 42 --samples 2 --set evaluation.extra_lengths=",
     "verify": "verify RUN --length 9 --words 2",
     "extract": "extract RUN --out new.json",
+    "falsify": "falsify RUN --words 20",
     "kernels": "kernels alibi --heads 1 --length 8",
     "position-variance": "position-variance --updates 1",
     "receptive-field": "receptive-field RUN --length 9 --words 2",

@@ -113,7 +113,10 @@ def test_a_network_that_errs_is_refuted_by_a_shortest_word_near_which_is_trained
     right, given = MACHINE.answers(word), model_of(wrong_weights())(torch.tensor(word[None]))[0].argmax()
     assert (report["wrong"]["right"], report["wrong"]["network"]) == (str(int(right)), str(int(given)))
     assert right != given
-    assert verdict_line(summary).startswith(f"wrong on a word of {len(word)} symbols: {report['wrong']['word']}; ")
+    # The search for wrong words, shortest first, has a word as short or shorter.
+    shortest = summary["falsified"]["wrong"][0]
+    assert shortest["length"] <= len(word)
+    assert verdict_line(summary).startswith(f"wrong: the shortest word is {shortest['word']} (")
     assert sentences(certificate_report(RunFolder.open(tmp_path)))[0] == f"no certificate: {report['reason']}"
 
 

@@ -31,7 +31,8 @@ ENGINE = SlurmEngine({"partition": "normal"}, poll_seconds=0.3, settle_seconds=0
 COMMAND = "from tests.regulargpt.sweep.test_slurm import *; drive(sys.argv[1], 2)"
 SECONDS = 120.0
 SMALL = [
-    *("--model", "rnn", "--lr", "1e-3,1e6", "--set", "training.warmup=0", "--set", "training.weight_decay=1000"),
+    *("--model", "rnn", "--recipe", "words", "--lr", "1e-3,1e6"),
+    *("--set", "training.warmup=0", "--set", "training.weight_decay=1000"),
     *("--steps", "6", "--d-model", "8", "--train-len", "6", "--test-len", "8", "--samples", "16"),
     *("--batch-size", "8", "--device", "cpu", "--set", "evaluation.extra_lengths="),
 ]
