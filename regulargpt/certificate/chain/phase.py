@@ -21,10 +21,9 @@ from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import refuse_trivial
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.certificate.chain.tuning import ChainTuner
+from regulargpt.certificate.concluding import Concluding
 from regulargpt.certificate.outcome import Outcome, refused
-from regulargpt.certificate.restored import restored
 from regulargpt.certificate.tuning.target import TargetAutomaton
-from regulargpt.certificate.verdict import Verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
@@ -33,7 +32,6 @@ from regulargpt.finite.chain_rows import Rows
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.finite.specification import specified_machine
 from regulargpt.models.recurrent import Recurrent, TorchRecurrent
-from regulargpt.storage.folder import RunFolder
 from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 
 if TYPE_CHECKING:
@@ -52,14 +50,7 @@ KEPT = ("began_at", "closed_at", "renewed", "points", "before", "given_up")
 BATCHES, WORDS = 4, 128
 
 
-def now(found: Verdict) -> dict[str, Any]:
-    """What the checker says now, as a summary has it."""
-    if found.is_accepted:
-        return {"is_language": found.proven}
-    return {"proven_unquantised": None, "unproven": found.reason}
-
-
-class ChainFineTuning:
+class ChainFineTuning(Concluding):
     """The phase. `tuned` is the network's training to be its automaton, None while words are trained on.
 
     The automaton is asked for every `every` steps. Once there is one the network is trained to be it. Training ends
@@ -88,10 +79,6 @@ class ChainFineTuning:
         self.before: dict[str, Any] | None = None  # the weights before the fine-tuning
         self.given_up = 0
         self.points: Tensor | None = None  # the middles of closed boxes (K, D), in float64
-        # Known after the training: whether the machine is the language's, and the network is proven without replacing.
-        self.is_language: bool | None = None
-        self.proven_unquantised: bool | None = None
-        self.unproven: str | None = None
 
     @property
     def is_active(self) -> bool:
@@ -252,22 +239,6 @@ class ChainFineTuning:
         if state["tuned"] is not None:
             assert self.sought.goal is not None, "it was found before"
             self.tuned = ChainTuner.load(state["tuned"], recurrent(model), self.sought.goal, self.seed)
-
-    @staticmethod
-    def restore(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
-        """The certificate, or why there is none; the summary with what the checker says of it now.
-
-        Raises UserError where a proof that there was is not found again.
-        """
-        return restored(folder, summary, ChainFineTuning.name, now)
-
-    def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
-        """What is proven of the trained model, by the files that say what it is."""
-        found = self.outcome(model, weights, network, on_check)
-        self.unproven = found.report.get("reason")
-        self.is_language = found.report.get("learned", {}).get("equal")
-        self.proven_unquantised = found.report.get("unquantised", {}).get("proven")
-        return found
 
     def outcome(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """The certificate of the trained model, or why there is none."""

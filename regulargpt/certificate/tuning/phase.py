@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from languages.convert.machines import AnyMachine
+from regulargpt.certificate.concluding import Concluding
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
-from regulargpt.certificate.restored import restored
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, StabilityCheck, is_time
@@ -21,14 +21,12 @@ from regulargpt.certificate.tuning.state import MENDED, TuningState, is_large
 from regulargpt.certificate.tuning.table_tuner import NOTHING, TableTuner
 from regulargpt.certificate.tuning.target import TargetAutomaton
 from regulargpt.certificate.unquantised import Searched, search_in_training
-from regulargpt.certificate.verdict import Verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.levels import TooManyWindows
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.options import as_mapping
-from regulargpt.storage.folder import RunFolder
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 if TYPE_CHECKING:
@@ -42,14 +40,7 @@ OPEN_EVERY = 20
 HOLDS = "attempt holds"
 
 
-def now(found: Verdict) -> dict[str, Any]:
-    """What the checker says now, as a summary has it."""
-    if found.is_accepted:
-        return {"is_language": found.proven}
-    return {"proven_unquantised": None, "unproven": found.reason}
-
-
-class TableFineTuning:
+class TableFineTuning(Concluding):
     """The phase. `tuned` is the table that it trains on, None while words are trained on.
 
     The certificate is asked for every `every` steps and at an end. It may hold: then the network is trained on its own
@@ -73,10 +64,6 @@ class TableFineTuning:
             return Certifier.of_machine(machine, C, aligned)
 
         self.sought = TargetAutomaton(options, config.seed, data, certifier)
-        # Known after the training: whether the machine is the language's, and the network is proven without replacing.
-        self.is_language: bool | None = None
-        self.proven_unquantised: bool | None = None
-        self.unproven: str | None = None  # why there is no certificate at the end
         self.drift: float | None = None
         self.searched: Searched | None = None  # for balls, when that was asked last
         self.standing = TuningState()
@@ -313,22 +300,6 @@ class TableFineTuning:
             self.tuned = TableTuner.load(state, as_tree(model), next(model.parameters()).device)
         self.standing = TuningState(**state["standing"])
         self.sought.load(state)
-
-    @staticmethod
-    def restore(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
-        """The certificate, or why there is none; the summary with what the checker says of it now.
-
-        Raises UserError where a proof that there was is not found again.
-        """
-        return restored(folder, summary, TableFineTuning.name, now)
-
-    def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
-        """What is proven of the trained model, by the files that say what it is."""
-        found = self.outcome(model, weights, network, on_check)
-        self.unproven = found.report.get("reason")
-        self.is_language = found.report.get("learned", {}).get("equal")
-        self.proven_unquantised = found.report.get("unquantised", {}).get("proven")
-        return found
 
     def outcome(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """The certificate of the trained model, or why there is none."""
