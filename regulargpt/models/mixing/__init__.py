@@ -1,0 +1,1 @@
+"""What the recurrences that mix symbols share: blocks, short convolutions, one chunked algorithm."""

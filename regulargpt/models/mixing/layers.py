@@ -1,0 +1,86 @@
+"""Layers of today's recurrent networks: RMSNorm, SwiGLU and the short convolution."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regulargpt.models.layers import undrawn
+
+EPS = 1e-5
+
+
+class RmsNorm(nn.Module):
+    """x / sqrt(mean x^2 + eps), times a gain (Zhang and Sennrich 2019).
+
+    >>> RmsNorm(2)(torch.tensor([[3.0, 4.0]])).square().mean().item()
+    1.0
+    """
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
+        return F.rms_norm(x, (x.shape[-1],), self.weight, EPS)
+
+
+class Swiglu(nn.Module):
+    """W_3 (SiLU(W_1 x) * W_2 x), 8 d / 3 units wide, rounded up to a multiple of 8 (Shazeer 2020)."""
+
+    def __init__(self, d_model: int, draw: Draw):
+        super().__init__()
+        width = -(-d_model // 3)  # a third, rounded up: 8 times as many are the first multiple of 8 above 8 d / 3
+        self.up, self.down = draw(d_model, 16 * width), draw(8 * width, d_model)
+
+    def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        gate, value = self.up(x).chunk(2, -1)
+        return self.down(F.silu(gate) * value)
+
+
+class ShortConvolution(nn.Module):
+    """A causal convolution of each channel by itself, over `size` symbols, then SiLU; zeros before the word.
+
+    It starts uniform in +-1/sqrt(size). What it carries from piece to piece are its last `size` - 1 inputs.
+
+    >>> conv = ShortConvolution(3, 4, torch.Generator().manual_seed(0))
+    >>> x = torch.ones(1, 5, 3)
+    >>> y, before = conv(x[:, :2], conv.start(1))
+    >>> torch.allclose(torch.cat([y, conv(x[:, 2:], before)[0]], 1), conv(x, conv.start(1))[0])
+    True
+    """
+
+    def __init__(self, width: int, size: int, generator: torch.Generator, bias: bool = False):
+        super().__init__()
+        weight = torch.empty(width, size).uniform_(-(size**-0.5), size**-0.5, generator=generator)
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
+
+    def start(self, batch: int) -> Float[Tensor, "batch before width"]:
+        width, size = self.weight.shape
+        return self.weight.new_zeros(batch, size - 1, width)
+
+    def forward(
+        self, x: Float[Tensor, "batch length width"], before: Float[Tensor, "batch before width"]
+    ) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch before width"]]:
+        x = torch.cat([before, x], 1)  # (batch, before + length, width)
+        after = x[:, x.shape[1] - before.shape[1] :]
+        y = F.conv1d(x.transpose(1, 2), self.weight[:, None], self.bias, groups=len(self.weight))
+        return F.silu(y.transpose(1, 2)), after
+
+
+class Draw:
+    """Linear layers as the options `init` has them start; no bias unless asked for."""
+
+    def __init__(self, init: str, generator: torch.Generator):
+        self.init, self.generator = init, generator
+
+    def __call__(self, n_in: int, n_out: int, bias: bool = False) -> nn.Linear:
+        layer = undrawn(n_in, n_out, bias)
+        nn.init.normal_(layer.weight, std=self.std(n_in), generator=self.generator)
+        return layer
+
+    def std(self, n_in: int) -> float:
+        return n_in**-0.5 if self.init == "fan-in" else 0.02

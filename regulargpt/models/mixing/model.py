@@ -1,0 +1,84 @@
+"""A network of mixers: embedding, pre-norm blocks, a norm, a linear readout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regulargpt.models.hooks import Hooked, HookPoint
+from regulargpt.models.layers import Readout, embedding
+from regulargpt.models.mixing.layers import Draw, RmsNorm, Swiglu
+from regulargpt.models.mixing.mixer import Mixer
+from regulargpt.models.recurrent import Recurrent
+
+
+class Block(Hooked):
+    """x + mixer(norm(x)), then x + mlp(norm(x))."""
+
+    def __init__(self, mixer: Mixer, d_model: int, mlp: str, draw: Draw):
+        super().__init__()
+        self.norm, self.mixer = RmsNorm(d_model), mixer
+        self.mlp_norm = RmsNorm(d_model) if mlp == "swiglu" else None
+        self.mlp = Swiglu(d_model, draw) if mlp == "swiglu" else None
+        self.hook_mixed, self.hook_resid_post = HookPoint(), HookPoint()
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout
+    ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
+        mixed, carries = self.mixer(self.norm(x), carries, readout)
+        x = (x[:, -1:] if readout == "last" else x) + self.hook_mixed(mixed)
+        if self.mlp is not None and self.mlp_norm is not None:
+            x = x + self.mlp(self.mlp_norm(x))
+        return self.hook_resid_post(x), carries
+
+
+class Mixing(Recurrent):
+    """Embedding, blocks with a mixer each, RMSNorm, a linear readout. It has no positions.
+
+    What it carries is a list: of each block the mixer's state, and the old inputs of its convolutions.
+    """
+
+    def __init__(
+        self,
+        n_symbols: int,
+        n_outputs: int,
+        d_model: int,
+        mixers: Sequence[Mixer],
+        mlp: str,
+        init: str,
+        generator: torch.Generator,
+    ):
+        super().__init__(d_model, n_outputs, generator)
+        draw = Draw(init, generator)
+        self.n_symbols = n_symbols
+        self.embedding = embedding(n_symbols, d_model, generator, std=1.0 if init == "fan-in" else 0.02)
+        self.blocks = nn.ModuleList(Block(mixer, d_model, mlp, draw) for mixer in mixers)
+        self.norm = RmsNorm(d_model)
+
+    def advance(
+        self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout
+    ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
+        """All positions in every block but the last, which computes only what is read."""
+        x, before, after = self.hook_embed(self.embedding(piece)), state or [None] * len(self.blocks), []
+        for number, block in enumerate(self.blocks):
+            x, carries = block(x, before[number], readout if number == len(self.blocks) - 1 else "all")
+            after.append(carries)
+        return x, after
+
+    def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        return self.norm(x)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Weights that set how fast a state decays (those named in `undecayed`) are not pulled to zero."""
+        kept = [p for name, p in self.named_parameters() if name.rpartition(".")[2] in UNDECAYED]
+        own = {id(p) for p in kept}
+        rest = [p for p in self.parameters() if id(p) not in own]
+        return [{"params": rest}, {"params": kept, "weight_decay": 0.0}] if kept else [{"params": rest}]
+
+
+UNDECAYED = ("a_log", "dt_bias", "d")
+"""Names of weights without weight decay, as all published codes have it."""
