@@ -184,6 +184,31 @@ def as_mapping(options: Options) -> dict[str, Any]:
     return found
 
 
+def changed(options: Options) -> dict[str, Any]:
+    """What of that mapping is not at its default, and the names of parts: `from_mapping` reads it back as well.
+
+    An option that is new, and at its default, is not in it.
+
+    >>> from regulargpt.training.options import PhaseOptions
+    >>> from regulargpt.models.options import RecurrentOptions
+    >>> changed(RecurrentOptions("lstm", d_model=8)), changed(PhaseOptions("my_lab:Longer"))
+    ({'name': 'lstm', 'd_model': 8}, {'name': 'my_lab:Longer'})
+    """
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        usual = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if value == usual:
+            continue
+        if isinstance(value, Options):
+            found[field.name] = changed(value)
+        elif field.name in registries(type(options)):  # several parts: a section each, under its name
+            found[field.name] = {part.name: {k: v for k, v in changed(part).items() if k != "name"} for part in value}
+        else:
+            found[field.name] = value
+    return found
+
+
 def without_name(options: Options) -> dict[str, Any]:
     """The mapping of a part whose name stands elsewhere.
 

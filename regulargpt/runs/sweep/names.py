@@ -7,7 +7,7 @@ import re
 
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
-from regulargpt.options import as_mapping
+from regulargpt.options import changed
 from regulargpt.options.registry import CannotImport
 from regulargpt.storage.manifest import digest
 
@@ -30,9 +30,13 @@ def name_of(config: RunConfig) -> str:
 
 
 def digits(config: RunConfig) -> str:
-    """The end of a run's name: a digest of the whole config."""
+    """The end of a run's name: a digest of what in the config is not at its default.
+
+    So an option that is added, with a default, renames no run. A default that changes gives old and new runs one name;
+    then the older run is refused, as its config.toml says the old value.
+    """
     # Sorted, so that the order of the options in a file or a class renames no run.
-    return digest(json.dumps(as_mapping(config), sort_keys=True).encode())[:DIGITS]
+    return digest(json.dumps(changed(config), sort_keys=True).encode())[:DIGITS]
 
 
 def is_name_of(name: str, config_text: str) -> bool:

@@ -12,7 +12,7 @@ from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
 from regulargpt.models import MODELS
-from regulargpt.options import shown
+from regulargpt.options import changed, from_mapping, shown
 from regulargpt.runs.sweep import grid as grids
 from regulargpt.runs.sweep.grid import Grid
 from regulargpt.runs.sweep.names import is_name_of, name_of
@@ -136,6 +136,8 @@ def test_names_are_file_names_and_functions_of_the_config(grid: Grid, seed: int)
     except UserError:
         return
     name = name_of(config)
+    # A digest that forgot an option would give two configs one name.
+    assert from_mapping(RunConfig, changed(config)) == config
     assert set(name) <= SAFE
     assert len(name) < 150
     assert name_of(RunConfig.parse(config.render())) == name
@@ -153,6 +155,16 @@ def test_the_digest_in_a_name_is_of_all_that_is_run():
     others += [config.replaced({"phases.table_fine_tuning.every": 7})]
     assert len({name_of(other) for other in [config, *others]}) == 4
     assert not is_name_of(name_of(config), "a line that is no config")
+
+
+def test_a_new_option_at_its_default_renames_no_run_and_another_value_is_refused():
+    config = RunConfig().replaced({"model.chunk_size": 3})
+    name, text = name_of(config), config.render()
+    older = text.replace("clip = 1.0\n", "").replace("samples = 64\n", "")
+    assert len(older) < len(text) - 20
+    assert is_name_of(name, older)
+    # As where a default has changed since: the name is the same, the run another.
+    assert not is_name_of(name, text.replace("clip = 1.0\n", "clip = 2.0\n"))
 
 
 FOR_THE_EYE = [
