@@ -17,8 +17,8 @@ from regulargpt.models.mixing.model import Mixing
 
 EPS = 1e-6
 """Beside the square of a length by which keys and queries are divided, as flash-linear-attention has it."""
-SUB_STEPS = 40
-"""In a chunk: on a CPU longer ones are slower, as their work grows with the square."""
+SUB_STEPS = 20
+"""In a chunk: on a CPU longer ones are slower at 40 symbols, as their work grows with the square."""
 
 
 def unit(x: Float[Tensor, "*rows K"]) -> Float[Tensor, "*rows K"]:

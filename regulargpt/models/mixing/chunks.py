@@ -80,7 +80,9 @@ def delta(
     return torch.cat(found, 2)[:, :, :length], state
 
 
-def in_chunks(x: Float[Tensor, "batch heads length *rest"], size: int) -> Float[Tensor, "batch heads chunks size *rest"]:
+def in_chunks(
+    x: Float[Tensor, "batch heads length *rest"], size: int
+) -> Float[Tensor, "batch heads chunks size *rest"]:
     """Cut along the word. The last chunk is filled with zeros: as k, v, q, beta and log decay they change no state.
 
     >>> in_chunks(torch.ones(1, 1, 3), 2)
