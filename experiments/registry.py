@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "encodings-languages": "experiments.encodings_languages",
     "answers": "experiments.answers",
     "chains": "experiments.chains",
+    "rivals": "experiments.rivals",
     "further-languages": "experiments.further_languages",
     "ldru-2026": "experiments.ldru_2026",
     "deletang-2023": "experiments.deletang",

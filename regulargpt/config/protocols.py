@@ -328,6 +328,20 @@ PROTOCOLS: dict[str, Protocol] = {
                 "of stack manipulation every number of bits of a length is as likely",
             ),
         ),
+        Protocol(
+            "walker2025",
+            1,
+            "SLiCE and PD-SSM: trained on words of 3..40, the last answer scored on 41..256",
+            "Walker et al. 2025 (arXiv 2505.17761), Table 2; Terzic et al. 2025 (arXiv 2509.22284)",
+            f"{MEAN} over 41..256, not scaled; then the mean of 5 seeds",
+            {**lengths((3, 40), (41, 256)), "objective.name": "last", "objective.output_token": False},
+            {"data.members": 0.5, "data.near_misses": 0.0, **PLAIN},
+            departures=(
+                "words of 40 symbols, a training length, are left out (theirs are of 40..256)",
+                "the test words are not those that ended the training or chose the width (theirs are)",
+                "half of the words of a language are members (theirs are uniform words)",
+            ),
+        ),
         HARD,
         replace(
             HARD,
