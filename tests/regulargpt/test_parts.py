@@ -180,7 +180,7 @@ KNOWN = {
     "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
     # What can be certified; "learned" is an automaton.
     "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
-    "training/chain_fine_tuning.py": {"rnn", "lstm", "gru", "linear-rnn", "learned"},
+    "training/chain_fine_tuning.py": {"rnn", "lstm", "gru", "linear-rnn", "delta", "learned"},
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
     "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
