@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
 from regulargpt.models.ldru.options import LdruOptions
+from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
@@ -81,6 +82,13 @@ MODELS = Registry(
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",
             recipes.recurrent(5e-4),
+        ),
+        "mamba": row(
+            "mamba.model:Mamba",
+            MambaOptions,
+            "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
+            "Gu and Dao 2023",
+            recipes.recurrent(5e-4, range="signed"),
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",

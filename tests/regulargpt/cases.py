@@ -17,7 +17,7 @@ from regulargpt.options import hints
 SYMBOLS, OUTPUTS = 3, 4
 SMALL: dict[str, Any] = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
 STACKS = ["stack-rnn:controller=tanh,stacks=2", "stack-rnn:controller=lstm,empty=-1"]
-RECURRENT = ["rnn", "rnn:activation=tanh", "lstm", "gru", "linear-rnn", *STACKS]
+RECURRENT = ["rnn", "rnn:activation=tanh", "lstm", "gru", "linear-rnn", *STACKS, "mamba:range=signed"]
 TREES = [
     *("ldru", "ldru:operator=sum", "regulargpt", "regulargpt:gates=true,chunk_size=3", "regulargpt:attention=full"),
     *("regulargpt:chunk_size=3,thickness=2,pad=masked", "regulargpt:norm=post,activation=relu,levels=3"),
