@@ -14,7 +14,7 @@ class MambaOptions(MixingOptions):
     """mamba; as in the paper there is no MLP behind the mixer.
 
     >>> MambaOptions("mamba").title, MambaOptions("mamba", range="signed", conv=0).title
-    ('mamba', 'signed-mamba-conv0')
+    ('mamba', 'signed-mamba-no-conv')
     """
 
     mlp: Literal["swiglu", "none"] = option("none", "What stands behind each mixer.")
@@ -25,11 +25,21 @@ class MambaOptions(MixingOptions):
     range: Literal["unit", "signed"] = option(
         "unit", "Where the factors of a step lie: from 0 to 1, or from -1 to 1, which can change a sign."
     )
-    conv: Literal[0, 4] = option(4, "Symbols that a convolution sees before the recurrence; 0: there is none.")
+    conv: int = option(
+        4, "Symbols that the short convolution reaches; 0: there is none.", least=0, most=64, why="at least 0"
+    )
 
     @property
     def title(self) -> str:
-        return ("signed-" * (self.range == "signed")) + self.name + ("-conv0" * (self.conv == 0))
+        parts = {
+            "signed": self.range == "signed",
+            self.name: True,
+            f"state-{self.d_state}": self.d_state != 16,
+            f"expand-{self.expand}": self.expand != 2,
+            f"conv-{self.conv}": self.conv not in (0, 4),
+            "no-conv": not self.conv,
+        }
+        return "-".join(part for part, has in parts.items() if has)
 
     def parameters(self) -> int:
         E, R = self.expand * self.d_model, -(-self.d_model // 16)
