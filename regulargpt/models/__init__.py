@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
+from regulargpt.models.gla.options import GlaOptions
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
+from regulargpt.models.rwkv7.options import Rwkv7Options
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
@@ -95,6 +97,20 @@ MODELS = Registry(
             "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
             "Deletang et al. 2023",
             recipes.TAPE_RNN,
+        ),
+        "gla": row(
+            "gla.model:Gla",
+            GlaOptions,
+            "linear attention with gates, a channel or a head, or constant ones: RetNet",
+            "Yang et al. 2023; Sun et al. 2023",
+            recipes.rival(1e-3),
+        ),
+        "rwkv7": row(
+            "rwkv7.model:Rwkv7",
+            Rwkv7Options,
+            "linear attention that decays by channel and removes along a key",
+            "Peng et al. 2025",
+            recipes.rival(1e-3),
         ),
     },
     ModelOptions,
