@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import torch
 from torch import Tensor
@@ -11,13 +11,17 @@ from torch import Tensor
 from regulargpt import models
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
+from regulargpt.models.mixing.options import HeadsOptions, MixingOptions
 from regulargpt.models.transformer import Transformer
-from regulargpt.options import hints
+from regulargpt.options import ConfigError, hints, shown
 
 SYMBOLS, OUTPUTS = 3, 4
 SMALL: dict[str, Any] = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
+MOST = 8
+"""The largest end of a range that is tried."""
 STACKS = ["stack-rnn:controller=tanh,stacks=2", "stack-rnn:controller=lstm,empty=-1"]
-RECURRENT = ["rnn", "rnn:activation=tanh", "lstm", "gru", "linear-rnn", *STACKS]
+MIXING = [name for name, row in MODELS.items() if issubclass(row.options, MixingOptions)]
+RECURRENT = ["rnn", "rnn:activation=tanh", "lstm", "gru", "linear-rnn", *STACKS, *MIXING]
 TREES = [
     *("ldru", "ldru:operator=sum", "regulargpt", "regulargpt:gates=true,chunk_size=3", "regulargpt:attention=full"),
     *("regulargpt:chunk_size=3,thickness=2,pad=masked", "regulargpt:norm=post,activation=relu,levels=3"),
@@ -35,6 +39,35 @@ EVERY = [*RECURRENT, *TREES, *CAUSAL, *BOTH_WAYS]
 CASES = [*EVERY, *AT_ONCE]
 KINDS = [*RECURRENT, *TREES, *CAUSAL[:2], *BOTH_WAYS[:1], *AT_ONCE[:2]]
 """One encoding each."""
+
+
+def values(name: str, option: str) -> list[Any]:
+    """What is tried of an option: all that may be chosen, or the ends of a range of whole numbers."""
+    field = MODELS[name].options.__dataclass_fields__[option]
+    kind = hints(MODELS[name].options)[option]
+    ends = {field.metadata["least"], field.metadata["most"]} if kind is int else set()
+    return [
+        *(get_args(kind) if get_origin(kind) is Literal else ()),
+        *((True, False) if kind is bool else ()),
+        *sorted(end for end in ends if end is not None and end <= MOST),
+    ]
+
+
+def variants(name: str) -> list[str]:
+    """A network of mixers, and those with one of its own options changed."""
+    own = [key for key in hints(MODELS[name].options) if key not in hints(HeadsOptions)]
+    usual = MODELS.options(name, "model")
+    changed = [(key, value) for key in own for value in values(name, key) if value != getattr(usual, key)]
+    return [name, *(written for key, value in changed if possible(written := f"{name}:{key}={shown(value)}"))]
+
+
+def possible(written: str) -> bool:
+    """Whether these options go together."""
+    try:
+        MODELS.options(written, "model")
+    except ConfigError:
+        return False
+    return True
 
 
 def fresh(written: str, seed: int = 0, **changes: Any) -> Any:
