@@ -1,126 +1,72 @@
-"""Gated linear attention (Yang et al. 2023), with a gate a channel or a head, and the retentive network."""
+"""Gated linear attention, and RetNet, which is its constant gate."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from languages.errors import UserError
+from regulargpt.models.gla.mixers import PerChannel, PerHead
 from regulargpt.models.gla.options import GlaOptions
-from regulargpt.models.gla.retention import angles, backwards, log_decays
+from regulargpt.models.gla.retention import Retention
 from regulargpt.models.layers import choose
-from regulargpt.models.mixing.chunks import WIDEST, additive, by_channel
-from regulargpt.models.mixing.layers import Draw, RmsNorm
-from regulargpt.models.mixing.mixer import Inputs, Mixer, State
+from regulargpt.models.mixing.layers import Draw
 from regulargpt.models.mixing.model import Mixing
 
-RANK, TEMPERATURE = 16, 16
-"""Of the map to the gates of channels; what their logarithm is divided by."""
-CHUNK = 64
+DECAYS = {"channel": PerChannel, "head": PerHead, "retention": Retention}
 
 
-class PerHead(Mixer):
-    """Gated linear attention with one gate a head, as gated retention has it (Sun et al. 2024). See `Gla`."""
+class Gla(Mixing):
+    """Linear attention whose state, a matrix a head, decays by gates (GLA: Yang et al. 2023, Eq. 3 and section 4.4).
 
-    def __init__(self, d_model: int, n_heads: int, draw: Draw):
-        super().__init__()
-        self.n_heads, (self.d_k, self.d_v) = n_heads, self.sizes(d_model // n_heads)
-        self.qkv = draw(d_model, n_heads * (2 * self.d_k + self.d_v))
-        self.decay = self.decays(d_model, draw)
-        self.gate = draw(d_model, n_heads * self.d_v)
-        self.norm = RmsNorm(self.d_v)
-        self.out = draw(n_heads * self.d_v, d_model)
+    Of each head, from the vector x of a block:
 
-    def sizes(self, width: int) -> tuple[int, int]:
-        """K and V."""
-        return width // 2, width
+        q, k = W_q x, W_k x in R^K;    v = W_v x in R^V
+        S <- diag(alpha) S + k v^T in R^{K x V};    o = S^T q / sqrt K
+        out = W_o [SiLU(W_g x) * RMSNorm(o)], RMSNorm with eps 1e-5 and one gain (V,) for all heads
 
-    def decays(self, d_model: int, draw: Draw) -> nn.Module | None:
-        """What makes the gates' logits."""
-        return draw(d_model, self.n_heads, bias=True)
+    S starts as zeros. There is no convolution, and no bias but in the gates alpha, which `decay` chooses:
 
-    def start(self, batch: int) -> tuple[State, Any]:
-        return (self.norm.weight.new_zeros(batch, self.n_heads, self.d_k, self.d_v),), None
+    - `channel`: alpha = sigmoid(W_2 W_1 x + b)^(1/16), one for each of the K channels; W_1 has 16 rows. K = d_model / 2
+      n_heads, V = d_model / n_heads.
+    - `head`: alpha = sigmoid(W x + b)^(1/16), one for the head, as in gated retention (Sun et al. 2024). K and V alike.
+    - `retention` (RetNet: Sun et al. 2023): alpha = 1 - 2^(-5-h) for head h = 0, 1, ... In place of S, R^-1 S decays:
+      S <- alpha R^-1 S + k v^T. R turns each pair (i, i + K/2) of the K rows by theta_i = 10000^(-2i/K), and R^-1 turns
+      back: rows a, b become a cos theta + b sin theta, b cos theta - a sin theta. That is q and k turned by their
+      positions. K = d_model / n_heads, V = 2 d_model / n_heads.
 
-    def inputs(self, x: Float[Tensor, "batch length d_model"], before: Any) -> tuple[Inputs, Any]:
-        """q / sqrt K, k and v, and the log decay, each (batch, length, n_heads, ...)."""
-        parts = self.qkv(x).split([self.n_heads * size for size in (self.d_k, self.d_k, self.d_v)], -1)
-        q, k, v = (part.unflatten(-1, (self.n_heads, -1)) for part in parts)  # (batch, length, n_heads, K or V)
-        return (q * self.d_k**-0.5, k, v, self.log_decay(x)), before
+    `blocks.i.mixer.` holds `qkv.weight`, rows of all heads of q, then of k, then of v; `decay.0.weight` (W_1),
+    `decay.1.weight` and `.bias` (W_2, b), or `decay.weight` and `.bias` of `head`; `gate.weight`, `norm.weight` and
+    `out.weight`. The state of a block is S, (n_heads, K, V).
 
-    def log_decay(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length n_heads gates"]:
-        assert self.decay is not None
-        logits = self.decay(x).unflatten(-1, (self.n_heads, -1))  # (batch, length, n_heads, gates)
-        return F.logsigmoid(logits) / TEMPERATURE
+    All factors of S lie in (0, 1): in real arithmetic and with finitely many digits it is no more than star-free.
+    Those of `retention` do not depend on what is read.
 
-    def step(self, state: State, at: Inputs) -> State:
-        """S <- diag(alpha) S + k v^T."""
-        (s,), (_, k, v, log_decay) = state, at
-        return (log_decay.exp()[..., None] * s + k[..., None] * v[..., None, :],)  # (batch, n_heads, K, V)
+    Raises `UserError` where d_model is no multiple of 2 n_heads.
 
-    def read(self, state: State, at: Inputs) -> Float[Tensor, "batch n_heads V"]:
-        return (at[0][..., None, :] @ state[0])[..., 0, :]
+    >>> model = Gla(2, 3, d_model=8, n_heads=2)
+    >>> words = torch.tensor([[0, 1, 1, 0, 1]])
+    >>> torch.allclose(model(words), model(words, readout="all")[:, -1], atol=1e-6)
+    True
+    """
 
-    def output(
-        self, o: Float[Tensor, "batch read n_heads V"], x: Float[Tensor, "batch read d_model"], at: Inputs
-    ) -> Float[Tensor, "batch read d_model"]:
-        return self.out(self.norm(o).flatten(-2) * F.silu(self.gate(x)))  # heads as (batch, read, n_heads * V)
+    Options = GlaOptions
 
-    def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length n_heads V"], State]:
-        """Chunk by chunk."""
-        found, (s,) = [], state
-        for part in zip(*(x.split(self.chunk, 1) for x in inputs), strict=True):
-            o, s = self.chunked(*(x.transpose(1, 2) for x in part), s)  # (batch, n_heads, chunk, ...)
-            found.append(o.transpose(1, 2))  # (batch, chunk, n_heads, V)
-        return torch.cat(found, 1), (s,)
-
-    chunk = CHUNK
-
-    def chunked(self, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        """o and S of a chunk."""
-        return additive(q, k, v, log_decay[..., 0], s)
-
-
-class PerChannel(PerHead):
-    """Gated linear attention, with a gate for each channel of the keys. See `Gla`."""
-
-    chunk = 20
-
-    def decays(self, d_model: int, draw: Draw) -> nn.Module:
-        return nn.Sequential(draw(d_model, RANK), draw(RANK, self.n_heads * self.d_k, bias=True))
-
-    def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length n_heads V"], State]:
-        """Chunk by chunk; symbol by symbol where a gate closes so far that a factor would overflow."""
-        lowest = float(inputs[3].detach().amin())
-        return super().along(inputs, state) if lowest * self.chunk > -WIDEST else self.loop(inputs, state)
-
-    def chunked(self, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        return by_channel(q, k, v, log_decay, s)
-
-
-class Retention(PerHead):
-    """Retention (Sun et al. 2023): constant decays, and rotary angles, which turn the state. See `Gla`."""
-
-    def sizes(self, width: int) -> tuple[int, int]:
-        return width, 2 * width
-
-    def decays(self, d_model: int, draw: Draw) -> None:
-        """None to be learned."""
-
-    def log_decay(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length n_heads gates"]:
-        """The same at every symbol: retention sees no input."""
-        return log_decays(self.n_heads).to(x)[:, None].expand(*x.shape[:2], -1, -1)  # (batch, length, n_heads, 1)
-
-    def step(self, state: State, at: Inputs) -> State:
-        """S <- alpha R^-1 S + k v^T."""
-        return super().step((backwards(state[0], 1),), at)
-
-    def chunked(self, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        """Turned with the positions in the chunk, from 1, and the state turned back by all of them."""
-        places = torch.arange(1, q.shape[-2] + 1, device=q.device)
-        turned = (angles(self.d_k, places.to(q.device)) for _ in range(1))
-        raise NotImplementedError(turned)
+    def __init__(
+        self,
+        n_symbols: int,
+        n_outputs: int,
+        *,
+        d_model: int = 64,
+        n_layers: int = 2,
+        n_heads: int = 4,
+        decay: str = "channel",
+        mlp: str = "swiglu",
+        init: str = "fan-in",
+        generator: torch.Generator | None = None,
+    ):
+        if d_model % (2 * n_heads):
+            raise UserError(f"2 x n_heads = {2 * n_heads} does not divide d_model = {d_model}; choose one that does")
+        generator = generator or torch.Generator().manual_seed(0)
+        mixer, draw = choose("decay", decay, DECAYS), Draw(init, generator)
+        mixers = [mixer(d_model, n_heads, draw) for _ in range(n_layers)]
+        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
