@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
+from regulargpt.models.delta.options import DeltaOptions
+from regulargpt.models.delta.recipes import RECIPES as DELTA
 from regulargpt.models.gla.options import GlaOptions
+from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.rwkv7.options import Rwkv7Options
+from regulargpt.models.rwkv7.recipes import RECIPES as RWKV7
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
@@ -84,6 +88,27 @@ MODELS = Registry(
             "Orvieto et al. 2023",
             recipes.recurrent(5e-4),
         ),
+        "delta": row(
+            "delta.model:Delta",
+            DeltaOptions,
+            "DeltaNet, Gated DeltaNet, DeltaProduct: a matrix that each symbol corrects where its keys read it",
+            "Yang et al. 2024; Siems et al. 2025",
+            DELTA,
+        ),
+        "gla": row(
+            "gla.model:Gla",
+            GlaOptions,
+            "linear attention with gates, a channel or a head, or constant ones: RetNet",
+            "Yang et al. 2023; Sun et al. 2023",
+            GLA,
+        ),
+        "rwkv7": row(
+            "rwkv7.model:Rwkv7",
+            Rwkv7Options,
+            "linear attention that decays by channel and removes along a key",
+            "Peng et al. 2025",
+            RWKV7,
+        ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
             StackRnnOptions,
@@ -97,20 +122,6 @@ MODELS = Registry(
             "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
             "Deletang et al. 2023",
             recipes.TAPE_RNN,
-        ),
-        "gla": row(
-            "gla.model:Gla",
-            GlaOptions,
-            "linear attention with gates, a channel or a head, or constant ones: RetNet",
-            "Yang et al. 2023; Sun et al. 2023",
-            recipes.recurrent(1e-3),
-        ),
-        "rwkv7": row(
-            "rwkv7.model:Rwkv7",
-            Rwkv7Options,
-            "linear attention that decays by channel and removes along a key",
-            "Peng et al. 2025",
-            recipes.recurrent(1e-3),
         ),
     },
     ModelOptions,

@@ -73,7 +73,7 @@ class Rwkv7(Mixing):
             raise UserError(f"n_heads = {n_heads} does not leave heads of 2 or more of d_model = {d_model} channels")
         generator = generator or torch.Generator().manual_seed(0)
         removal = choose("range", range, REMOVALS)
-        depths = [(layer, n_layers) for layer, _ in enumerate([None] * n_layers)]
+        depths = enumerate([n_layers] * n_layers)  # `range` is an option here
         mixers = [Rwkv7Mixer(d_model, n_heads, removal, depth, generator) for depth in depths]
         super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
 
