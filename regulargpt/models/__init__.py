@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from regulargpt.models import recipes
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
+from regulargpt.models.pd_ssm.options import PdSsmOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.stack_rnn.options import StackRnnOptions
@@ -81,6 +82,13 @@ MODELS = Registry(
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",
             recipes.recurrent(5e-4),
+        ),
+        "pd-ssm": row(
+            "pd_ssm.model:PdSsm",
+            PdSsmOptions,
+            "a complex state moved by a matrix with one entry in each column",
+            "Terzić et al. 2025",
+            recipes.PD_SSM,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
