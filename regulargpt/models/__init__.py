@@ -103,6 +103,7 @@ MODELS = Registry(
             "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
             "Gu and Dao 2023",
             recipes.recurrent(5e-4, range="signed"),
+        ),
         "gla": row(
             "gla.model:Gla",
             GlaOptions,
@@ -116,6 +117,7 @@ MODELS = Registry(
             "linear attention that decays by channel and removes along a key",
             "Peng et al. 2025",
             RWKV7,
+        ),
         "pd-ssm": row(
             "pd_ssm.model:PdSsm",
             PdSsmOptions,
