@@ -208,7 +208,7 @@ def statistic(name: str, group: Group | None, tests: Sequence[Row], of: str = ""
     if name != "worst":
         return getattr(group, name, None) if group else None
     counted = [test for test in tests if test.in_score] or tests
-    values = (test.measures.get(of or test.measure) for test in counted)
+    values = (test.value(of or test.measure) for test in counted)
     return min((value for value in values if value is not None), default=None)
 
 
@@ -384,6 +384,12 @@ def signed(value: Number | None) -> str:
     return f"{'+' if value > 0 else '−'}{abs(value):.1f}"
 
 
+def each(values: Values) -> str:
+    """The score of each run, ascending."""
+    group = values["group"]
+    return ", ".join(map(percent, group["scores"])) if group and group["scores"] else "no score"
+
+
 def proven(values: Values) -> str:
     """How many runs are proven."""
     group = values["group"]
@@ -420,6 +426,7 @@ def levels(values: Values) -> str:
 
 
 MEASURES = {
+    "each": each,
     "proven": proven,
     "as it is": as_it_is,
     "first wrong": first_wrong,

@@ -23,15 +23,15 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Shows:
-    """What of its runs a cell shows: their accuracy, how many are proven, and of these as they are, the length of the
-    shortest wrong word, the training or its seconds, or the depth.
+    """What of its runs a cell shows: their accuracy, that of each, how many are proven, and of these as they are, the
+    length of the shortest wrong word, the training or its seconds, or the depth.
 
     The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
     With `measure` it is in that one, "" for the one that makes the runs' own score. The depth is that of a word of
     `length` symbols. The training is its seconds and its steps.
     """
 
-    what: Literal["accuracy", "proven", "as it is", "first wrong", "seconds", "training", "depth"] = "accuracy"
+    what: Literal["accuracy", "each", "proven", "as it is", "first wrong", "seconds", "training", "depth"] = "accuracy"
     tested: str = ""
     length: int | None = None
     measure: str = ""

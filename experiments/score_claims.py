@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from statistics import fmean
 from typing import Any
 
 from experiments.claims import Bound, Printed
@@ -43,6 +44,31 @@ class Score:
     def printed(self, value: Printed) -> float | None:
         """The published score, by `row/column`."""
         return value(f"{self.row}/{self.column}", 1)
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean of the scores of a row in several columns: from their worst runs, to their best."""
+
+    row: str
+    columns: tuple[str, ...]
+    multiple = 1
+
+    @property
+    def form(self) -> str:
+        """What it is."""
+        return f"{self.row}, average of {', '.join(self.columns)}"
+
+    def of(self, results: Any) -> Interval:
+        """Of a comparison; Unknown if a cell has no run that is done."""
+        found = [Score(self.row, column).of(results) for column in self.columns]
+        value, low, high = (fmean(ends) for ends in zip(*((i.value, i.low, i.high) for i in found), strict=True))
+        return Interval(value, low, high, {SEEDS: min(interval.seeds for interval in found)})
+
+    def printed(self, value: Printed) -> float | None:
+        """The mean of the published scores."""
+        found = [value(f"{self.row}/{column}", 1) for column in self.columns]
+        return None if None in found else round(fmean(filter(None, found)), 1)
 
 
 def solved(rows: Sequence[str], *columns: str) -> Bound:

@@ -34,6 +34,8 @@ from regulargpt.tables import percent
 
 # Columns side by side: more are another table below.
 MAX_COLUMNS = 5
+# Units of a table that has columns; a sentence of an abstract has none.
+TABLES = ("percent", "scaled accuracy", "scaled accuracy in percent")
 RULES = (
     "Logistic regression on features that need no automaton, fitted to words drawn as the training words are and "
     "tested on words drawn as the test words are. A network that scores no more than a rule may have learned it."
@@ -240,11 +242,21 @@ def newer(printed: Published) -> Iterator[Block]:
         for row in printed.rows
     )
     yield f"{source(printed)} {other_conditions(printed)}".strip()
-    if printed.unit == "percent":
-        title = f"{' ± '.join(printed.statistics)}, percent"
+    if printed.unit in TABLES:
+        title = f"{' ± '.join(printed.statistics)}, {printed.unit}"
         yield Table(("", *printed.columns.values()), rows, folded=title)
     else:
         yield from (row.line for row in printed.rows)
+    if printed.doubts:
+        yield Items(tuple(doubted(printed)))
+
+
+def doubted(printed: Published) -> Iterator[str]:
+    """Why values of such a table are doubtful, and which."""
+    labels = {row.row: row.label for row in printed.rows}
+    for doubt in printed.doubts:
+        which = [*(labels[row] for row in doubt.rows), *(printed.columns[column] for column in doubt.columns)]
+        yield f"{', '.join(which) or 'All'}: {doubt.why}."
 
 
 def other_conditions(printed: Published) -> str:

@@ -33,6 +33,7 @@ TREES: Fields = {
     f"{TABLE}.settling": 0,
 }
 BASELINE: Fields = {"training.batch_size": BATCH, "training.cooldown": 100}
+RIVAL: Fields = {**BASELINE, "model.d_model": 32, "model.n_layers": 2, "training.lr": 2e-3}
 # As in `encodings-languages`.
 SMALL: Fields = {
     **{"model.n_layers": 2, "model.norm": "pre", "model.activation": "gelu", "model.dropout": 0.0},
@@ -44,7 +45,7 @@ SMALL: Fields = {
 class Network:
     """A network: its column in tables, its model and recipe, what differs from that, and seconds of a CPU for a run.
 
-    The seconds are means over the atlas, on a busy machine.
+    The seconds are means over the atlas, on a busy machine. Those of DeltaNet and Mamba are guesses.
     """
 
     name: str
@@ -80,6 +81,8 @@ NETWORKS: Mapping[str, Network] = networks(
     Network("rnn", "RNN", "rnn", "words", 3.3, {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
     Network("tanh-rnn", "RNN, tanh", "rnn", "answers", 10, {"training.steps": TANH_STEPS}),
     Network("lstm", "LSTM", "lstm", "words", 7.4, {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
+    Network("signed-delta", "DeltaNet, signed", "delta:range=signed", "words", 30, {**RIVAL, "training.steps": 800}),
+    Network("signed-mamba", "Mamba, signed", "mamba:range=signed", "words", 30, {**RIVAL, "training.steps": 600}),
     Network(
         "transformer-none",
         "Transformer, no encoding",

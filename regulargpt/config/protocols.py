@@ -42,6 +42,8 @@ class Protocol:
     departures: tuple[str, ...] = ()
     of_brackets: bool = False
     """Whether it is about languages with visible brackets alone."""
+    of_training_lengths: bool = False
+    """Whether fresh words of the training lengths make the score; else they are longer."""
 
     @property
     def id(self) -> str:
@@ -212,6 +214,14 @@ PLAIN: Fields = {"data.test.members": 0.5, "data.test.near_misses": 0.0, "data.t
 MEAN = "mean over the lengths of the accuracy at one position"
 UNIFORM = "members are uniform among the words of their length (the code has generators of its own)"
 
+# Half of the training words are members, too, and no near misses.
+HALF: Fields = {"data.members": 0.5, "data.near_misses": 0.0, **PLAIN}
+NO_LENGTH_40 = "words of 40 symbols, a training length, are left out of the test (theirs are of 40..256)"
+SHORTER = "with every prefix answered, shorter words are trained on too (theirs all have that many symbols)"
+HALF_MEMBERS = "half of the words of a language are members (theirs are uniform among all words)"
+# A symbol of its own for each element of a group.
+ELEMENTS = dict.fromkeys(("symmetric", "alternating", "cyclic", "dihedral"), "letters=elements")
+
 # Families whose words are drawn by depth; those of `reversal-K` have one depth a length.
 DEEP = ("brackets", "xml", "json", "formula", "arithmetic-brackets", "equation", "list-ops", "pushdown")
 
@@ -297,7 +307,7 @@ PROTOCOLS: dict[str, Protocol] = {
             "Pert et al. 2026, MLP-LDRU on 21 regular languages, and its supplementary code",
             f"{MEAN} over 41..500, of 3 seeds",
             {**lengths((1, 40), (41, 500)), "objective.output_token": False},
-            {"data.members": 0.5, "data.near_misses": 0.0, **PLAIN},
+            HALF,
             departures=(
                 "members are uniform among the words of their length (of D_n nearly so there, of Tomita from walks)",
                 "lengths without words, the even ones of modular arithmetic, are left out",
@@ -329,18 +339,57 @@ PROTOCOLS: dict[str, Protocol] = {
             ),
         ),
         Protocol(
+            "grazzi2025",
+            1,
+            "Unlocking State-Tracking: trained on words of 3..40, the last answer scored on 41..256, scaled; S_n: "
+            "every prefix of words to 32 symbols, then of 33..500",
+            "Grazzi et al. 2025 (arXiv 2411.12537), section 5, Table 3 and Figure 4",
+            f"{MEAN} over 41..256, scaled (`scaled_accuracy`), of the last answer; S_n: share of whole words right "
+            "(`words`); then the best of 3 seeds",
+            {**lengths((3, 40), (41, 256)), "objective.name": "last", "objective.output_token": False},
+            HALF,
+            {"symmetric": {**lengths((1, 32), (33, 500)), "objective.name": "prefixes"}},
+            {"symmetric": "letters=elements"},
+            departures=(NO_LENGTH_40, SHORTER, HALF_MEMBERS),
+        ),
+        Protocol(
+            "siems2025",
+            1,
+            "DeltaProduct: word problems of groups, all elements as symbols, every prefix answered; words to 128 "
+            "symbols, then of 129..512",
+            "Siems et al. 2025 (arXiv 2502.10297), section 5.1",
+            "share of whole words right (`words`), mean over 129..512; then the best of 3 seeds",
+            {**lengths((1, 128), (129, 512)), "objective.name": "prefixes"},
+            HALF,
+            spelling=ELEMENTS,
+            departures=(SHORTER, HALF_MEMBERS),
+        ),
+        Protocol(
             "walker2025",
             1,
             "SLiCE and PD-SSM: trained on words of 3..40, the last answer scored on 41..256",
             "Walker et al. 2025 (arXiv 2505.17761), Table 2; Terzic et al. 2025 (arXiv 2509.22284)",
-            f"{MEAN} over 41..256, not scaled; then the mean of 5 seeds",
+            f"{MEAN} over 41..256, not scaled, of the last answer; then the mean of 5 seeds",
             {**lengths((3, 40), (41, 256)), "objective.name": "last", "objective.output_token": False},
-            {"data.members": 0.5, "data.near_misses": 0.0, **PLAIN},
+            HALF,
             departures=(
-                "words of 40 symbols, a training length, are left out (theirs are of 40..256)",
-                "the test words are not those that ended the training or chose the width (theirs are)",
-                "half of the words of a language are members (theirs are uniform words)",
+                NO_LENGTH_40,
+                "the test words are not those that ended the training and chose the width (theirs are)",
+                HALF_MEMBERS,
             ),
+        ),
+        Protocol(
+            "merrill2024",
+            1,
+            "The Illusion of State: word problems of groups, all elements as symbols, every prefix of words of 2..20 "
+            "answered, also in the test",
+            "Merrill et al. 2024 (arXiv 2404.08819), section 6",
+            "single answers right (`accuracy_by_position`) at each length; then the layers that 90 % take",
+            {**lengths((2, 20), (2, 20)), "objective.name": "prefixes"},
+            HALF,
+            spelling=ELEMENTS,
+            departures=("a network learns all of these lengths (theirs learn one each)", HALF_MEMBERS),
+            of_training_lengths=True,
         ),
         HARD,
         replace(

@@ -89,7 +89,9 @@ def _steps(config: RunConfig) -> Iterator[str]:
 
 def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
     train_from, train_len, test_len = config.data.shortest, config.data.train_len, config.test_len
-    first, test_from = config.data.first_tested, config.evaluation.test_from or config.data.first_tested
+    is_known = bool(config.protocol) and protocol(config.protocol).of_training_lengths
+    first = 1 if is_known else config.data.first_tested
+    test_from = config.evaluation.test_from or config.data.first_tested
     if train_len < config.model.shortest:
         yield f"data.train_len = {train_len} is too short for {config.model.label}; at least {config.model.shortest}"
     if test_from < first:

@@ -24,6 +24,8 @@ class Measure:
     low: float | None
     high: float | None
     of_mean: Callable[[float], float] = float
+    scales: str = ""
+    """The measure that it is made of, so that 0 is chance and 100 all right; it is made where a table asks for it."""
 
     @property
     def best(self) -> float | None:
@@ -60,6 +62,7 @@ MEASURES = {
     measure.name: measure
     for measure in (
         Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0),
+        Measure("scaled_accuracy", "scaled accuracy (%)", "%", True, None, 100.0, scales="accuracy"),
         Measure("accuracy_by_position", "accuracy by position (%)", "%", True, 0.0, 100.0),
         Measure("words", "whole words right (%)", "%", True, 0.0, 100.0),
         Measure("next_sets", "words with every set of next symbols right (%)", "%", True, 0.0, 100.0),

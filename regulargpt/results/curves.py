@@ -45,7 +45,7 @@ def curves(rows: Sequence[Row], by: Sequence[str], measure: Measure = ACCURACY) 
     """
     at: dict[Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if row.length is not None and (value := row.measures.get(measure.name)) is not None:
+        if row.length is not None and (value := row.value(measure.name)) is not None:
             at[key_of(row, by)][row.length].append(value)
     return [curve_of(group, at[group.key]) for group in groups(rows, by, measure)]
 

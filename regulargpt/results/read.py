@@ -14,7 +14,7 @@ from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
 from regulargpt.runs.sweep.folder import UNKNOWN
 from regulargpt.storage import atomic, toml
-from regulargpt.storage.folder import MEASURES, RunFolder
+from regulargpt.storage.folder import CERTIFICATE, MEASURES, UNCERTIFIED, RunFolder
 
 Progress = Callable[[str, int, int], None]
 NOT_PROVEN = "not proven of its language: "
@@ -68,14 +68,15 @@ def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress
     """Whether the run is proven now, of its language, and whether as it is; and why not, if it was when it ended, or
     another automaton is.
 
-    None where no proof was asked for.
+    None where none was asked for, by the training or, later, by `verify`.
     """
-    if summary.get("proven") is None:
+    tried = (atomic.disk.exists(folder.path / name) for name in (CERTIFICATE, UNCERTIFIED))
+    if summary.get("proven") is None and not any(tried):
         return {"proven": None}
     from regulargpt.certificate.verdict import replaces_none, verdict
 
     found = verdict(folder, language, progress)
-    is_lost = not found.proven and (summary["proven"] or found.is_accepted)
+    is_lost = not found.proven and (summary.get("proven") or found.is_accepted)
     as_it_is = found.proven and replaces_none(folder)
     return {"proven": found.proven, "as_it_is": as_it_is, "reason": f"{NOT_PROVEN}{found.reason}" if is_lost else ""}
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from regulargpt.objectives.measures import measure
+
 Value = str | int | float | bool | None
 Key = tuple[Value, ...]
 
@@ -54,6 +56,19 @@ class Row:
         (2, 41, None)
         """
         return getattr(self, key) if key in OWN else self.config.get(key)
+
+    def value(self, name: str) -> float | None:
+        """What was measured by this name; a scaled measure is made of another and of chance.
+
+        >>> row = Row("a", "done", measures={"accuracy": 60.0}, guesses={"accuracy": (20.0, 25.0)})
+        >>> row.value("accuracy"), row.value("scaled_accuracy"), row.value("words")
+        (60.0, 50.0, None)
+        """
+        scaled = measure(name).scales
+        if not scaled:
+            return self.measures.get(name)
+        found, (chance, _) = self.measures.get(scaled), self.guesses.get(scaled, (100.0, 100.0))
+        return None if found is None or chance == 100 else 100 * (found - chance) / (100 - chance)
 
 
 # The values of a row by name, besides those of its config and of its measures.

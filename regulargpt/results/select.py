@@ -106,7 +106,7 @@ def measured(rows: Sequence[Row], name: str | None) -> Measure:
         shared = [name for name in known if all(name in row.measures for row in rows if row.measures)]
         remedy = f"--measure {shared[0]}, which all have" if shared else "name one of them with --measure"
         raise UserError(f"the scores of these runs are of {one_of(own)}; {remedy}")
-    if name is not None and known and name not in known:
+    if name is not None and known and (measure_of(name).scales or name) not in known:
         raise UserError(f"--measure {name}: no run has that;{nearest(name, known) or ' there is ' + one_of(known)}")
     return measure_of(name or next(iter(own), "accuracy"))
 

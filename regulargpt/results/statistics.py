@@ -88,7 +88,7 @@ def agreeing(row: Row, by: Sequence[str], keys: dict[Key, list[Row]]) -> list[Ke
 
 def value_of(row: Row, measure: Measure | None) -> float | None:
     """What was measured in this row."""
-    return row.measures.get(measure.name if measure else row.measure)
+    return row.value(measure.name if measure else row.measure)
 
 
 def group_of(key: Key, done: Sequence[Row], n_failed: int, measure: Measure | None) -> Group:
