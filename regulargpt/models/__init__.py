@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
+from regulargpt.models.delta.options import DeltaOptions
+from regulargpt.models.delta.recipes import RECIPES as DELTA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
@@ -81,6 +83,13 @@ MODELS = Registry(
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",
             recipes.recurrent(5e-4),
+        ),
+        "delta": row(
+            "delta.model:Delta",
+            DeltaOptions,
+            "DeltaNet, Gated DeltaNet, DeltaProduct: a matrix that each symbol corrects where its keys read it",
+            "Yang et al. 2024; Siems et al. 2025",
+            DELTA,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
