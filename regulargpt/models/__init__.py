@@ -12,6 +12,7 @@ from regulargpt.models import recipes
 from regulargpt.models.delta.options import DeltaOptions
 from regulargpt.models.delta.recipes import RECIPES as DELTA
 from regulargpt.models.ldru.options import LdruOptions
+from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
@@ -90,6 +91,13 @@ MODELS = Registry(
             "DeltaNet, Gated DeltaNet, DeltaProduct: a matrix that each symbol corrects where its keys read it",
             "Yang et al. 2024; Siems et al. 2025",
             DELTA,
+        ),
+        "mamba": row(
+            "mamba.model:Mamba",
+            MambaOptions,
+            "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
+            "Gu and Dao 2023",
+            recipes.recurrent(5e-4, range="signed"),
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
