@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 from regulargpt.models import recipes
 from regulargpt.models.delta.options import DeltaOptions
 from regulargpt.models.delta.recipes import RECIPES as DELTA
+from regulargpt.models.gla.options import GlaOptions
+from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
+from regulargpt.models.rwkv7.options import Rwkv7Options
+from regulargpt.models.rwkv7.recipes import RECIPES as RWKV7
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
@@ -98,6 +102,20 @@ MODELS = Registry(
             "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
             "Gu and Dao 2023",
             recipes.recurrent(5e-4, range="signed"),
+        ),
+        "gla": row(
+            "gla.model:Gla",
+            GlaOptions,
+            "linear attention with gates, a channel or a head, or constant ones: RetNet",
+            "Yang et al. 2023; Sun et al. 2023",
+            GLA,
+        ),
+        "rwkv7": row(
+            "rwkv7.model:Rwkv7",
+            Rwkv7Options,
+            "linear attention that decays by channel and removes along a key",
+            "Peng et al. 2025",
+            RWKV7,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",

@@ -17,7 +17,7 @@ from regulargpt.models.recurrent import Recurrent
 
 
 class Block(Hooked):
-    """x + mixer(norm(x)), then x + mlp(norm(x))."""
+    """x + mixer(norm(x)), then x + mlp(norm(x)). What mixers are given besides stands behind norm(x)."""
 
     def __init__(self, mixer: Mixer, d_model: int, mlp: str, draw: Draw):
         super().__init__()
@@ -27,9 +27,9 @@ class Block(Hooked):
         self.hook_mixed, self.hook_resid_post = HookPoint(), HookPoint()
 
     def forward(
-        self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout
+        self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout, *also: Tensor
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
-        mixed, carries = self.mixer(self.norm(x), carries, readout)
+        mixed, carries = self.mixer(torch.cat([self.norm(x), *also], -1), carries, readout)
         x = (x[:, -1:] if readout == "last" else x) + self.hook_mixed(mixed)
         if self.mlp is not None and self.mlp_norm is not None:
             x = x + self.mlp(self.mlp_norm(x))
@@ -64,10 +64,15 @@ class Mixing(Recurrent):
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
         """All positions in every block but the last, which computes only what is read."""
         x, before, after = self.hook_embed(self.embedding(piece)), state or [None] * len(self.blocks), []
+        also = self.beside(x, before[0])
         for number, block in enumerate(self.blocks):
-            x, carries = block(x, before[number], readout if number == len(self.blocks) - 1 else "all")
+            x, carries = block(x, before[number], readout if number == len(self.blocks) - 1 else "all", *also)
             after.append(carries)
         return x, after
+
+    def beside(self, x: Float[Tensor, "batch length d_model"], carries: Any) -> tuple[Tensor, ...]:
+        """What each mixer is given besides its own input: here nothing. `carries` are those of the first block."""
+        return ()
 
     def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         return self.norm(x)
@@ -80,5 +85,5 @@ class Mixing(Recurrent):
         return [{"params": rest}, {"params": kept, "weight_decay": 0.0}] if kept else [{"params": rest}]
 
 
-UNDECAYED = ("a_log", "dt_bias", "d")
+UNDECAYED = ("a_log", "dt_bias", "d", "w_0")
 """Names of weights without weight decay, as all published codes have it."""
