@@ -16,6 +16,7 @@ from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
+from regulargpt.models.pd_ssm.options import PdSsmOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.rwkv7.options import Rwkv7Options
@@ -116,6 +117,13 @@ MODELS = Registry(
             "linear attention that decays by channel and removes along a key",
             "Peng et al. 2025",
             RWKV7,
+        ),
+        "pd-ssm": row(
+            "pd_ssm.model:PdSsm",
+            PdSsmOptions,
+            "a complex state moved by a matrix with one entry in each column",
+            "Terzić et al. 2025",
+            recipes.PD_SSM,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
