@@ -45,9 +45,9 @@ class MlstmMixer(Mixer):
         n_t = exp(log sigmoid(f~) + m_{t-1} - m_t) n_{t-1} + exp(i~ - m_t) k / sqrt(K)
         h_t = C_t^T q / max(|n_t . q|, exp(-m_t))
 
-    out = W_down ((norm(h) + skip * c) * SiLU(z)), with a LayerNorm a head. The state is C (H, K, K), n (H, K) and m (H):
-    0 at the start, all three. m is the scale of C and n: with m + a, C e^-a and n e^-a, h is the same. So m = 0 is as
-    good a start as any, for C = 0 and n = 0.
+    out = W_down ((norm(h) + skip * c) * SiLU(z)), with a LayerNorm a head. The state is C (H, K, K), n (H, K) and m
+    (H), in this order; it starts at 0, all of it. m is the scale of C and n: with m + a, C e^-a and n e^-a, h is the
+    same. So m = 0 is as good a start as any, for C = 0 and n = 0.
 
     >>> mixer = MlstmMixer(8, 2, 4, Draw("fan-in", torch.Generator().manual_seed(0)))
     >>> y, (state, before) = mixer(torch.ones(1, 3, 8), None, "all")
