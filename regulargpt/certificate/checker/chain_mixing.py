@@ -25,10 +25,12 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import exp, joined, sqrt
 from regulargpt.certificate.checker.chain_network import ChainNetwork
+from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Malformed
 from regulargpt.certificate.checker.network import Ints, Shapes, linear_shapes, sigmoid
 
 EPS = "1e-5"
+MAX_CONV = 64
 
 
 class Mixing(ChainNetwork):
@@ -55,6 +57,14 @@ class Mixing(ChainNetwork):
     def layout(self) -> str:
         return self.LAYOUT
 
+    def measure(self) -> None:
+        """The sizes."""
+        if not 0 <= self.model.get("conv", 0) <= MAX_CONV:
+            raise Malformed(
+                f"config.json: a convolution of {self.model['conv']} symbols; at most {MAX_CONV} are checked"
+            )
+        super().measure()
+
     def heads(self) -> int:
         """How many heads the state has. Raises Malformed where they do not divide the width."""
         H = self.model["n_heads"]
@@ -62,12 +72,16 @@ class Mixing(ChainNetwork):
             raise Malformed(f"config.json: {H} heads do not divide the width {self.d}")
         return H
 
-    def one_of(self, name: str, sizes: tuple[int, ...]) -> int:
-        """A size that is one of some. Raises Malformed for another."""
-        if self.model[name] not in sizes:
-            known = ", ".join(map(str, sizes))
-            raise Malformed(f"config.json: {name} = {self.model[name]} is not known, only {known}")
-        return self.model[name]
+    def conv_shapes(self, name: str, width: int, bias: bool) -> Shapes:
+        """The tensors of a short convolution of `conv` symbols; none of 0."""
+        if not self.model["conv"]:
+            return {}
+        return {f"{name}.weight": (width, self.model["conv"])} | ({f"{name}.bias": (width,)} if bias else {})
+
+    def conv_parts(self, width: int) -> list[tuple[int, ...]]:
+        """The shapes of what it carries."""
+        size = self.model["conv"]
+        return [(size - 1, width)] if size else []
 
     def shapes(self) -> Shapes:
         """The tensors there are."""
@@ -109,15 +123,20 @@ class Mixing(ChainNetwork):
         """x (n, .., m) over the root of the mean square along the last axis, times a gain (m,)."""
         return x / root_mean_square(x) * self.w[f"{name}.weight"]
 
-    def convolved(self, name: str, x: Any, before: Any) -> tuple[Any, Any]:
-        """The short convolution of x (n, m) with what it carries (n, size - 1, m), and what it carries on."""
-        weight, old = self.w[f"{name}.weight"], before.shape[1]  # (m, size)
-        total = x * weight[:, old]
-        for j in range(old):
+    def convolved(self, name: str, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
+        """The short convolution of x (n, m) with what it carries (n, size - 1, m), and what it carries on.
+
+        Without a convolution nothing is carried, and silu(x) stands in its place.
+        """
+        if not carried:
+            return silu(x), []
+        weight, (before,) = self.w[f"{name}.weight"], carried  # (m, size)
+        total = x * weight[:, -1]
+        for j in range(before.shape[1]):
             total = total + before[:, j] * weight[:, j]
         if f"{name}.bias" in self.w:
             total = total + self.w[f"{name}.bias"]
-        return silu(total), joined([before[:, 1:], x.reshape(len(x), 1, -1)], 1)  # (n, size - 1, m)
+        return silu(total), [joined([before[:, 1:], x.reshape(len(x), 1, -1)], 1)]  # (n, size - 1, m)
 
 
 def silu(x: Any) -> Any:
@@ -140,6 +159,12 @@ def split(x: Any, *sizes: int) -> list[Any]:
     """Vectors (n, m) cut into parts of these sizes."""
     ends = np.cumsum([0, *sizes]).tolist()
     return [x[..., start:end] for start, end in pairwise(ends)]
+
+
+def alike(numbers: Any, like: Any) -> Any:
+    """Balls of FLINT, nested in lists, as those of `like` are."""
+    balls = np.array(numbers, dtype=object)
+    return Doubles.of(balls) if isinstance(like, Doubles) else balls
 
 
 def decay(rate: Any, time: Any) -> Any:

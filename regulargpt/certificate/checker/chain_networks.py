@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from regulargpt.certificate.checker.chain_delta import Delta
+from regulargpt.certificate.checker.chain_gla import Gla
+from regulargpt.certificate.checker.chain_mamba import Mamba
 from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, LinearRnn, Lstm, Rnn
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import whole
@@ -14,6 +17,9 @@ NETWORKS: dict[str, type[ChainNetwork]] = {
     "gru": Gru,
     "lstm": Lstm,
     "linear-rnn": LinearRnn,
+    "delta": Delta,
+    "mamba": Mamba,
+    "gla": Gla,
 }
 
 
