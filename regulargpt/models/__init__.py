@@ -9,15 +9,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
+from regulargpt.models.delta.options import DeltaOptions
+from regulargpt.models.delta.recipes import RECIPES as DELTA
+from regulargpt.models.gla.options import GlaOptions
+from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
+from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
+from regulargpt.models.pd_ssm.options import PdSsmOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
+from regulargpt.models.rwkv7.options import Rwkv7Options
+from regulargpt.models.rwkv7.recipes import RECIPES as RWKV7
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.models.xlstm.options import MlstmOptions, SlstmOptions
+from regulargpt.models.xlstm.recipes import MLSTM, SLSTM
 from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
@@ -83,6 +92,41 @@ MODELS = Registry(
             "Orvieto et al. 2023",
             recipes.recurrent(5e-4),
         ),
+        "delta": row(
+            "delta.model:Delta",
+            DeltaOptions,
+            "DeltaNet, Gated DeltaNet, DeltaProduct: a matrix that each symbol corrects where its keys read it",
+            "Yang et al. 2024; Siems et al. 2025",
+            DELTA,
+        ),
+        "mamba": row(
+            "mamba.model:Mamba",
+            MambaOptions,
+            "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
+            "Gu and Dao 2023",
+            recipes.recurrent(5e-4, range="signed"),
+        ),
+        "gla": row(
+            "gla.model:Gla",
+            GlaOptions,
+            "linear attention with gates, a channel or a head, or constant ones: RetNet",
+            "Yang et al. 2023; Sun et al. 2023",
+            GLA,
+        ),
+        "rwkv7": row(
+            "rwkv7.model:Rwkv7",
+            Rwkv7Options,
+            "linear attention that decays by channel and removes along a key",
+            "Peng et al. 2025",
+            RWKV7,
+        ),
+        "pd-ssm": row(
+            "pd_ssm.model:PdSsm",
+            PdSsmOptions,
+            "a complex state moved by a matrix with one entry in each column",
+            "Terzić et al. 2025",
+            recipes.PD_SSM,
+        ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
             StackRnnOptions,
@@ -102,14 +146,14 @@ MODELS = Registry(
             MlstmOptions,
             "xLSTM's matrix with exponential gates, in chunks",
             "Beck et al. 2024",
-            recipes.recurrent(1e-3),
+            MLSTM,
         ),
         "slstm": row(
             "xlstm.model:Slstm",
             SlstmOptions,
             "xLSTM's recurrence with exponential gates, nonlinear in its state",
             "Beck et al. 2024",
-            recipes.recurrent(1e-3),
+            SLSTM,
         ),
     },
     ModelOptions,

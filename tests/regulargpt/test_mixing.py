@@ -148,9 +148,10 @@ def test_a_generator_gives_the_weights(case: str):
 
 @pytest.mark.parametrize("name", MIXING)
 def test_networks_that_differ_have_different_names(name: str):
-    titles = [MODELS.options(written, "model").title for written in variants(name)]
-    assert titles[0] == name
-    assert len({*titles}) == len(titles)
+    found = [MODELS.options(written, "model") for written in variants(name)]
+    assert found[0].title == name
+    networks = {repr(options.arguments()): options.title for options in found}
+    assert len({*networks.values()}) == len(networks)
 
 
 @pytest.mark.parametrize("case", ALL)

@@ -57,7 +57,7 @@ def theirs(kind: str, ours: Any, conv: int) -> Any:
         exact = lambda **of: cell.parallel_stabilized_simple(**of, eps=0.0)  # noqa: E731
         layer.mlstm_cell.backend_fn = exact
         put = {"proj_up.weight": ours.up.weight, "proj_down.weight": ours.down.weight}
-        put |= {f"{name}_proj.weight": getattr(ours, name) for name in "qkv"}
+        put |= {f"{name}_proj.weight": getattr(ours, name).unflatten(0, (-1, 4)) for name in "qkv"}
         for i, name in enumerate(("igate", "fgate")):
             put |= {f"mlstm_cell.{name}.{part}": getattr(ours.gates, part).chunk(2)[i] for part in ("weight", "bias")}
         put |= {"learnable_skip": ours.skip, "mlstm_cell.outnorm.weight": ours.head_norm.weight - 1}
@@ -69,7 +69,7 @@ def theirs(kind: str, ours: Any, conv: int) -> Any:
         for name, rows in zip(("fgate", "igate", "zgate", "ogate"), ours.w.weight.chunk(4), strict=True):
             blocks = rows.unflatten(0, (H, P)).unflatten(2, (H, P))  # (H, P, H, P)
             getattr(layer, name).weight.data = blocks.diagonal(dim1=0, dim2=2).permute(2, 0, 1).contiguous()
-        put = {"slstm_cell._recurrent_kernel_": ours.r.transpose(0, 1).flatten(1, 2)}  # (H, 4 * P, P)
+        put = {"slstm_cell._recurrent_kernel_": ours.blocks().transpose(0, 1).flatten(1, 2)}  # (H, 4 * P, P)
         put |= {"slstm_cell._bias_": ours.w.bias, "group_norm.weight": ours.head_norm.weight - 1}
     if conv:
         put |= {"conv1d.conv.weight": ours.conv.weight[:, None], "conv1d.conv.bias": ours.conv.bias}
@@ -119,7 +119,7 @@ def test_a_head_of_mlstm_is_the_paper_s():
 @torch.no_grad()
 def test_units_of_slstm_are_the_paper_s():
     ours, x = mixer(SlstmMixer, 0), inputs()
-    W, b, R, P = ours.w.weight.numpy(), ours.w.bias.numpy(), ours.r.numpy(), D // H
+    W, b, R, P = ours.w.weight.numpy(), ours.w.bias.numpy(), ours.blocks().numpy(), D // H
     c, n, h, expected = np.zeros(D), np.zeros(D), np.zeros(D), []
     for step in x[1].numpy():
         sums = W @ step + b

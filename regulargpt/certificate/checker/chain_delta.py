@@ -16,7 +16,7 @@ A block carries S (H, K, K), then the old u of the convolution.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from flint import arb
 
@@ -59,22 +59,46 @@ class Delta(Mixing):
         return [(self.H, self.K, self.K), *self.conv_parts((1 + 2 * self.n) * self.d)]
 
     def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        name, n = f"blocks.{layer}.mixer.", self.n
-        u, old = self.convolved(f"{name}conv", self.linear(f"{name}qkv", x), carried[1:])
+        name = f"blocks.{layer}.mixer."
+        brings, old = self.brings(name, x, carried[1:])
+        S = moved(carried[0], brings)
+        return self.output(name, x, read_by(S, brings.q)), [S, *old]
+
+    def brings(self, name: str, x: Any, carried: list[Any]) -> tuple[Brings, list[Any]]:
+        """What symbols bring to the state, and the old inputs that the convolution carries on."""
+        n, beta = self.n, sigmoid(self.linear(f"{name}beta", x)).reshape(len(x), self.H, self.n)
+        u, old = self.convolved(f"{name}conv", self.linear(f"{name}qkv", x), carried)
         u = [part.reshape(len(x), self.H, self.K) for part in split(u, *[self.d] * (1 + 2 * n))]  # (n, H, K) each
-        q, keys, values = unit(u[0]), map(unit, u[1 : 1 + n]), u[1 + n :]
-        beta = sigmoid(self.linear(f"{name}beta", x)).reshape(len(x), self.H, n)
-        beta = 2 * beta if self.model["range"] == "signed" else beta
-        S = carried[0]
+        beta, left = 2 * beta if self.model["range"] == "signed" else beta, None
         if self.has_gate:
             t = softplus(self.linear(f"{name}decay", x) + self.w[f"{name}dt_bias"])
-            S = decay(self.w[f"{name}a_log"], t)[..., None, None] * S
-        for j, (k, v) in enumerate(zip(keys, values, strict=True)):
-            S = S + outer(beta[..., j : j + 1] * k, v - read_by(S, k))
-        o = self.rms(f"{name}norm", read_by(S, q) / arb(self.K).sqrt()).reshape(len(x), self.d)  # (n, d)
+            left = decay(self.w[f"{name}a_log"], t)
+        return Brings(unit(u[0]), [*map(unit, u[1 : 1 + n])], u[1 + n :], beta, left), old
+
+    def output(self, name: str, x: Any, o: Any) -> Any:
+        """What the mixer makes of what each head reads, (n, H, V)."""
+        o = self.rms(f"{name}norm", o / arb(self.K).sqrt()).reshape(len(x), self.d)  # (n, d)
         if self.gates_outputs:
             o = o * silu(self.linear(f"{name}output_gate", x))
-        return self.linear(f"{name}out", o), [S, *old]
+        return self.linear(f"{name}out", o)
+
+
+class Brings(NamedTuple):
+    """q (n, H, K), keys (n, H, K) and values (n, H, V) of each sub-step, beta (n, H, sub-steps), alpha (n, H) or no."""
+
+    q: Any
+    keys: list[Any]
+    values: list[Any]
+    beta: Any
+    left: Any
+
+
+def moved(S: Any, brings: Brings) -> Any:
+    """The states (n, H, K, V) after the symbols."""
+    S = S if brings.left is None else brings.left[..., None, None] * S
+    for j, (k, v) in enumerate(zip(brings.keys, brings.values, strict=True)):
+        S = S + outer(brings.beta[..., j : j + 1] * k, v - read_by(S, k))
+    return S
 
 
 def unit(x: Any) -> Any:

@@ -12,7 +12,8 @@ m   u and z are the halves of up x, 2 d numbers each, K = 2 d / H in each head. 
 
     A block carries C (H, K, K), n (H, K) and m (H), then the old u of the convolution.
 
-s   i, f, z, o = d numbers each of w x, of which i and f read x*, + R h in each head, r (4, H, P, P), P = d / H:
+s   i, f, z, o = d numbers each of w x, of which i and f read x*, + R h in each head, whose rows r (4 d, P = d / H)
+    has, gate after gate and in it head after head:
 
         t = i - log s(f) - l;  a' = a + s(t) (tanh z - a);  l' = i - log s(t);  h' = s(o) a';    mixer(x) = N(h')
 
@@ -69,9 +70,9 @@ class Xlstm(Mixing, Bounded):
         d, H, P = self.d, self.H, self.P
         if self.kind(layer) == "s":
             found = self.conv_shapes("conv", d, bias=True) | linear_shapes("w", 4 * d, d)
-            return found | {"r": (4, H, P, P), "head_norm.weight": (d,)}
+            return found | {"r": (4 * d, P), "head_norm.weight": (d,)}
         found = linear_shapes("up", 4 * d, d, bias=False) | self.conv_shapes("conv", 2 * d, bias=True)
-        found |= dict.fromkeys("qkv", (2 * d // BLOCK, BLOCK, BLOCK)) | linear_shapes("gates", 2 * H, 6 * d)
+        found |= dict.fromkeys("qkv", (2 * d, BLOCK)) | linear_shapes("gates", 2 * H, 6 * d)
         found |= {"head_norm.weight": (2 * d,), "skip": (2 * d,)}
         return found | linear_shapes("down", d, 2 * d, bias=False)
 
@@ -115,7 +116,7 @@ class Xlstm(Mixing, Bounded):
     def blockwise(self, name: str, x: Any) -> Any:
         """Blocks of numbers (n, 2 d), each times its matrix."""
         blocks = x.reshape(len(x), -1, 1, BLOCK)  # (n, 2 d / 4, 1, 4)
-        return (blocks * self.w[name]).sum(-1).reshape(len(x), -1)  # (n, 2 d)
+        return (blocks * self.w[name].reshape(-1, BLOCK, BLOCK)).sum(-1).reshape(len(x), -1)  # (n, 2 d)
 
     def vector(self, name: str, x: Any, carried: list[Any], old: list[Any]) -> tuple[Any, list[Any]]:
         """sLSTM."""
@@ -131,9 +132,9 @@ class Xlstm(Mixing, Bounded):
 
     def recurrent(self, name: str) -> Any:
         """R as one matrix (4 d, d), with zeros between heads."""
-        r, P = self.raw[f"{name}r"], self.P
-        found = np.zeros((4, self.H, P, self.d))
-        for head in range(self.H):
+        H, P = self.H, self.P
+        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))
+        for head in range(H):
             found[:, head, :, head * P : (head + 1) * P] = r[:, head]
         return self.of(found.reshape(4 * self.d, self.d))
 

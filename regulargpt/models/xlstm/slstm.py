@@ -49,7 +49,7 @@ class SlstmMixer(Mixer):
         size, generator = d_model // n_heads, draw.generator
         self.conv = ShortConvolution(d_model, conv, generator, bias=True) if conv else None
         self.w = draw(d_model, 4 * d_model, bias=True)
-        self.r = nn.Parameter(torch.zeros(4, n_heads, size, size))
+        self.r = nn.Parameter(torch.zeros(4 * d_model, size))  # rows by gate, then head
         places = torch.arange(size) / max(1, size - 1)
         with torch.no_grad():
             forget = self.w.bias[d_model : 2 * d_model].unflatten(0, (n_heads, size))  # (H, P)
@@ -69,8 +69,9 @@ class SlstmMixer(Mixer):
 
     def step(self, state: State, at: Inputs) -> State:
         (h, a, log_n), (x,) = state, at
-        heads = h.unflatten(1, self.r.shape[1::2])  # (batch, H, P)
-        hidden = torch.einsum("bhp,ghop->bgho", heads, self.r).flatten(1)  # (batch, 4 * d_model)
+        blocks = self.blocks()
+        heads = h.unflatten(1, blocks.shape[1:3])  # (batch, H, P)
+        hidden = torch.einsum("bhp,ghop->bgho", heads, blocks).flatten(1)  # (batch, 4 * d_model)
         i, f, z, o = (x + hidden).chunk(4, 1)
         kept = F.logsigmoid(f) + log_n
         a = a + (i - kept).sigmoid() * (z.tanh() - a)
@@ -88,15 +89,20 @@ class SlstmMixer(Mixer):
         h = h.permute(2, 0, 1, 3).flatten(2)  # (batch, length, d_model)
         return h, (h[:, -1], *(part.transpose(0, 1).flatten(1) for part in after))  # (batch, d_model)
 
+    def blocks(self) -> Float[Tensor, "4 H out in"]:
+        """R of each gate and head."""
+        size = self.r.shape[1]
+        return self.r.unflatten(0, (4, -1, size))
+
     def matrices(self) -> Float[Tensor, "G P gates_P"]:
         """R of each head. Few units are faster as one group, with zeros between the heads."""
-        blocks, H = self.r.permute(1, 3, 0, 2), self.r.shape[1]  # (H, P, 4, P)
+        blocks = self.blocks().permute(1, 3, 0, 2)  # (H, P, 4, P)
         if blocks.shape[0] * blocks.shape[1] > AS_ONE:
             return blocks.flatten(2)
-        heads = torch.eye(H, dtype=blocks.dtype, device=blocks.device)[:, None, None, :, None]
+        heads = torch.eye(len(blocks), dtype=blocks.dtype, device=blocks.device)[:, None, None, :, None]
         return (blocks[:, :, :, None] * heads).flatten(0, 1).flatten(1)[None]  # of (H, P, 4, H, P)
 
     def output(
         self, o: Float[Tensor, "batch read d_model"], x: Float[Tensor, "batch read d_model"], at: Inputs
     ) -> Float[Tensor, "batch read d_model"]:
-        return self.head_norm(o.unflatten(-1, self.r.shape[1::2]))  # of (batch, read, H, P)
+        return self.head_norm(o.unflatten(-1, (-1, self.r.shape[1])))  # of (batch, read, H, P)
