@@ -11,6 +11,7 @@ from regulargpt.certificate.checker.chain_mamba import Mamba
 from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, LinearRnn, Lstm, Rnn
 from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
 from regulargpt.certificate.checker.chain_rwkv7 import Rwkv7
+from regulargpt.certificate.checker.chain_xlstm import Xlstm
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import whole
 
@@ -24,6 +25,8 @@ NETWORKS: dict[str, type[ChainNetwork]] = {
     "gla": Gla,
     "pd-ssm": PdSsm,
     "rwkv7": Rwkv7,
+    "mlstm": Xlstm,
+    "slstm": Xlstm,
 }
 
 

@@ -45,9 +45,9 @@ class MlstmMixer(Mixer):
         n_t = exp(log sigmoid(f~) + m_{t-1} - m_t) n_{t-1} + exp(i~ - m_t) k / sqrt(K)
         h_t = C_t^T q / max(|n_t . q|, exp(-m_t))
 
-    out = W_down ((norm(h) + skip * c) * SiLU(z)), with a LayerNorm a head. The state is C (H, K, K), n (H, K) and m (H):
-    0 at the start, all three. m is the scale of C and n: with m + a, C e^-a and n e^-a, h is the same. So m = 0 is as
-    good a start as any, for C = 0 and n = 0.
+    out = W_down ((norm(h) + skip * c) * SiLU(z)), with a LayerNorm a head. The state is C (H, K, K), n (H, K) and m
+    (H), in this order; it starts at 0, all of it. m is the scale of C and n: with m + a, C e^-a and n e^-a, h is the
+    same. So m = 0 is as good a start as any, for C = 0 and n = 0.
 
     >>> mixer = MlstmMixer(8, 2, 4, Draw("fan-in", torch.Generator().manual_seed(0)))
     >>> y, (state, before) = mixer(torch.ones(1, 3, 8), None, "all")
@@ -60,7 +60,7 @@ class MlstmMixer(Mixer):
         self.n_heads, width, generator = n_heads, 2 * d_model, draw.generator
         self.up, self.down = draw(d_model, 2 * width), draw(width, d_model)
         self.conv = ShortConvolution(width, conv, generator, bias=True) if conv else None
-        drawn = torch.empty(3, width // BLOCK, BLOCK, BLOCK).normal_(std=draw.std(BLOCK), generator=generator)
+        drawn = torch.empty(3, width, BLOCK).normal_(std=draw.std(BLOCK), generator=generator)
         self.q, self.k, self.v = (nn.Parameter(part.clone()) for part in drawn)
         self.gates = draw(3 * width, 2 * n_heads, bias=True)
         nn.init.zeros_(self.gates.weight)
@@ -122,7 +122,8 @@ def chunk(inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch H chunk K"
     return h, (after[..., :-1], after[..., -1], scale[..., -1])
 
 
-def blockwise(x: Float[Tensor, "*rows width"], weight: Float[Tensor, "blocks out in"]) -> Float[Tensor, "*rows width"]:
-    """A matrix for each of the blocks of numbers."""
-    blocks = x.unflatten(-1, weight.shape[::2])  # (*rows, blocks, in)
-    return torch.einsum("...bi,boi->...bo", blocks, weight).flatten(-2)  # (*rows, width)
+def blockwise(x: Float[Tensor, "*rows width"], weight: Float[Tensor, "width block"]) -> Float[Tensor, "*rows width"]:
+    """A matrix for each of the blocks of numbers, one below the other."""
+    size = weight.shape[1]
+    blocks, matrices = x.unflatten(-1, (-1, size)), weight.unflatten(0, (-1, size))  # (*rows, blocks, in); with out, in
+    return torch.einsum("...bi,boi->...bo", blocks, matrices).flatten(-2)  # (*rows, width)
