@@ -13,6 +13,9 @@ from regulargpt.models.delta.options import DeltaOptions
 from regulargpt.models.delta.recipes import RECIPES as DELTA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.mamba.options import MambaOptions
+from regulargpt.models.mamba.recipes import RECIPES as MAMBA
+from regulargpt.models.mamba2.options import Mamba2Options
+from regulargpt.models.mamba2.recipes import RECIPES as MAMBA2
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
@@ -97,7 +100,14 @@ MODELS = Registry(
             MambaOptions,
             "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
             "Gu and Dao 2023",
-            recipes.recurrent(5e-4, range="signed"),
+            MAMBA,
+        ),
+        "mamba2": row(
+            "mamba2.model:Mamba2",
+            Mamba2Options,
+            "Mamba-2, a matrix that decays by one number a head; version 3: Mamba-3's update, which also turns it",
+            "Dao and Gu 2024; Lahoti et al. 2026",
+            MAMBA2,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
