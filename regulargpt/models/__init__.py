@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 from regulargpt.models import recipes
 from regulargpt.models.delta.options import DeltaOptions
 from regulargpt.models.delta.recipes import RECIPES as DELTA
+from regulargpt.models.gla.options import GlaOptions
+from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.mamba.recipes import RECIPES as MAMBA
 from regulargpt.models.mamba2.options import Mamba2Options
 from regulargpt.models.mamba2.recipes import RECIPES as MAMBA2
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
+from regulargpt.models.pd_ssm.options import PdSsmOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
+from regulargpt.models.rwkv7.options import Rwkv7Options
+from regulargpt.models.rwkv7.recipes import RECIPES as RWKV7
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
@@ -108,6 +113,27 @@ MODELS = Registry(
             "Mamba-2, a matrix that decays by one number a head; version 3: Mamba-3's update, which also turns it",
             "Dao and Gu 2024; Lahoti et al. 2026",
             MAMBA2,
+        ),
+        "gla": row(
+            "gla.model:Gla",
+            GlaOptions,
+            "linear attention with gates, a channel or a head, or constant ones: RetNet",
+            "Yang et al. 2023; Sun et al. 2023",
+            GLA,
+        ),
+        "rwkv7": row(
+            "rwkv7.model:Rwkv7",
+            Rwkv7Options,
+            "linear attention that decays by channel and removes along a key",
+            "Peng et al. 2025",
+            RWKV7,
+        ),
+        "pd-ssm": row(
+            "pd_ssm.model:PdSsm",
+            PdSsmOptions,
+            "a complex state moved by a matrix with one entry in each column",
+            "Terzić et al. 2025",
+            recipes.PD_SSM,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",

@@ -43,14 +43,14 @@ class Rows:
 
     def __init__(self, quick: ChainNetwork, exactly: Callable[[], ChainNetwork], points: Floats, progress: Progress):
         self.quick, self._exactly, self.progress = quick, exactly, progress
-        self.places = np.concatenate([np.zeros((1, quick.D)), points])  # (K + 1, D)
+        self.places = np.concatenate([quick.start()[None], points])  # (K + 1, D)
         self.nearest = Nearest(exact(points))
         self.points: dict[Row, int] = {}
         self.answers: dict[Row, tuple[int, float] | None] = {}
         self.point_margin = self.answer_margin = np.inf
         K, names = len(points), len(quick.output_names)
         self.work, self.exact = quick.work() + points.size + COST * (K + names), 0
-        widest = max(4 * quick.D, K, names)
+        widest = max(quick.widest(), K, names)
         self.at_once = max(1, min(MAX_AT_ONCE, NUMBERS // widest))
 
     @cached_property

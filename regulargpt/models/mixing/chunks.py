@@ -24,11 +24,34 @@ def decays(c: Float[Tensor, "*rows chunk"]) -> Float[Tensor, "*rows chunk chunk"
     return apart.masked_fill(later, -torch.inf).exp()
 
 
+def gated(
+    q: Float[Tensor, "*rows chunk K"],
+    k: Float[Tensor, "*rows chunk K"],
+    v: Float[Tensor, "*rows chunk V"],
+    log_decay: Float[Tensor, "*rows chunk #K"],
+    state: Float[Tensor, "*rows K V"],
+) -> tuple[Float[Tensor, "*rows chunk V"], Float[Tensor, "*rows K V"]]:
+    """As `additive`, with a decay for each channel of the keys, or one: the fastest where decays depend on the symbol.
+
+    D_ts is e^{c_t - m} e^{m - c_s} in each channel, with m half of c_C: both factors stay within e^{+-|m|}. So |c_C|
+    has to stay below `WIDEST`.
+    """
+    c = log_decay.cumsum(-2)
+    middle = c[..., -1:, :] / 2
+    q, k, half = q * (c - middle).exp(), k * (middle - c).exp(), middle.mT.exp()  # half: (*rows, K or 1, 1)
+    state = half * state
+    return (q @ k.mT).tril() @ v + q @ state, half * (k.mT @ v + state)
+
+
+WIDEST = 80.0
+"""The product of two factors, e^80, is still a number of single precision."""
+
+
 def additive(
     q: Float[Tensor, "*rows chunk K"],
     k: Float[Tensor, "*rows chunk K"],
     v: Float[Tensor, "*rows chunk V"],
-    log_decay: Float[Tensor, "*rows chunk"],
+    log_decay: Float[Tensor, "*#rows chunk"],
     state: Float[Tensor, "*rows K V"],
 ) -> tuple[Float[Tensor, "*rows chunk V"], Float[Tensor, "*rows K V"]]:
     """S <- exp(log_decay) S + k v^T, o = S^T q, over a chunk: o, and S after it.
