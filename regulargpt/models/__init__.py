@@ -24,6 +24,7 @@ from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.rwkv7.options import Rwkv7Options
 from regulargpt.models.rwkv7.recipes import RECIPES as RWKV7
+from regulargpt.models.s4d.options import S4dOptions
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
@@ -134,6 +135,13 @@ MODELS = Registry(
             "a complex state moved by a matrix with one entry in each column",
             "Terzić et al. 2025",
             recipes.PD_SSM,
+        ),
+        "s4d": row(
+            "s4d.model:S4d",
+            S4dOptions,
+            "diagonal state space that is the same at every symbol, as a convolution",
+            "Gu et al. 2022",
+            recipes.S4D,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
