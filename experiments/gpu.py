@@ -154,7 +154,7 @@ def asking(arguments: Sequence[str], seconds: float) -> Mapping[str, Any]:
     """What a command prints as JSON; TimeoutError after so many seconds, RuntimeError if it fails."""
     command = [sys.executable, "-m", "regulargpt", *arguments, "--json"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=max(seconds, 1), check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=max(seconds, 0.01), check=False)
     except subprocess.TimeoutExpired:
         raise TimeoutError from None
     if done.returncode:
