@@ -17,7 +17,7 @@ from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_boxes import reach
-from regulargpt.certificate.checker.chain_network import network_of
+from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
 from regulargpt.models.gru import Gru
 from regulargpt.models.linear_rnn import LinearRnn, pairs, unpaired

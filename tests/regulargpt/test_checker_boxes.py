@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from regulargpt.certificate.checker import boxes
 from regulargpt.certificate.checker.balls import exact
 from regulargpt.certificate.checker.boxes import State, between, ends, known
-from regulargpt.certificate.checker.chain_network import network_of
+from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.doubles import Doubles
 from tests.regulargpt.chain_certificates import FLIP_FLOP, MODELS, config, drawn, stepped
 

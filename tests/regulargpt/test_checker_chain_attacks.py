@@ -14,7 +14,7 @@ from languages.automata import MooreMachine
 from regulargpt.certificate.checker import AcceptedChain, Rejected, chain_product, decide
 from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_boxes import Boxes
-from regulargpt.certificate.checker.chain_network import network_of
+from regulargpt.certificate.checker.chain_networks import network_of
 from tests.regulargpt.chain_certificates import ENDS_IN_1, blank, certificate, config, drawn, files
 
 MANY = 200

@@ -29,6 +29,9 @@ def of_both(function: Callable[[arb], arb], quick: Callable[[Doubles], Doubles])
 
 exp = of_both(arb.exp, Doubles.exp)
 erf = of_both(arb.erf, Doubles.erf)
+cos = of_both(arb.cos, Doubles.cos)
+sin = of_both(arb.sin, Doubles.sin)
+softplus = of_both(lambda x: x.exp().log1p(), Doubles.softplus)  # log(1 + exp(x))
 positive = of_both(arb.nonnegative_part, Doubles.positive)  # max(x, 0)
 largest = of_both(lambda x: abs(x).upper(), Doubles.largest)  # at least |x|
 # Of what is not negative, whatever its ball.

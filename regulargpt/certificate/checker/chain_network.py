@@ -43,7 +43,6 @@ from regulargpt.certificate.checker.network import (
     linear_shapes,
     norm_shapes,
     sigmoid,
-    whole,
 )
 
 MAX_LAYERS = 1 << 10
@@ -86,6 +85,10 @@ class ChainNetwork(Layers):
     def work(self) -> int:
         """About how many multiplications a step takes."""
         return sum(math.prod(w.shape) for w in self.w.values()) + 16 * COST * self.D
+
+    def widest(self) -> int:
+        """The most numbers that a step makes of a state at once."""
+        return 4 * self.D
 
     def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
         """The logits (n, outputs) and the states (n, D) after one more symbol, (n,), from states (n, D)."""
@@ -248,19 +251,6 @@ class LinearRnn(ChainNetwork):
         ]
         balls = [np.array(part, dtype=object) for part in found]
         return [Doubles.of(part) for part in balls] if isinstance(like, Doubles) else balls
-
-
-NETWORKS: dict[str, type[ChainNetwork]] = {"rnn": Rnn, "gru": Gru, "lstm": Lstm, "linear-rnn": LinearRnn}
-
-
-def network_of(weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any]) -> ChainNetwork:
-    """The network that config.json names. Raises Malformed or Rejected if it is not of the proof's kind."""
-    name = whole(record)["model"].get("name")
-    if not isinstance(name, str):
-        raise Malformed("config.json names no model")
-    if name not in NETWORKS:
-        raise Rejected(f"name = {name!r:.40}: the proof is about networks with a name among {', '.join(NETWORKS)}")
-    return NETWORKS[name](weights, record, of)
 
 
 def cut(x: Any, start: int, end: int) -> Any:

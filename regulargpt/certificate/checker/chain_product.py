@@ -50,7 +50,7 @@ class Rows:
         self.point_margin = self.answer_margin = np.inf
         K, names = len(points), len(quick.output_names)
         self.work, self.exact = quick.work() + points.size + COST * (K + names), 0
-        widest = max(4 * quick.D, K, names)
+        widest = max(quick.widest(), K, names)
         self.at_once = max(1, min(MAX_AT_ONCE, NUMBERS // widest))
 
     @cached_property

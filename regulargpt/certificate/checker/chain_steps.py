@@ -11,7 +11,8 @@ from flint import ctx
 from regulargpt.certificate.checker.balls import exact
 from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_boxes import Boxes
-from regulargpt.certificate.checker.chain_network import ChainNetwork, Stacked, network_of
+from regulargpt.certificate.checker.chain_network import ChainNetwork, Stacked
+from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_product import Product, Rows
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
 from regulargpt.certificate.checker.equality import same_language

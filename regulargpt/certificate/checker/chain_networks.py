@@ -1,0 +1,33 @@
+"""Which network that carries a state the weights are, by its name in config.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from regulargpt.certificate.checker.chain_delta import Delta
+from regulargpt.certificate.checker.chain_gla import Gla
+from regulargpt.certificate.checker.chain_mamba import Mamba
+from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, LinearRnn, Lstm, Rnn
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
+from regulargpt.certificate.checker.network import whole
+
+NETWORKS: dict[str, type[ChainNetwork]] = {
+    "rnn": Rnn,
+    "gru": Gru,
+    "lstm": Lstm,
+    "linear-rnn": LinearRnn,
+    "delta": Delta,
+    "mamba": Mamba,
+    "gla": Gla,
+}
+
+
+def network_of(weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any]) -> ChainNetwork:
+    """The network that config.json names. Raises Malformed or Rejected if it is not of the proof's kind."""
+    name = whole(record)["model"].get("name")
+    if not isinstance(name, str):
+        raise Malformed("config.json names no model")
+    if name not in NETWORKS:
+        raise Rejected(f"name = {name!r:.40}: the proof is about networks with a name among {', '.join(NETWORKS)}")
+    return NETWORKS[name](weights, record, of)
