@@ -35,7 +35,9 @@ GROUP = (
     Parameter("answer", "element", "'element' or 'identity'", ("element", "identity")),
     Parameter("letters", "generators", "'generators' or 'elements'", ("generators", "elements")),
 )
+SWAPS = Parameter("letters", "generators", "'generators', 'elements' or 'swaps'", ("generators", "elements", "swaps"))
 ORDER = Parameter("order", "left-to-right", "'left-to-right' or 'right-to-left'", ("left-to-right", "right-to-left"))
+PRODUCT = "GROUP*GROUP"
 PREFIX = (
     Parameter("p", 2, "the number of symbols asked for, 1 to 20"),
     Parameter("k", 2, "the number of symbols there are, 2 to 10"),
@@ -79,8 +81,16 @@ FAMILIES = (
     Family("aa-bb-cc-dd-ee", "bhattamishra:aa_bb_cc_dd_ee", "membership: aa*bb*cc*dd*ee*"),
     Family("cyclic-N", "groups:cyclic", "word problem of Z_N", GROUP, (5,)),
     Family("dihedral-N", "groups:dihedral", "word problem of D_N, order 2N", (*GROUP, ORDER), (4,)),
-    Family("symmetric-N", "groups:symmetric", "word problem of S_N", (*GROUP, ORDER), (3, 5)),
+    Family("heisenberg-N", "groups:heisenberg", "word problem of H_N, order N^3", (*GROUP, ORDER), (3,)),
+    Family("symmetric-N", "groups:symmetric", "word problem of S_N", (GROUP[0], SWAPS, ORDER), (3, 5)),
     Family("alternating-N", "groups:alternating", "word problem of A_N", (*GROUP, ORDER), (5,)),
+    Family(
+        PRODUCT,
+        "groups:product",
+        "word problem of a product of such groups: cyclic-4*alternating-4",
+        (*GROUP, ORDER),
+        examples=("cyclic-2*symmetric-3",),
+    ),
     Family("flip-flop", "flip_flop:flip_flop", "the bit written last", (P_IGNORE,)),
     Family("prefix", "prefix:prefix", "the first p symbols of a word over k, or 'too short'", PREFIX),
     Family(
@@ -376,7 +386,7 @@ def find(spec: str) -> "AnyTask":
     return load(family)(*number, **values)
 
 
-def _find(name: str) -> tuple[Family, tuple[int, ...]]:
+def _find(name: str) -> tuple[Family, tuple[int | str, ...]]:
     if (built_in := _among((*FAMILIES, *ABOVE), OTHER_NAMES.get(name, name))) is not None:
         return built_in
     from languages.installed import installed, parameters
@@ -393,10 +403,14 @@ def _find(name: str) -> tuple[Family, tuple[int, ...]]:
     raise LanguageError(f"unknown language {name!r:.80};{nearest(name, every) or f' known are {one_of(every, 40)}'}")
 
 
-def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int, ...]] | None:
+def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int | str, ...]] | None:
+    """The family of a name, and what its function is called with."""
     stem, _, number = name.rpartition("-")
     for family in families:
-        if family.pattern == name and not family.is_numbered:
+        if family.is_product:
+            if "*" in name:
+                return family, (name,)
+        elif family.pattern == name and not family.is_numbered:
             return family, ()
         if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,4000}", number):
             return family, (int(number),)

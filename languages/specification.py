@@ -63,8 +63,8 @@ def read_parameters(parameters: Sequence[Parameter], name: str, text: str) -> di
 class Family:
     """A row of the table: languages made by one function.
 
-    `pattern` is a name, a name ending in N (a number), or a prefix followed by something of the user's, as in
-    "regex:EXPRESSION".
+    `pattern` is a name, a name ending in N (a number), two kinds of names with * between, or a prefix followed by
+    something of the user's, as in "regex:EXPRESSION".
     """
 
     pattern: str
@@ -72,6 +72,7 @@ class Family:
     summary: str
     parameters: tuple[Parameter, ...] = ()
     numbers: tuple[int, ...] = ()  # of a numbered pattern, those that the listing and the tests use
+    examples: tuple[str, ...] = ()  # of a product, the names that they use
     package: str = ""  # the installed package that brings it, empty for a built-in
     level: Literal["regular", "context-free", "context-sensitive"] = "regular"  # of the hierarchy
     has_brackets: bool = False  # whether its words have visible brackets, so that a tree can follow them
@@ -82,8 +83,14 @@ class Family:
         return self.pattern.endswith("-N")
 
     @property
+    def is_product(self) -> bool:
+        return "*" in self.pattern
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names that the listing and the tests use; none of an open pattern or an installed language."""
+        if self.is_product:
+            return self.examples
         if self.is_numbered:
             return tuple(f"{self.pattern.removesuffix('N')}{number}" for number in self.numbers)
         return () if self.prefix or self.package else (self.pattern,)

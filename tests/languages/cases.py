@@ -63,6 +63,8 @@ CASES = (
     Case("cyclic-3:answer=identity", "0111", ("0", "1", "2", "0"), "accept"),
     Case("cyclic-12:letters=elements", "11 3 0", ("11", "2", "2"), "2"),
     Case("dihedral-4", "rsre", ("r1", "s3", "s0", "s0"), "s0"),
+    Case("heisenberg-3", "yxyxx", ("010", "111", "121", "220", "022"), "022"),
+    Case("cyclic-2*symmetric-3", "1.e 0.t 1.e", ("1.123", "1.213", "0.213"), "0.213"),
     Case("symmetric-3", "tcct", ("213", "321", "132", "231"), "231"),
     Case("symmetric-3:answer=identity", "tet", ("213", "213", "123"), "accept"),
     Case("alternating-4", "34e3", ("2314", "4321", "4321", "4132"), "4132"),

@@ -50,6 +50,21 @@ def counting(rule: Callable[[int, int], bool], word: str) -> str:
     return "accept" if rule(word.count("0"), word.count("1")) else "reject"
 
 
+def heisenberg(word: str, modulus: int = 3) -> str:
+    """How many x there are, how many y, and how many pairs of a y and a later x."""
+    pairs = sum(word[:at].count("y") for at, letter in enumerate(word) if letter == "x")
+    return "".join(str(n % modulus) for n in (word.count("x"), word.count("y"), pairs))
+
+
+def sum_and_permutation(word: str) -> str:
+    """Z_2 x S_3: each part by itself, three things in a row being exchanged or moved along."""
+    row = "123"
+    for letter in word.split():
+        after = {"t": {"1": "2", "2": "1"}, "c": {"1": "2", "2": "3", "3": "1"}}.get(letter[2], {})
+        row = "".join(after.get(place, place) for place in row)
+    return f"{word.count('1.e') % 2}.{row}"
+
+
 TOMITA_5 = partial(counting, lambda zeros, ones: zeros % 2 == ones % 2 == 0)
 TOMITA_6 = partial(counting, lambda zeros, ones: (zeros - ones) % 3 == 0)
 
@@ -77,6 +92,8 @@ ORACLES: dict[str, Callable[[str], str]] = {
     "012-02": partial(fullmatch, "[012]*02*"),
     "ab-d-bc": partial(fullmatch, "[ab]*d[bc]*"),
     "aa-bb-cc-dd-ee": partial(fullmatch, "aa*bb*cc*dd*ee*"),
+    "heisenberg-3": heisenberg,
+    "cyclic-2*symmetric-3": sum_and_permutation,
     "flip-flop": last_written,
     "prefix": first_symbols,
 }

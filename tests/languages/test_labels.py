@@ -111,6 +111,43 @@ def test_identity_is_the_answer_of_the_first_element() -> None:
         assert ((element.labels(words) == 0) == (identity.labels(words) == 1)).all()
 
 
+def test_swaps_are_the_elements_that_move_two_points() -> None:
+    """And the identity: ten of them, and it, in S_5; the answers are those of all elements as letters."""
+    swaps, every = get("symmetric-5:letters=swaps"), get("symmetric-5:letters=elements")
+    assert [sum(a != b for a, b in zip(letter, "12345", strict=True)) for letter in swaps.alphabet] == [0] + 10 * [2]
+    words = swaps.sample(rng(0, "swaps"), 20, 200)
+    texts = [swaps.machine.decode(word) for word in words]
+    expected = [every.machine.answers(text).item() for text in texts]
+    assert [swaps.output_names[i] for i in swaps.labels(words)] == [every.output_names[i] for i in expected]
+
+
+def test_products_have_the_answers_of_their_factors() -> None:
+    """With all elements as letters, in both orders: Merrill et al. 2024 have A_4 x Z_5."""
+    for order in ("left-to-right", "right-to-left"):
+        task = get(f"alternating-4*cyclic-5:letters=elements,order={order}")
+        parts = [get(f"alternating-4:letters=elements,order={order}"), get("cyclic-5:letters=elements")]
+        words = task.sample(rng(0, "products"), 30, 200)
+        texts = [[letter.split(".") for letter in task.machine.decode(word).split()] for word in words]
+        expected = [
+            ".".join(
+                part.output_names[part.machine.answers(part.machine.encode([letter[i] for letter in text])).item()]
+                for i, part in enumerate(parts)
+            )
+            for text in texts
+        ]
+        assert [task.output_names[label] for label in task.labels(words)] == expected
+
+
+def test_matrices_multiply_in_the_order_that_is_asked_for() -> None:
+    """From right to left the matrix of a word is the product of its letters' as they stand."""
+    task = get("heisenberg-5:order=right-to-left")
+    matrices = {"e": np.eye(3, dtype=int), "x": np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])}
+    matrices["y"] = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]])
+    for word in task.sample(rng(0, "matrices"), 40, 50):
+        found = np.linalg.multi_dot([matrices[letter] for letter in task.machine.decode(word)]) % 5
+        assert task.output_names[task.labels(word[None])[0]] == "".join(map(str, found[[0, 1, 0], [1, 2, 2]]))
+
+
 GROUPS = ["cyclic-5", "dihedral-4", "symmetric-3", "symmetric-4", "symmetric-5", "alternating-4", "alternating-5"]
 
 

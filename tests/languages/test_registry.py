@@ -20,6 +20,8 @@ SPECIFICATIONS = [
     *("cycle-navigation:size=7", "modular-arithmetic:plus=true", "modular-arithmetic:modulus=7,operators=+-"),
     *("modular-arithmetic:modulus=12,operators=*,plus=true", "modular-arithmetic-left-to-right:modulus=2"),
     *("cyclic-12:letters=elements", "dihedral-3:answer=identity", "symmetric-4:answer=identity,letters=elements"),
+    *("cyclic-4*alternating-4:letters=elements", "dihedral-4*cyclic-3*cyclic-2:answer=identity,order=right-to-left"),
+    "symmetric-5:letters=swaps",
     *("symmetric-3:order=right-to-left", "alternating-3", "flip-flop:p_ignore=0.98", "prefix:p=1", "prefix:p=4,k=4"),
     *("regex:(ab)*", "regex:(0|1)*00,=:*", "regex:(aa)*;alphabet=ab"),
 ]
@@ -43,6 +45,7 @@ EQUAL = {
     "dyck-4:depth=any": "dyck-4",
     "dyck-4:members=uniform,depth=every": "dyck-4:depth=every",
     "tomita-5:members=uniform": "tomita-5",
+    "cyclic-04*symmetric-3": "cyclic-4*symmetric-3",
     "prefix:k=2,p=2": "prefix",
     "prefix:k=4,p=1": "prefix:p=1,k=4",
 }
@@ -60,7 +63,7 @@ def test_rows_tell_what_the_functions_have(family: Family) -> None:
     parameters = inspect.signature(family.load()).parameters.values()
     defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
     assert {p.key: p.default for p in family.parameters} == defaults
-    assert len(parameters) - len(defaults) == int(family.is_numbered or bool(family.prefix))
+    assert len(parameters) - len(defaults) == int(family.is_numbered or family.is_product or bool(family.prefix))
     docstring = inspect.getdoc(family.load())
     assert docstring is not None
     assert ">>> " in docstring
@@ -129,6 +132,14 @@ REFUSED = [
     ("\udcff", "'\\udcff' contains a byte that is no character; give the language in UTF-8"),
     ("symmetric-8", "symmetric-8: the number is 2 to 7, LANGUAGES_BUDGET=8 allows more"),
     ("symmetric-7:letters=elements", "symmetric-7: 5040 elements as letters are too … LANGUAGES_BUDGET=7 allows more"),
+    ("heisenberg-11", "heisenberg-11: the number is 2 to 10"),
+    ("heisenberg-9:letters=elements", "heisenberg-9: 729 elements as letters are too many; … LANGUAGES_BUDGET=2 …"),
+    ("cyclic-4*alternating-9", "alternating-9: the number is 3 to 7, LANGUAGES_BUDGET=72 allows more"),
+    ("cyclic-4*altrenating-4", "'altrenating-4' is no group; did you mean 'alternating-4'?"),
+    ("cyclic-4*", "'' is no group; groups are 'cyclic-N', 'dihedral-N', 'heisenberg-N', … 'alternating-N'"),
+    ("symmetric-6*cyclic-8", "symmetric-6*cyclic-8: 5,760 elements; at most 5,040 … LANGUAGES_BUDGET=2 allows more"),
+    ("*".join(["cyclic-2"] * 9), "cyclic-2*…: 9 factors are too many; give at most 8"),
+    ("cyclic-5*cyclic-2:answer=foo", "cyclic-5*cyclic-2: answer is 'foo'; it is 'element' or 'identity'"),
     ("cyclic-5:answer=foo", "cyclic-5: answer is 'foo'; it is 'element' or 'identity'"),
     ("flip-flop:p_ignore=1.0", "flip-flop: p_ignore is 1.0; it is a probability from 0.0, less than 1.0"),
     ("prefix:p=0", "prefix: p is 0; it is the number of symbols asked for, 1 to 20"),
@@ -162,6 +173,7 @@ def test_mistyped_names_are_refused_or_work(specification: str, data: st.DataObj
 
 PIECES = [
     *("regex:", "dfa:", "dyck-", "cyclic-", "symmetric-", "modular-arithmetic", "tomita-", "parity", ":", ";alphabet="),
+    "cyclic-3*",
     *("a", "b", "ab", "(a|b)", "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "&", "^", ".", "-", ",", "=", ";"),
     *("{0}", "{9}", "{99}", "{999}", "{2,}", "{,9}", "{9,2}", "[a-z]", "[^a]", "[z-a]", "0", "7", "99", "9" * 20),
     *("modulus=", "operators=", "letters=elements", "answer=identity", "depth=every", "members=runs", "p_one="),
