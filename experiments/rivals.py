@@ -63,6 +63,7 @@ NETWORKS: Mapping[str, Network] = {
 # An odd stride, for arithmetic words have odd lengths only.
 CPU_TEST: Fields = {"evaluation.samples": 128, "evaluation.stride": 13}
 SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stride": 51}
+FULL: Fields = {"training.steps": 100_000, **MANY}
 TO_500 = "thesis-1"
 
 
@@ -78,7 +79,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     # Words of 40 symbols say whether the network has learned at all.
     fields: dict[str, object] = {"evaluation.extra_lengths": (40,), "evaluation.extra_protocols": (TO_500,)}
     fields |= network.fields
-    fields |= {"smoke": SMOKE, "cpu": {**CPU_TEST, "training.steps": network.steps}, "full": MANY}[scale]
+    fields |= {"smoke": SMOKE, "cpu": {**CPU_TEST, "training.steps": network.steps}, "full": FULL}[scale]
     return configs(name, "words", network.model, "walker2025", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
 
 

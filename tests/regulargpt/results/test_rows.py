@@ -11,10 +11,11 @@ from languages.errors import UserError
 from regulargpt.results.columns import key_of, known, unlike, varying
 from regulargpt.results.row import Row
 from regulargpt.results.rows import collect, rows, to_csv, write
+from regulargpt.results.select import measured
 from regulargpt.results.statistics import groups
 from regulargpt.runs.run import run
 from regulargpt.storage import manifest
-from regulargpt.storage.folder import FINAL
+from regulargpt.storage.folder import FINAL, UNCERTIFIED
 from tests.regulargpt.results import made
 from tests.regulargpt.small import config
 
@@ -71,6 +72,23 @@ def test_an_option_of_a_model_that_nobody_here_knows_is_a_column(tmp_path: Path)
     assert varying(found) == ("model.gamma",)
     assert [(group.key, group.mean) for group in groups(found, varying(found))] == [((1,), 10.0), ((2,), 20.0)]
     assert known(found)["kind"] == "model.inner.kind"
+
+
+def test_a_proof_that_was_tried_later_counts(tmp_path: Path):
+    folder = made.done(tmp_path / "a", {5: 100.0})
+    assert {row.proven for row in rows(tmp_path / "a")} == {None}
+    (folder.path / UNCERTIFIED).write_text("{}")
+    assert {row.proven for row in rows(tmp_path / "a")} == {False}
+
+
+def test_a_scaled_measure_is_made_of_what_was_measured(tmp_path: Path):
+    guessed = {"scores": {"accuracy": {"chance": 20.0, "majority": 25.0}}}
+    made.done(tmp_path / "a", {5: 100.0, 6: 60.0, 7: 20.0}, **guessed)
+    found = rows(tmp_path / "a")
+    assert [row.value("scaled_accuracy") for row in found] == [100.0, 50.0, 0.0]
+    assert groups(found, [], measured(found, "scaled_accuracy"))[0].scores == (50.0,)
+    with pytest.raises(UserError, match="--measure scaled_words: no run has that"):
+        measured(found, "scaled_words")
 
 
 def test_runs_of_another_measure(tmp_path: Path):
