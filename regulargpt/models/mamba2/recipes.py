@@ -9,7 +9,8 @@ SMALL = {
     "model.n_layers": 1,
     "model.conv": 0,
     "model.version": 3,
-    "training.lr": 3e-3,
+    "training.curriculum": (5, 10, 20),
+    "training.stage_loss": 0.1,
 }
 WORDS = {"training.lr": 1e-3}
 RECIPES: Recipes = {"answers": {"*": SMALL}, "words": {"*": WORDS}, "paper": {"*": {}}, "gpt2": {"*": {}}}
