@@ -35,6 +35,8 @@ BESIDE = ("regulargpt", "ldru", "transformer")
 WANTED = {"delta": 1.4, "gla": 2.0}
 EFFORT = {"smoke": Effort(1, 0, 0), "full": Effort(7, 8)}
 LENGTHS = {"smoke": (256, 512), "full": (65_536, 1_000_000)}
+MEASURED = {"smoke": 1, "full": None}
+"""Of how many networks memory is measured: of all, if it is None."""
 
 
 def carrying() -> list[str]:
@@ -107,7 +109,7 @@ def chunks(scale: str) -> Iterator[Row]:
 
 def memory(scale: str) -> Iterator[Row]:
     """Peak memory of one word, short and long, in a process of its own."""
-    for written in carrying():
+    for written in carrying()[: MEASURED[scale]]:
         for length, size in zip(LENGTHS[scale], peaks(__name__, [written], LENGTHS[scale]), strict=True):
             yield Row(f"T = {length:,}", title(written), size / 2**20, "MiB")
 
