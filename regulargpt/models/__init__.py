@@ -14,7 +14,9 @@ from regulargpt.models.delta.recipes import RECIPES as DELTA
 from regulargpt.models.gla.options import GlaOptions
 from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
+from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
+from regulargpt.models.pd_ssm.options import PdSsmOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.rwkv7.options import Rwkv7Options
@@ -95,6 +97,13 @@ MODELS = Registry(
             "Yang et al. 2024; Siems et al. 2025",
             DELTA,
         ),
+        "mamba": row(
+            "mamba.model:Mamba",
+            MambaOptions,
+            "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
+            "Gu and Dao 2023",
+            recipes.recurrent(5e-4, range="signed"),
+        ),
         "gla": row(
             "gla.model:Gla",
             GlaOptions,
@@ -108,6 +117,13 @@ MODELS = Registry(
             "linear attention that decays by channel and removes along a key",
             "Peng et al. 2025",
             RWKV7,
+        ),
+        "pd-ssm": row(
+            "pd_ssm.model:PdSsm",
+            PdSsmOptions,
+            "a complex state moved by a matrix with one entry in each column",
+            "Terzić et al. 2025",
+            recipes.PD_SSM,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",

@@ -52,7 +52,7 @@ def network(case: str, model: Any, of: Any = known) -> Any:
     return network_of({key: value.numpy() for key, value in model.state_dict().items()}, record(case), of)
 
 
-def rows_of(model: Any, seed: int = 0) -> tuple[np.ndarray, torch.Tensor, np.ndarray, np.ndarray]:
+def rows_of(model: Any, start: np.ndarray, seed: int = 0) -> tuple[np.ndarray, torch.Tensor, np.ndarray, np.ndarray]:
     """States after words of some symbols, the first the start, and disturbed ones; a symbol to each; what comes."""
     chain = Chain(model)
     after = chain.along(words_of(3, 5, seed))[1].flatten(0, 1)  # (15, D)
@@ -60,7 +60,7 @@ def rows_of(model: Any, seed: int = 0) -> tuple[np.ndarray, torch.Tensor, np.nda
     states, symbols = torch.cat([after, after + noise]), words_of(30, 1, seed + 1)[:, 0]
     first, found = chain.first(symbols[:1]), chain.step(states, symbols)
     logits, images = (torch.cat(both).numpy() for both in zip(first, found, strict=True))
-    states = torch.cat([torch.zeros(1, chain.dimension), states])
+    states = torch.cat([torch.from_numpy(start)[None], states])
     return states.numpy(), torch.cat([symbols[:1], symbols]), logits, images
 
 
@@ -68,8 +68,8 @@ def rows_of(model: Any, seed: int = 0) -> tuple[np.ndarray, torch.Tensor, np.nda
 def test_a_step_is_the_models(case: str):
     """From states that come up, and from any others."""
     model = built(case)
-    states, symbols, *expected = rows_of(model)
     of_case = network(case, model)
+    states, symbols, *expected = rows_of(model, of_case.start())
     assert of_case.D == states.shape[1]
     for found, right in zip(of_case.step(known(states), symbols.numpy()), expected, strict=True):
         np.testing.assert_allclose(found.middle, right, rtol=1e-9, atol=1e-9)
@@ -80,12 +80,12 @@ def test_a_step_is_the_models(case: str):
 def test_balls_hold_what_many_bits_give(case: str):
     """Of one state, and of all states near it."""
     model = built(case)
-    states, symbols, *_ = rows_of(model)
+    quick = network(case, model)
+    states, symbols, *_ = rows_of(model, quick.start())
     random, some = np.random.default_rng(0), [4, 20]
     states, symbols = states[some], symbols.numpy()[some]
     width = 1e-12
     moved = states + width * random.uniform(-1, 1, states.shape)
-    quick = network(case, model)
     with ctx.workprec(200):
         exactly = network(case, model, exact)
         for radius, place in ((0.0, states), (1.01 * width, moved)):

@@ -86,6 +86,10 @@ class ChainNetwork(Layers):
         """About how many multiplications a step takes."""
         return sum(math.prod(w.shape) for w in self.w.values()) + 16 * COST * self.D
 
+    def start(self) -> Floats:
+        """The state (D,) before the first symbol."""
+        return np.zeros(self.D)
+
     def widest(self) -> int:
         """The most numbers that a step makes of a state at once."""
         return 4 * self.D

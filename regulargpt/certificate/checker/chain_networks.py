@@ -9,6 +9,8 @@ from regulargpt.certificate.checker.chain_delta import Delta
 from regulargpt.certificate.checker.chain_gla import Gla
 from regulargpt.certificate.checker.chain_mamba import Mamba
 from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, LinearRnn, Lstm, Rnn
+from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
+from regulargpt.certificate.checker.chain_rwkv7 import Rwkv7
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import whole
 
@@ -20,6 +22,8 @@ NETWORKS: dict[str, type[ChainNetwork]] = {
     "delta": Delta,
     "mamba": Mamba,
     "gla": Gla,
+    "pd-ssm": PdSsm,
+    "rwkv7": Rwkv7,
 }
 
 

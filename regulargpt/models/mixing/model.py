@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -51,13 +51,14 @@ class Mixing(Recurrent):
         mlp: str,
         init: str,
         generator: torch.Generator,
+        block: Callable[[Mixer, int, str, Draw], nn.Module] = Block,
     ):
         super().__init__(d_model, n_outputs, generator)
         draw = Draw(init, generator)
         self.n_symbols = n_symbols
         self.embedding = embedding(n_symbols, d_model, generator, std=1.0 if init == "fan-in" else 0.02)
-        self.blocks = nn.ModuleList(Block(mixer, d_model, mlp, draw) for mixer in mixers)
-        self.norm = RmsNorm(d_model)
+        self.blocks = nn.ModuleList(block(mixer, d_model, mlp, draw) for mixer in mixers)
+        self.norm: nn.Module = RmsNorm(d_model)
 
     def advance(
         self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout
