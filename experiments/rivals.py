@@ -38,7 +38,12 @@ class Network:
 # With a running loss this low there is little to learn from more words. It is lower than in `words`: states that hold
 # for 40 symbols are to hold for 500.
 SOLVED: Fields = {"training.solved_loss": 0.005, "training.cooldown": 500}
-OLDER: Fields = {**SOLVED, "model.d_model": 64, "training.lr": 3e-3, "training.beta2": 0.98}
+# Whatever the recipe of a network has: all see the same words, in the same order of lengths.
+ALIKE: Fields = {
+    **{"training.optimiser": "adamw", "training.batch_size": 128, "training.beta2": 0.98, "training.weight_decay": 0.0},
+    **{"training.warmup": 100, "training.schedule": "constant", "training.curriculum": (), "training.stage_loss": 0.0},
+}
+OLDER: Fields = {**ALIKE, **SOLVED, "model.d_model": 64, "training.lr": 3e-3}
 # Two blocks, as published; the rate of SLiCE and PD-SSM.
 RIVAL: Fields = {**OLDER, "model.n_layers": 2, "training.lr": 2e-3}
 ONE_LAYER: Fields = {**RIVAL, "model.n_layers": 1}
