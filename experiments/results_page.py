@@ -225,6 +225,8 @@ def atlas() -> Iterator[str]:
     lines, kinds = [], ("", *KINDS)
     for name, network in NETWORKS.items():
         own = [row for row in rows if row["network"] == name and row["state"] == columns.DONE]
+        if not own:
+            continue
         proven = [row["proven"] for row in own if row["proven"] is not None]
         right = (sum(row["accuracy"] >= 99 for row in own if kind in ("", row["kind"])) for kind in kinds)
         lines.append((network.title, f"{sum(proven):g}" if proven else "-", *map(str, right)))
