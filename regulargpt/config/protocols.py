@@ -220,7 +220,7 @@ NO_LENGTH_40 = "words of 40 symbols, a training length, are left out of the test
 SHORTER = "with every prefix answered, shorter words are trained on too (theirs all have that many symbols)"
 HALF_MEMBERS = "half of the words of a language are members (theirs are uniform among all words)"
 # A symbol of its own for each element of a group.
-ELEMENTS = dict.fromkeys(("symmetric", "alternating", "cyclic", "dihedral"), "letters=elements")
+ELEMENTS: Mapping[str, str] = dict.fromkeys(("symmetric", "alternating", "cyclic", "dihedral"), "letters=elements")
 
 # Families whose words are drawn by depth; those of `reversal-K` have one depth a length.
 DEEP = ("brackets", "xml", "json", "formula", "arithmetic-brackets", "equation", "list-ops", "pushdown")

@@ -82,8 +82,8 @@ def test_a_proof_that_was_tried_later_counts(tmp_path: Path):
 
 
 def test_a_scaled_measure_is_made_of_what_was_measured(tmp_path: Path):
-    guessed = {"scores": {"accuracy": {"chance": 20.0, "majority": 25.0}}}
-    made.done(tmp_path / "a", {5: 100.0, 6: 60.0, 7: 20.0}, **guessed)
+    guessed = {"accuracy": {"chance": 20.0, "majority": 25.0}}
+    made.done(tmp_path / "a", {5: 100.0, 6: 60.0, 7: 20.0}, scores=guessed)
     found = rows(tmp_path / "a")
     assert [row.value("scaled_accuracy") for row in found] == [100.0, 50.0, 0.0]
     assert groups(found, [], measured(found, "scaled_accuracy"))[0].scores == (50.0,)
