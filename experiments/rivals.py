@@ -145,7 +145,7 @@ EXPERIMENT = Experiment(
     columns(TASKS),
     runs,
     published="related-pd-ssm",
-    related=("related-slice", "related-grazzi", "related-xlstm", "related-mamba-3"),
+    related=("related-slice", "related-grazzi", "related-xlstm", "related-mamba-3", "related-path"),
     statistics=("mean", "worst"),
     claims=CLAIMS,
 )
