@@ -82,7 +82,7 @@ def lengths(configs: Sequence[RunConfig], stated: Mapping[str, Any], length: int
     """Which lengths were trained on and tested."""
     if (last := stated.get("data.train_len")) is not None:
         trained = (span(c.data.shortest, c.data.train_len) for c in configs)
-        yield from unlike("trained on lengths {}", trained, span(1, last))
+        yield from unlike("trained on lengths {}", trained, span(stated.get("data.train_from", 1), last))
     if (last := stated.get("evaluation.test_len")) is not None:
         tested = (span(length or c.scored[0], length or c.test_len) for c in configs)
         yield from unlike("scored on lengths {}", tested, span(stated["evaluation.test_from"], last))

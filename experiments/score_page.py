@@ -209,7 +209,7 @@ def conditions(
         blocks += ["Protocols of the tests:", Items(tuple(protocols))]
     if is_published and computed:
         ours = f"Everywhere: computed by {'; '.join(computed)}"
-        blocks.append(f"{ours}. The published code is JAX and Haiku, and its seeds are not ours.")
+        blocks.append(f"{ours}. The published code is other code, and its seeds are not ours.")
     return blocks
 
 
