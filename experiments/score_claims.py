@@ -69,8 +69,8 @@ class Average:
 
     def printed(self, value: Printed) -> float | None:
         """The mean of the published scores."""
-        found = [value(f"{self.row}/{column}", 1) for column in self.columns]
-        return None if None in found else round(fmean(filter(None, found)), 1)
+        found = [score for column in self.columns if (score := value(f"{self.row}/{column}", 1)) is not None]
+        return round(fmean(found), 1) if len(found) == len(self.columns) else None
 
 
 def elsewhere(bound: Bound) -> Bound:

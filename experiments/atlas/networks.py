@@ -18,7 +18,7 @@ TEST: Fields = {
     "evaluation.stride": SCORED.step,
     "evaluation.samples": SAMPLES,
     "evaluation.extra_lengths": (),
-    # Seconds are lost where a run is killed without warning, and 2,592 folders are smaller.
+    # Seconds are lost where a run is killed without warning, and 3,564 folders are smaller.
     "training.checkpoint_every": 2_000,
 }
 TREE_STEPS, RNN_STEPS, LSTM_STEPS, TRANSFORMER_STEPS, TANH_STEPS = 1_200, 1_500, 1_200, 700, 6_000

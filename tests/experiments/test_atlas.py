@@ -111,20 +111,22 @@ def test_the_networks_are_those_that_were_asked_for(tmp_path: Path) -> None:
     entry = entries()[0]
     write_files([entry], tmp_path)
     configs = {name: network.config(entry.path(tmp_path)) for name, network in NETWORKS.items()}
-    models = {"gated": "regulargpt", "regulargpt-known": "regulargpt"}
+    models = {"gated": "regulargpt", "regulargpt-known": "regulargpt", "tanh-rnn": "rnn"}
+    models |= {"signed-delta": "delta", "signed-mamba": "mamba"}
+    proven = {"gated", "regulargpt", "regulargpt-known", "ldru", "tanh-rnn"}
     for name, config in configs.items():
         assert config.model.name == models.get(name, name.partition("-")[0])
-        assert config.recipe == ("answers" if config.model.name in ("regulargpt", "ldru") else "words")
+        assert config.recipe == ("answers" if name in proven else "words")
         assert (config.seed, config.data.train_len, config.data.test.members) == (0, 40, 0.5)
         assert config.data.near_misses == config.data.test.near_misses == 0.5
         assert {length % 2 for length in config.scored} == {0, 1}
         assert 41 == config.scored[0] < config.scored[-1] <= 200
-    assert [*configs] == ["gated", "regulargpt", "regulargpt-known", "ldru", "rnn", "lstm", "transformer-none",
-                          "transformer-alibi"]  # fmt: skip
+    assert [*configs] == ["gated", "regulargpt", "regulargpt-known", "ldru", "rnn", "tanh-rnn", "lstm", "signed-delta",
+                          "signed-mamba", "transformer-none", "transformer-alibi"]  # fmt: skip
     known = configs["regulargpt"].replaced({f"{TABLE}.automaton": "known"})
     assert known == configs["regulargpt-known"] != configs["regulargpt"]
     assert [configs[f"transformer-{name}"].model.encoding.name for name in ("none", "alibi")] == ["none", "alibi"]
-    assert core_hours(len(entries()), NETWORKS.values()) < 11
+    assert core_hours(len(entries()), NETWORKS.values()) < 18
 
 
 def finished_run(path: Path, machine: Dfa) -> RunFolder:
