@@ -81,3 +81,8 @@ PERT2026 = {
 LDRU: Recipes = {"words": {"*": PERT2026}}
 # The size of Deletang et al. 2023; no other is known to do well on few steps.
 TAPE_RNN: Recipes = {"paper": {"*": {"model.d_model": 256}}}
+# A recurrence that no symbol changes: small where it is to be proven.
+S4D: Recipes = {
+    "answers": {"*": {"model.d_model": 32, "model.d_state": 16, "model.n_layers": 1}},
+    "words": {"*": {"training.lr": 1e-3}},
+}

@@ -17,7 +17,7 @@ from tests.regulargpt.cases import SMALL, assert_equal, built, fresh, slopes, wo
 
 WITH_DROPOUT = [case for case in cases.KINDS if case.startswith(("ldru", "transformer", "encoder"))]
 ROOT = Path(__file__).parents[2]
-FIXED = {f"blocks.{i}.mixer.a_log" for i in (0, 1)}
+FIXED = {f"blocks.{i}.mixer.{name}" for i in (0, 1) for name in ("a_log", "a_imag")}
 """They start as published, whatever is drawn."""
 
 
