@@ -30,10 +30,9 @@ from tests.regulargpt.cases import MIXING, OUTPUTS, SMALL, SYMBOLS, built, varia
 from tests.regulargpt.chain_certificates import certificate
 
 CHECKED = [name for name in MIXING if name in NETWORKS]
-CASES = [
-    *(case for name in CHECKED for case in variants(name)),
-    *(f"{name}:mlp={kind}" for name in CHECKED for kind in ("swiglu", "none")),
-]
+TOGETHER = ["delta:gate=true,range=signed,householders=2", "mamba:range=signed,conv=0,mlp=swiglu"]
+MLPS = [f"{name}:mlp={kind}" for name in CHECKED for kind in ("swiglu", "none")]
+CASES = [*(case for name in CHECKED for case in variants(name)), *MLPS, *TOGETHER]
 Files = dict[str, bytes]
 
 

@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import constant, cos, exp, joined, less, product, sin
+from regulargpt.certificate.checker.balls import constant, cos, exp, less, product, sin
 from regulargpt.certificate.checker.boxes import ends
-from regulargpt.certificate.checker.chain_mixing import Mixing
+from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
@@ -88,10 +88,10 @@ class PdSsm(Mixing):
         size, angle = self.sigmoids(f"{name}magnitude", x), 2 * arb.pi() * self.sigmoids(f"{name}phase", x)
         re, im, rows = size * cos(angle), size * sin(angle), np.arange(len(x))[:, None]
         if self.kind == "row":
-            h = turned(re, im, h[rows, places])
+            h = complex_product(re, im, h[rows, places])
         else:
             to = places[:, None] == np.arange(self.N)[:, None]  # (n, N, N): row i, column j
-            h = (constant(to, h)[..., None] * turned(re, im, h)[:, None]).sum(2)
+            h = (constant(to, h)[..., None] * complex_product(re, im, h)[:, None]).sum(2)
         h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
         if isinstance(h, Doubles):
             h = h.where(certain[:, None, None], Doubles(np.array(np.nan), np.array(np.nan)))
@@ -111,12 +111,6 @@ class PdSsm(Mixing):
         # Softmax divides all of a row by one positive number.
         mixtures = product(exp(logits), self.w[f"{name}dictionary"].reshape(self.count, -1))  # (n, N^2)
         return largest(mixtures.reshape(len(x), self.N, self.N), axis)  # (n, N, N)
-
-
-def turned(re: Any, im: Any, h: Any) -> Any:
-    """(re + i im) h, of re and im (n, N) and pairs (n, N, 2)."""
-    real, imaginary = re * h[..., 0] - im * h[..., 1], im * h[..., 0] + re * h[..., 1]
-    return joined([real[..., None], imaginary[..., None]], -1)
 
 
 def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
