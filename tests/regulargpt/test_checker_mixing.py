@@ -116,7 +116,7 @@ def proof(case: str) -> tuple[Files, np.ndarray]:
     points = torch.unique(chain.along(words_of(4, 6))[1].flatten(0, 1), dim=0)
     with torch.no_grad():  # so that no answer is given always
         for readout in (model.readout, chain.model.readout):
-            readout.bias -= chain.every(points)[0].mean((0, 1))
+            readout.bias.sub_(chain.every(points)[0].mean((0, 1)))
     machine = its_own_machine(chain, points)
     assert len({*machine.outputs[1:]}) > 1
     weights = save({key: value.contiguous() for key, value in model.state_dict().items()})

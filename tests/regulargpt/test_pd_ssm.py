@@ -112,7 +112,9 @@ def test_the_gradient_is_that_of_dense_matrices(case: str, length: int, monkeypa
     variant = next((name for name in ("row", "bank") if name in case), "column")
     for block in dense.blocks:
         mixer = block.mixer
-        mixer.states = lambda inputs, state, of=mixer: densely(inputs[0], of.dictionary, *inputs[1:], state[0], variant)
+        mixer.states = lambda inputs, state, of=mixer: densely(
+            inputs[0], of.dictionary, *inputs[1:], state[0], variant
+        )
     found, expected = (slopes(each, each(words, readout="all")) for each in (model, dense))
     assert_equal(found, expected, 1e-12)
     selects = [name for name, _ in model.named_parameters()].index("blocks.0.mixer.select.weight")

@@ -95,7 +95,7 @@ class PdSsm(Mixing):
         h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
         if isinstance(h, Doubles):
             h = h.where(certain[:, None, None], Doubles(np.array(np.nan), np.array(np.nan)))
-        pairs = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
+        pairs: Any = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
         return self.linear(f"{name}out", pairs) + self.w[f"{name}skip"] * x, [h]
 
     def sigmoids(self, name: str, x: Any) -> Any:
@@ -123,9 +123,10 @@ def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     best = np.expand_dims(np.nan_to_num(middle, nan=-np.inf).argmax(axis), axis)
     low, high = ends(values) if quick else (values, values.copy())
     own = np.take_along_axis(low, best, axis)
-    np.put_along_axis(high, best, -np.inf if quick else arb("-inf"), axis)
+    nowhere: Any = -np.inf if quick else arb("-inf")
+    np.put_along_axis(high, best, nowhere, axis)  # it is no rival of its own
     below = high < own if quick else less(high, own)
-    certain = below.reshape(len(below), -1).all(1)  # (n,)
+    certain = np.asarray(below.reshape(len(below), -1).all(1))  # (n,)
     if not quick and not certain.all():
         raise Rejected("two of the numbers of which a 1 marks the largest are equal")
     return best.squeeze(axis), certain

@@ -142,10 +142,7 @@ def straight_through(
 
 
 def of_each(
-    s: Float[Tensor, "rows K"],
-    M: Float[Tensor, "K to at"],
-    at: Float[Tensor, "rows 2 N"],
-    to: Float[Tensor, "rows 2 N"],
+    s: Float[Tensor, "rows K"], M: Float[Tensor, "K to at"], at: Float[Tensor, "rows 2 N"], to: Float[Tensor, "rows 2 N"]
 ) -> tuple[Float[Tensor, "rows K"], Float[Tensor, "K to at"]]:
     """The same where each row has a mixture of its own."""
     of_s, of_m, begin = [], torch.zeros_like(M), 0
