@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import constant, cos, exp, less, product, sin
+from regulargpt.certificate.checker.balls import cos, exp, less, product, sin
 from regulargpt.certificate.checker.boxes import ends
 from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
-from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.doubles import Doubles, U, up
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
 
@@ -50,7 +50,7 @@ class PdSsm(Mixing):
         super().measure()
 
     def widest(self) -> int:
-        return max(super().widest(), 8 * self.N**2)
+        return max(super().widest(), 4 * self.N**2)
 
     def start(self) -> Floats:
         found = np.zeros((self.layers, self.N, 2))
@@ -86,12 +86,9 @@ class PdSsm(Mixing):
         name, (h,) = f"blocks.{layer}.mixer.", carried
         places, certain = self.places(name, x)  # (n, N), (n,)
         size, angle = self.sigmoids(f"{name}magnitude", x), 2 * arb.pi() * self.sigmoids(f"{name}phase", x)
-        re, im, rows = size * cos(angle), size * sin(angle), np.arange(len(x))[:, None]
-        if self.kind == "row":
-            h = complex_product(re, im, h[rows, places])
-        else:
-            to = places[:, None] == np.arange(self.N)[:, None]  # (n, N, N): row i, column j
-            h = (constant(to, h)[..., None] * complex_product(re, im, h)[:, None]).sum(2)
+        re, im, by_rows = size * cos(angle), size * sin(angle), self.kind == "row"
+        h = complex_product(re, im, h[np.arange(len(x))[:, None], places] if by_rows else h)
+        h = h if by_rows else gathered(h, places)
         h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
         if isinstance(h, Doubles):
             h = h.where(certain[:, None, None], Doubles(np.array(np.nan), np.array(np.nan)))
@@ -111,6 +108,21 @@ class PdSsm(Mixing):
         # Softmax divides all of a row by one positive number.
         mixtures = product(exp(logits), self.w[f"{name}dictionary"].reshape(self.count, -1))  # (n, N^2)
         return largest(mixtures.reshape(len(x), self.N, self.N), axis)  # (n, N, N)
+
+
+def gathered(h: Any, places: Ints) -> Any:
+    """Sums of those numbers of h (n, N, 2) that go to the same one of the places (n, N)."""
+
+    def sums(x: Any, nothing: Any) -> Any:
+        found = np.full(x.shape, nothing)
+        np.add.at(found, (np.arange(len(x))[:, None], places), x)
+        return found
+
+    if not isinstance(h, Doubles):
+        return sums(h, arb(0))
+    # Of at most N terms each, in some order.
+    rounding = U * h.shape[1] * sums(abs(h.middle), 0.0)
+    return Doubles(sums(h.middle, 0.0), up(sums(h.radius, 0.0) + rounding))
 
 
 def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
