@@ -18,7 +18,7 @@ from safetensors.torch import save
 
 from languages.automata import MooreMachine
 from languages.convert.machines import to_json
-from regulargpt.certificate.checker import AcceptedChain, Malformed, Rejected, decide
+from regulargpt.certificate.checker import AcceptedChain, decide
 from regulargpt.certificate.checker.balls import cos, exact, sin, softplus
 from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_networks import NETWORKS, network_of
@@ -28,7 +28,6 @@ from regulargpt.models import MODELS
 from regulargpt.options import hints
 from tests.regulargpt.cases import MIXING, OUTPUTS, SMALL, SYMBOLS, built, variants, words_of
 from tests.regulargpt.chain_certificates import certificate
-from tests.regulargpt.forging import put
 
 CHECKED = [name for name in MIXING if name in NETWORKS]
 CASES = [
@@ -70,7 +69,7 @@ def test_a_step_is_the_models(case: str):
     model = built(case)
     states, symbols, *expected = rows_of(model)
     of_case = network(case, model)
-    assert of_case.D == states.shape[1]
+    assert states.shape[1] == of_case.D
     for found, right in zip(of_case.step(known(states), symbols.numpy()), expected, strict=True):
         np.testing.assert_allclose(found.middle, right, rtol=1e-9, atol=1e-9)
         assert float(found.radius.max()) < 1e-4
@@ -112,7 +111,7 @@ def test_functions_in_float64_hold_what_many_bits_give(name: str):
     assert (found.radius <= wide * 1.001 + 1e-13 * np.maximum(1, abs(found.middle))).all()
     for value in (np.inf, np.nan, 1e300):
         unknown = FUNCTIONS[name](known(np.array([value])))
-        assert name == "softplus" and value == 1e300 or not np.isfinite(unknown.radius + unknown.middle).any()
+        assert (name == "softplus" and value == 1e300) or not np.isfinite(unknown.radius + unknown.middle).any()
 
 
 def proof(case: str) -> tuple[Files, np.ndarray]:
