@@ -144,7 +144,7 @@ class DeltaRecurrences(Delta):
 
     def toward(self, after_u: Sequence[Columns], v: Sequence[int], w: Sequence[int]) -> Settling:
         """Where u v^n w leads."""
-        first = -(-(self.size - 1) // len(v))  # so many v fill the convolution
+        first = -(-self.size // len(v))  # so many v are all that the convolution reaches at their last symbol
         return Settling(self, self.read([*v] * first, after_u, [])[2][0], first, v, w)
 
 

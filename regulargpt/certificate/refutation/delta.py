@@ -19,7 +19,7 @@ from regulargpt.finite.float64_network import as_float64
 from regulargpt.models.delta.model import Delta
 
 Floats = npt.NDArray[np.float64]
-NULL = 1e-13  # singular values of I - P below this share of the largest are those of what P keeps
+NULL = 1e-13  # singular values of I - P below this are those of what P keeps, rounded
 
 
 class DeltaNetwork:
@@ -81,7 +81,7 @@ class DeltaNetwork:
         ((S,), buffers) = carries[0]
         P, B = self.block(v, buffers)
         apart = torch.eye(P.shape[-1], dtype=P.dtype) - P
-        Y = torch.linalg.pinv(apart, rcond=NULL) @ (P @ S[0] + B - S[0])
+        Y = torch.linalg.pinv(apart, atol=NULL, rtol=0.0) @ (P @ S[0] + B - S[0])
         return [((S + Y,), buffers)]
 
     def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
