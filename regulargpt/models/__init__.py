@@ -29,6 +29,7 @@ from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
+from regulargpt.models.transformer.looped.options import LoopedOptions
 from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
@@ -142,6 +143,13 @@ MODELS = Registry(
             "diagonal state space that is the same at every symbol, as a convolution",
             "Gu et al. 2022",
             recipes.S4D,
+        ),
+        "looped": row(
+            "transformer.looped.model:Looped",
+            LoopedOptions,
+            "a transformer that passes the same blocks again, more often for longer words",
+            "Dehghani et al. 2019; Fan et al. 2025",
+            recipes.LOOPED,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",

@@ -57,6 +57,8 @@ TRANSFORMER: Recipes = {
     },
     "retrieval": {"*": {"model.n_layers": 2, "model.encoding.name": "t5"}},
 }
+# One block of four heads without positions, as Fan et al. 2025 have it; a pass adds no weights.
+LOOPED: Recipes = {"words": {"*": {"training.lr": 1e-3, **BETA2}}}
 # No publication trains one on these languages: as deep in all as the Transformer, with its rate.
 ENCODER_DECODER: Recipes = {
     "words": {

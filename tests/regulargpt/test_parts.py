@@ -198,7 +198,7 @@ def own_names() -> set[str]:
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
     # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's,
-    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is.
+    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is, where a file lies.
     ordinary = {
         "none",
         "norm",
@@ -212,6 +212,7 @@ def own_names() -> set[str]:
         "empty",
         "drawn",
         "range",
+        "path",
     }
     names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}

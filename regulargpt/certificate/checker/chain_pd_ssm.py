@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import constant, cos, exp, joined, less, product, sin
+from regulargpt.certificate.checker.balls import constant, cos, exp, less, product, sin
 from regulargpt.certificate.checker.boxes import ends
-from regulargpt.certificate.checker.chain_mixing import Mixing
+from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
@@ -88,14 +88,14 @@ class PdSsm(Mixing):
         size, angle = self.sigmoids(f"{name}magnitude", x), 2 * arb.pi() * self.sigmoids(f"{name}phase", x)
         re, im, rows = size * cos(angle), size * sin(angle), np.arange(len(x))[:, None]
         if self.kind == "row":
-            h = turned(re, im, h[rows, places])
+            h = complex_product(re, im, h[rows, places])
         else:
             to = places[:, None] == np.arange(self.N)[:, None]  # (n, N, N): row i, column j
-            h = (constant(to, h)[..., None] * turned(re, im, h)[:, None]).sum(2)
+            h = (constant(to, h)[..., None] * complex_product(re, im, h)[:, None]).sum(2)
         h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
         if isinstance(h, Doubles):
             h = h.where(certain[:, None, None], Doubles(np.array(np.nan), np.array(np.nan)))
-        pairs = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
+        pairs: Any = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
         return self.linear(f"{name}out", pairs) + self.w[f"{name}skip"] * x, [h]
 
     def sigmoids(self, name: str, x: Any) -> Any:
@@ -113,12 +113,6 @@ class PdSsm(Mixing):
         return largest(mixtures.reshape(len(x), self.N, self.N), axis)  # (n, N, N)
 
 
-def turned(re: Any, im: Any, h: Any) -> Any:
-    """(re + i im) h, of re and im (n, N) and pairs (n, N, 2)."""
-    real, imaginary = re * h[..., 0] - im * h[..., 1], im * h[..., 0] + re * h[..., 1]
-    return joined([real[..., None], imaginary[..., None]], -1)
-
-
 def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """Where the largest number along an axis is, and whether that is certain for all of a row (n,).
 
@@ -129,9 +123,10 @@ def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     best = np.expand_dims(np.nan_to_num(middle, nan=-np.inf).argmax(axis), axis)
     low, high = ends(values) if quick else (values, values.copy())
     own = np.take_along_axis(low, best, axis)
-    np.put_along_axis(high, best, -np.inf if quick else arb("-inf"), axis)
+    nowhere: Any = -np.inf if quick else arb("-inf")
+    np.put_along_axis(high, best, nowhere, axis)  # it is no rival of its own
     below = high < own if quick else less(high, own)
-    certain = below.reshape(len(below), -1).all(1)  # (n,)
+    certain = np.asarray(below.reshape(len(below), -1).all(1))  # (n,)
     if not quick and not certain.all():
         raise Rejected("two of the numbers of which a 1 marks the largest are equal")
     return best.squeeze(axis), certain
