@@ -1,7 +1,7 @@
 """Networks that carry a state, side by side: width 64, two layers, words of 40 symbols, 128 a batch; and long words.
 
 A step of training is forward, backward and AdamW. A chunked form stands against its loop in a network of one mixer
-without an MLP, and by itself. Memory is that of one long word, which is read in pieces, and of which the answer at the end is asked.
+without an MLP, and by itself. Memory is that of the answer at the end of one word, which is read in pieces.
 """
 
 from __future__ import annotations
