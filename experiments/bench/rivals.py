@@ -1,7 +1,7 @@
 """Networks that carry a state, side by side: width 64, two layers, words of 40 symbols, 128 a batch; and long words.
 
-A step of training is forward, backward and AdamW. A chunked form stands against its own loop in a network of one mixer,
-without an MLP. Memory is that of one long word, which is read in pieces, and of which the answer at the end is asked.
+A step of training is forward, backward and AdamW. A chunked form stands against its loop in a network of one mixer
+without an MLP, and by itself. Memory is that of the answer at the end of one word, which is read in pieces.
 """
 
 from __future__ import annotations
@@ -78,33 +78,47 @@ def steps(scale: str) -> Iterator[Row]:
         yield Row(f"{parameters:,} parameters", title(written), median, "steps a second", low, high)
 
 
-def forms(written: str) -> dict[str, Callable[[], None]]:
-    """Forward and backward of one layer by its own form and by its loop; nothing if that is its own form."""
+def chunks(scale: str) -> Iterator[Row]:
+    """Each faster form of a recurrence over its loop: one layer, and the recurrence without what stands round it."""
+    for written in (each for each in carrying() if isinstance(MODELS.options(each, "model"), MixingOptions)):
+        for what, step in (("one layer", layer), ("recurrence", recurrence)):
+            if variants := forms(written, step):
+                fast, loop = variants
+                wanted = WANTED.get(written) if step is recurrence else None
+                yield ratio(what, in_turn(variants, EFFORT[scale]), fast, loop, wanted)
+
+
+Step = Callable[[], None]
+
+
+def forms(written: str, step: Callable[[Model, Mixer], Step]) -> dict[str, Step]:
+    """A step of one mixer by its own form and by its loop; nothing where they are the same."""
     steps = {}
-    for form in ("chunks", "loop"):
+    for name in (title(written), "its loop"):
         model = network(written, n_layers=1, mlp="none")
-        for mixer in model.modules():
-            if isinstance(mixer, Mixer) and type(mixer).along is Mixer.along:
-                return {}
-            if isinstance(mixer, Mixer) and form == "loop":
-                mixer.along = mixer.loop
-        steps[f"{title(written)} {form}"] = backwards(model)
+        (mixer,) = (part for part in model.modules() if isinstance(part, Mixer))
+        if type(mixer).along is Mixer.along:
+            return {}
+        if steps:
+            mixer.along = mixer.loop
+        steps[name] = step(model, mixer)
     return steps
 
 
-def backwards(model: Model) -> Callable[[], None]:
+def layer(model: Model, mixer: Mixer) -> Step:
     """Forward and backward of the answers at all positions."""
     words = random_words(BATCH, LENGTH)
     return lambda: model(words, readout="all").square().mean().backward()
 
 
-def chunks(scale: str) -> Iterator[Row]:
-    """Each faster form of a recurrence over its loop."""
-    of = [written for written in carrying() if issubclass(type(MODELS.options(written, "model")), MixingOptions)]
-    for written in of:
-        if variants := forms(written):
-            fast, loop = variants
-            yield ratio("one layer", in_turn(variants, EFFORT[scale]), fast, loop, WANTED.get(written))
+def recurrence(model: Model, mixer: Mixer) -> Step:
+    """Forward and backward of what the states answer, from what the symbols bring."""
+    own, brought = mixer.along, []
+    mixer.along = lambda inputs, state: brought.append((inputs, state)) or own(inputs, state)
+    model(random_words(BATCH, LENGTH))
+    ((inputs, state),) = brought
+    inputs = tuple(part.detach().requires_grad_() for part in inputs)
+    return lambda: own(inputs, state)[0].abs().mean().backward()
 
 
 def memory(scale: str) -> Iterator[Row]:
