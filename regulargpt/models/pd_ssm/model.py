@@ -66,7 +66,7 @@ class PdMixer(Mixer):
         return found, (found[:, -1],)
 
     def states(self, inputs: Inputs, state: State) -> Complex[Tensor, "batch length N"]:
-        """h after each symbol: one node of the graph of gradients, whose way back makes P's of a few symbols at a time."""
+        """h after each symbol."""
         s, d, b = inputs
         found = Recurrence.apply(s, self.dictionary, d, b, state[0], self.rows, self.bank)
         assert isinstance(found, Tensor)
@@ -123,9 +123,9 @@ class PdSsm(Mixing):
     The gradient goes straight through the argmax, as if P were the softmax of M's columns (rows); of a bank, as if P
     were sum_k s_k P_k, and P_k the softmax of M_k's columns.
 
-    The two codes differ in more: the PyTorch code starts as here and has 8 matrices; the JAX code starts at h = 0, has
-    6, one linear map in place of each mlp, and no c. Its dropout of 0.01 before W is left out. Without an MLP a block is
-    as published. What is carried are the numbers of h, a block after the other: Re h_1, Im h_1, Re h_2, ...
+    The two codes differ in more: the PyTorch code starts as here, has 8 matrices, and a dropout of 0.01 before W, which
+    is left out here; the JAX code starts at h = 0, has 6, one linear map in place of each mlp, and no c. No published
+    block has an MLP. What is carried are the numbers of h, a block after the other: Re h_1, Im h_1, Re h_2, ...
 
     >>> model = PdSsm(2, 3, d_model=8)
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])
