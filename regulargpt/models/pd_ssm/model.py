@@ -108,10 +108,13 @@ class PdSsm(Mixing):
         M = sum_k s_k M_k,   P = one-hot of the argmax of each column of M
         d = sigmoid(mlp_1 x) exp(2 pi i sigmoid(mlp_2 x)),       mlp x = W_2 GELU(W_1 x + b_1) + b_2: magnitude.up,
                                                                  magnitude.down, phase.up, phase.down (GELU with erf)
-        h <- P (d * h) + B x                                     b.weight (2 N, d), Re and Im of each row in turn
+        h <- P (d * h) + B x                                     b.weight (2 N, d): rows 2 n, 2 n + 1 are Re, Im of row n
         x <- LayerNorm(W (Re h_1, Im h_1, Re h_2, ...) + c + D * x)    out.weight, out.bias, skip; norm (eps 1e-5)
 
-    So h'_i = sum of d_j h_j over all j with P_ij = 1, argmax_i M_ij = i, plus (B x)_i. |d| < 1.
+    and with `mlp` = "swiglu" after that x <- LayerNorm(x + W_3 (SiLU(u) * v)), (u, v) = W_12 x: mlp.up, mlp.down,
+    mlp_norm. Logits are readout.weight x + readout.bias; rows of embedding.weight are the first x.
+
+    So h'_i is (B x)_i and the sum of d_j h_j over all columns j of M whose largest entry stands in row i. |d| < 1.
 
     `variant` says where P has its 1s. "column" is the paper's and the authors' JAX code. "row" is the authors' PyTorch
     code, behind their table of regular languages: P = one-hot of the argmax of each *row* of M, and d stands before it,
