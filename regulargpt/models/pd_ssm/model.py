@@ -108,7 +108,7 @@ class PdSsm(Mixing):
         M = sum_k s_k M_k,   P = one-hot of the argmax of each column of M
         d = sigmoid(mlp_1 x) exp(2 pi i sigmoid(mlp_2 x)),       mlp x = W_2 GELU(W_1 x + b_1) + b_2: magnitude.up,
                                                                  magnitude.down, phase.up, phase.down (GELU with erf)
-        h <- P (d * h) + B x                                     b.weight (2 N, d): rows 2 n, 2 n + 1 are Re, Im of row n
+        h <- P (d * h) + B x                                     b.weight (2 N, d): rows 2 n, 2 n + 1 are Re, Im of n
         x <- LayerNorm(W (Re h_1, Im h_1, Re h_2, ...) + c + D * x)    out.weight, out.bias, skip; norm (eps 1e-5)
 
     and with `mlp` = "swiglu" after that x <- LayerNorm(x + W_3 (SiLU(u) * v)), (u, v) = W_12 x: mlp.up, mlp.down,
