@@ -52,7 +52,7 @@ KINDS = [
 ]
 
 
-def drawn(written: str, task: Task, seed: int) -> tuple[Delta, bytes, bytes]:
+def drawn(written: str, task: Task, seed: int) -> tuple[Any, bytes, bytes]:
     """A network, and its files as a run has them. Its weights are large enough for its answers to differ."""
     options = MODELS.options(f"{written},{SMALL}", "model")
     alphabet, names = [*task.machine.alphabet], [*task.machine.output_names]
@@ -72,7 +72,7 @@ class Digits:
 
     def __init__(self, model: Delta, signed: bool):
         self.w: Mapping[str, Any] = {name: exactly(weight.tolist()) for name, weight in model.state_dict().items()}
-        mixer = model.blocks[0].mixer
+        mixer: Any = model.blocks[0].mixer
         self.H, self.n, self.d = mixer.n_heads, mixer.householders, len(self.w["norm.weight"])
         self.K, self.largest = self.d // self.H, 2 if signed else 1
 
@@ -89,6 +89,7 @@ class Digits:
         m, d, K = "blocks.0.mixer.", self.d, self.K
         S = [[[DIGITS.mpf(0)] * K for _ in range(K)] for _ in range(self.H)]
         us: list[list[Any]] = []
+        x, h, reads = [], [], []
         for symbol in word:
             h = self.w["embedding.weight"][symbol]
             x = self.rms("blocks.0.norm", h)
@@ -151,8 +152,8 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("soon")
 def test_what_is_accepted_is_wrong_in_fifty_digits(written: str, language: str):
     task = languages.get(language)
-    model, *files = drawn(written, task, seed=1)
-    found = refutation_of(task, model, *files)
+    model, weights, config = drawn(written, task, seed=1)
+    found = refutation_of(task, model, weights, config)
     assert found.report["refuted"], found.report
     record, machine = json.loads(found.files[REFUTATION]), right_machine(task)
     assert isinstance(machine, MooreMachine)
