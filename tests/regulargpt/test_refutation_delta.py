@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -31,12 +32,16 @@ from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.families import Family
 from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
 from regulargpt.certificate.refutation.search import Wrong
+from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS, build
 from regulargpt.models.delta.model import Delta
+from regulargpt.runs.refute import refutation_report
+from regulargpt.runs.run import run
 from regulargpt.storage.atomic import render_json
-from regulargpt.storage.folder import REFUTATION
+from regulargpt.storage.folder import REFUTATION, RunFolder
 from regulargpt.storage.tensors import render_weights
 from tests.regulargpt.linear_networks import exactly
+from tests.regulargpt.small import COMMON
 
 PARITY = languages.get("parity")
 DIGITS = mpmath.MPContext()
@@ -272,3 +277,19 @@ def test_forgeries_are_refused():
 def test_deeper_networks_are_not_refuted_by_a_proof():
     assert may_be_refuted(Delta(2, 2, d_model=4, n_heads=2, n_layers=1))
     assert not may_be_refuted(Delta(2, 2, d_model=4, n_heads=2, n_layers=2))
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_network_trained_on_parity_is_proven_when_rounded_and_refuted_as_it_is(tmp_path: Path):
+    """The two statements about one and the same network; neither contradicts the other."""
+    network = "delta:range=signed,conv=0,d_model=16,n_heads=1,n_layers=1,mlp=none"
+    phases = {"phases.chain_fine_tuning.every": 50, "phases.chain_fine_tuning.automaton": "learned"}
+    options = {"data.name": "parity", "model": network, "training.steps": 600, "training.lr": 1e-2}
+    summary = run(RunConfig().replaced(COMMON | options | phases), tmp_path)
+    phase = summary["phases"]["chain_fine_tuning"]
+    assert (summary["proven"], phase["proven_unquantised"], phase["is_language"]) == (True, False, True)
+    report = refutation_report(RunFolder(tmp_path))
+    assert report is not None
+    assert report["refuted"], report
+    word = f"{report['u']}{report['v'] * report['from']}{report['w']}"
+    assert report["right"] == ("odd" if word.count("1") % 2 else "even") != report["network"]
