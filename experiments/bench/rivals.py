@@ -23,14 +23,14 @@ from regulargpt.models.mixing.options import MixingOptions
 from regulargpt.options import hints
 
 D_MODEL, LENGTH, BATCH = 64, 40, 128
-VARIANTS = (
-    "gla:decay=head",
-    "gla:decay=retention",
-    "delta:gate=true",
-    "delta:householders=2",
-    "delta:householders=4",
-)
-"""Networks whose recurrence is another one than that of their defaults."""
+VARIANTS = {
+    "decay": ("head", "retention"),
+    "gate": ("true",),
+    "householders": ("2", "4"),
+    "version": ("3",),
+    "variant": ("bank",),
+}
+"""Options that make another recurrence of a network of mixers, and their values beside the default."""
 BESIDE = ("regulargpt", "ldru", "transformer")
 WANTED = {"delta": 1.4, "gla": 2.0}
 EFFORT = {"smoke": Effort(1, 0, 0), "full": Effort(7, 8)}
@@ -40,8 +40,18 @@ MEASURED = {"smoke": 1, "full": None}
 
 
 def carrying() -> list[str]:
-    """All networks that carry a state as they come, and the variants."""
-    return [*(name for name in MODELS if MODELS.options(name, "model").carries_state), *VARIANTS]
+    """All networks that carry a state as they come, each with its variants behind it.
+
+    >>> [written for written in carrying() if written.startswith("gla")]
+    ['gla', 'gla:decay=head', 'gla:decay=retention']
+    """
+    found = []
+    for name in MODELS:
+        options = MODELS.options(name, "model")
+        own = hints(type(options)) if isinstance(options, MixingOptions) else ()
+        variants = (f"{name}:{key}={value}" for key in own for value in VARIANTS.get(key, ()))
+        found += [name, *variants] if options.carries_state else []
+    return found
 
 
 def title(written: str) -> str:
@@ -125,7 +135,8 @@ def memory(scale: str) -> Iterator[Row]:
     """Peak memory of one word, short and long, in a process of its own."""
     for written in carrying()[: MEASURED[scale]]:
         for length, size in zip(LENGTHS[scale], peaks(__name__, [written], LENGTHS[scale]), strict=True):
-            yield Row(f"T = {length:,}", title(written), size / 2**20, "MiB")
+            beside = size - length * random_words(1, 1).itemsize
+            yield Row(f"T = {length:,}, beside the word", title(written), beside / 2**20, "MiB")
 
 
 def working(*written: str) -> Callable[[int], None]:

@@ -13,6 +13,7 @@ from experiments.bench.timing import Effort, exponent, in_turn, ratio
 from regulargpt.models import MODELS
 from regulargpt.models.gla.mixers import PerHead
 from regulargpt.models.hooks import run_with_cache
+from regulargpt.models.mixing.mixer import Mixer
 from regulargpt.models.regulargpt import RegularGPT, block
 from regulargpt.models.regulargpt import all_positions as shifting
 from regulargpt.models.regulargpt.dense import dense_state
@@ -88,7 +89,8 @@ def test_a_chunked_form_stands_against_the_loop_of_the_same_network(monkeypatch:
             run()
             calls.append(name)
         assert calls == ["head-gla", "loop", "its loop"]
-        assert rivals.forms("rwkv7", step) == {}  # whose own form is the loop
+    monkeypatch.setattr(PerHead, "along", Mixer.along)
+    assert rivals.forms("gla", rivals.layer) == {}  # its own form is the loop
 
 
 @pytest.mark.parametrize(("readout", "computation"), [("last", "tree"), ("last", "plain-tree"), ("all", "every")])
