@@ -1,7 +1,7 @@
 """Boxes of states under one step of a recurrent network: bounds on the images of all states in a box.
 
-For one layer of a plain RNN they are exact in each coordinate. Those of GRU, LSTM and sLSTM are the better of two: the cell's
-formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
+For one layer of a plain RNN they are exact in each coordinate. Those of GRU, LSTM and sLSTM are the better of two: the
+cell's formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
 where terms that cancel do so. A layer's box is the input box of the layer above it. torch differentiates all of it.
 """
 
@@ -72,7 +72,8 @@ class CellBounds:
 
     @staticmethod
     def saturated(sums: Sequence[Tensor], carried: Sequence[Tensor]) -> Saturated | None:
-        """What of a step's sums and of what was carried, each (n, d_model), can leave no gradient in a cell with gates; None in one without."""
+        """What of a step's sums and of what was carried, each (n, d_model), can leave no gradient in a cell with gates;
+        None in one without."""
         return None
 
     def moved(self, x: Interval, carried: Sequence[Interval]) -> list[Interval]:
