@@ -180,7 +180,7 @@ KNOWN = {
     "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
     # What can be certified; "learned" is an automaton.
     "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
-    "training/chain_fine_tuning.py": {"rnn", "lstm", "gru", "linear-rnn", "delta", "learned"},
+    "training/chain_fine_tuning.py": {*CHECKED, "learned"},
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
     "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
@@ -198,21 +198,10 @@ def own_names() -> set[str]:
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
     # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's,
-    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is.
-    ordinary = {
-        "none",
-        "norm",
-        "weight",
-        "base",
-        "fit",
-        "width",
-        "shift",
-        "train_len",
-        "push",
-        "empty",
-        "drawn",
-        "range",
-    }
+    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is, where a file
+    # lies.
+    ordinary = {"none", "norm", "weight", "base", "fit", "width", "shift", "train_len"}
+    ordinary |= {"push", "empty", "drawn", "range", "path"}
     names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}
     return names | classes

@@ -67,7 +67,7 @@ def test_logits_come_near_a_limit_that_does_not_depend_on_u_at_any_depth(n_layer
     """Theorem 0, and its second corollary, by numbers: what a refutation rests on."""
     network = LinearNetwork(drawn(PARITY, 4, n_layers, seed=5))
     for v in ((1,), (0, 1), (1, 1, 0)):
-        limit = network.limit(v, ())
+        limit = network.limit((), v, ())
         for u in ((), (1,), (0, 1, 1)):
             far = np.abs(network.along(u, v, 60).logits - limit).max(1)  # (60,)
             assert far[-1] < 1e-3 * max(far[0], 1e-3)
@@ -105,7 +105,7 @@ def test_the_bounds_of_all_later_words_hold_of_each_and_come_together(n_layers: 
     advance, _ = branch(network.a, states.states)
     logits = network.logits(w * 300, advance)  # (300, 2), at n = 1, 2, ...
     for n in (1, 2, 4, 8, 16, 64, 256):
-        bounds = refutation.logits_from(n)
+        bounds = refutation.settling.all(n)
         low, high = (
             np.array([float(end) for end in ends])
             for ends in zip(*((x.lower(), x.upper()) for x in bounds), strict=True)
@@ -286,7 +286,7 @@ CASES: Cases = {
         "another kind": (put("kind", "chain"), "the unknown key 'u'"),
     },
     ("network", Rejected): {
-        "another network": (put("model/name", "lstm"), "the refutation is about networks with name = 'linear-rnn'"),
+        "another network": (put("model/name", "lstm"), "about networks with name = 'linear-rnn' or 'delta'"),
         "answers of another kind": (put("supervision", "next"), "trained to answer 'next'"),
         "other answers": (put("output_names", ["odd", "even"]), "other symbols or answers"),
     },

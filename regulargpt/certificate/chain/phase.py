@@ -119,12 +119,16 @@ class ChainFineTuning(Concluding):
     def between(self, trainer: Trainer) -> None:
         """Ask for the automaton, and begin; then ask for boxes, and end."""
         step, is_last = trainer.step_count, trainer.step_count >= trainer.config.training.steps
+        has_boxes = isinstance(trainer.model, TorchRecurrent)
         if self.tuned is None:
             if (step % self.options.every == 0 or is_last) and self.has_automaton(trainer) and not is_last:
                 self.begin(trainer)
+                # A state without bounds has no boxes: where the points hold as trained, there is nothing to tune.
+                if self.tuned is not None and not has_boxes and self.table_holds(trainer.model):
+                    self.closed_at = step
             return
         done, is_last = self.done(trainer), is_last or self.done(trainer) == self.options.steps
-        since = -1 if self.tuned.full_at is None else done - self.tuned.full_at
+        since = done if not has_boxes else -1 if self.tuned.full_at is None else done - self.tuned.full_at
         if since > 0 and (is_last or since % ATTEMPTS == 0) and self.holds(trainer.model, done):
             self.closed_at = step
         elif since > 0 and since % RENEWED == 0 and not is_last and is_bounded(trainer.model):

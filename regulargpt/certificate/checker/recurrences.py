@@ -22,6 +22,7 @@ from regulargpt.certificate.checker.network import gelu
 # How a layer moves: from its number and what it adds at each position (n, d) to its states (n, d).
 Advance = Callable[[int, npt.NDArray[np.object_]], npt.NDArray[np.object_]]
 
+STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
 NARROW = 2.0**-10  # radii of balls for which the plain formulas lose little
 
 middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
@@ -153,8 +154,15 @@ class Recurrences(LinearRnn):
         scale = sqrt(positive(centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
         return within(centred / scale, arb(self.d).sqrt()) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def read(self, symbols: Sequence[int], start: Sequence[Discs]) -> tuple[Balls, list[Discs]]:
-        """The logits after each symbol of a word (n, n_outputs), and the states of each layer then, (n, d)."""
+    def work_of_symbol(self) -> int:
+        """About how many multiplications a symbol takes."""
+        return sum(w.size for w in self.w.values()) + STEP * self.layers * (1 + self.d)
+
+    def read(
+        self, symbols: Sequence[int], start: Sequence[Discs], ends: Sequence[int]
+    ) -> tuple[Balls, list[Discs], list[Discs]]:
+        """The logits (ends, n_outputs) and states (ends, d) of each layer after some symbols of a word, and the states
+        (d,) after all."""
         states: list[Discs] = []
 
         def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
@@ -165,7 +173,12 @@ class Recurrences(LinearRnn):
             states.append(Discs(np.stack([x.centre for x in found]), np.stack([x.radius for x in found])))
             return states[-1].boxes()
 
-        return self.logits(symbols, advance), states
+        logits = self.logits(symbols, advance)
+        return logits[[*ends]], [x.rows([*ends]) for x in states], [x.rows(-1) for x in states]
+
+    def toward(self, after_u: Sequence[Discs], v: Sequence[int], w: Sequence[int]) -> Settling:
+        """Where u v^n w leads."""
+        return Settling(self, self.settle(after_u, v, w)[1], v, w)
 
     def one_more(self, states: Sequence[Discs], symbol: int) -> tuple[Balls, list[Discs]]:
         """The logits (n, n_outputs) and the states after one more symbol, from n states, (n, d) of each layer."""
@@ -199,3 +212,18 @@ class Recurrences(LinearRnn):
             return np.stack(rows)
 
         return self.logits([*v, *w], advance)[-1], found
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Where a network goes while it reads v again and again, and then w; `everywhere` it is after u v^n."""
+
+    network: Recurrences
+    everywhere: Sequence[Discs]
+    v: Sequence[int]
+    w: Sequence[int]
+
+    def all(self, n: int) -> Balls:
+        """The logits (n_outputs,) after u v^m w for all m >= n, n >= 1."""
+        # Before the last v stand n - 1 or more: a layer has its share of them from when the one below has settled.
+        return self.network.settle(self.everywhere, self.v, self.w, (n - 1) // self.network.layers)[0]

@@ -1,7 +1,7 @@
 """The steps of a check of a refutation: a network of linear recurrences is wrong on u v^n w, for ever from some n on.
 
-While the network reads v again and again, its states come near a limit, geometrically, which does not depend on u: then
-so do its logits, and the answer no longer changes. The automaton's states come around with a period.
+While the network reads v again and again, its states come near a limit, geometrically: then so do its logits, and the
+answer no longer changes. The automaton's states come around with a period.
 """
 
 from __future__ import annotations
@@ -15,20 +15,26 @@ from flint import ctx
 
 from regulargpt.certificate.checker.balls import Balls, Undecided, less
 from regulargpt.certificate.checker.claims import quoted, refutation_claim
+from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, Settling
 from regulargpt.certificate.checker.equality import same_language
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, integers
 from regulargpt.certificate.checker.images import Progress
 from regulargpt.certificate.checker.machine import MAX_STATES, Automaton, Function, Machine
 from regulargpt.certificate.checker.network import Kinds, whole
 from regulargpt.certificate.checker.recurrences import Recurrences
+from regulargpt.certificate.checker.recurrences import Settling as Recurring
 
 FIELDS: Kinds = {"u": list, "v": list, "w": list, "from": int, "period": int, "residue": int, "answer": int}
 MAX_SYMBOLS = 64  # of each of u, v and w
 MAX_FROM = 1 << 62
+LATER = "a larger 'from' can be checked"
 PIECE = 512  # positions that are read at once
+NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
+    "linear-rnn": Recurrences,
+    "delta": DeltaRecurrences,
+}
 # Multiplications for one block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
-STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
 
 
 @dataclass(frozen=True)
@@ -91,9 +97,10 @@ def check_refutation(
 ) -> AcceptedRefutation:
     """All steps, for a certificate whose fields are of their kinds. Raises Undecided where more bits may tell."""
     name = whole(config)["model"].get("name")
-    if name != "linear-rnn":
-        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = 'linear-rnn'")
-    network = Recurrences(weights, config)
+    if not isinstance(name, str) or name not in NETWORKS:
+        known = " or ".join(map(repr, NETWORKS))
+        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = {known}")
+    network = NETWORKS[name](weights, config)
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
         raise Rejected("the network and the automaton have other symbols or answers")
     family = Family.of(record, len(network.alphabet), len(network.output_names))
@@ -150,37 +157,34 @@ def power(function: Function, n: int) -> Function:
 class Refutation:
     """One check at one precision of what the network answers."""
 
-    def __init__(self, network: Recurrences, family: Family, progress: Progress):
+    def __init__(self, network: Recurrences | DeltaRecurrences, family: Family, progress: Progress):
         self.network, self.family, self.progress = network, family, progress
-        self.work = sum(w.size for w in network.w.values()) + STEP * network.layers * (1 + network.d)  # of a symbol
+        self.work = network.work_of_symbol()
         if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
-        self.after_u = network.start()
+        self.after_u: Any = network.start()
         if family.u:
-            self.after_u = [x.rows(-1) for x in network.read(family.u, self.after_u)[1]]
-        self.everywhere = network.settle(self.after_u, family.v, family.w)[1]
+            self.after_u = network.read(family.u, self.after_u, [])[2]
+        self.settling = network.toward(self.after_u, family.v, family.w)
 
     def run(self) -> tuple[int, int, float]:
         """From which n on one comparison decides, how many words were read, and the margin in the limit.
 
         Raises Rejected where the network answers otherwise, and Undecided.
         """
-        first, limit = self.family.first(), self.logits_from(MAX_FROM)
+        first, limit = self.family.first(), self.settling.all(MAX_FROM)
         self.answers(limit, "for every n that is large enough")
         gaps = limit[self.family.answer] - np.delete(limit, self.family.answer)
         settled = self.settled(first)
-        words = self.read_on(first, settled) if first < settled else 0
+        words = self.before(first, settled)
         return settled, words, min((float(gap.lower()) for gap in gaps), default=np.inf)
-
-    def logits_from(self, n: int) -> Balls:
-        """The logits after all u v^m w with m >= n, n >= 1."""
-        family = self.family
-        # Before the last v stand n - 1 or more: a layer has its share of them from when the one below has settled.
-        return self.network.settle(self.everywhere, family.v, family.w, (n - 1) // self.network.layers)[0]
 
     def holds_from(self, n: int) -> bool:
         """Whether one comparison shows the answer to all of them."""
-        logits = self.logits_from(n)
+        return self.holds(self.settling.all(n))
+
+    def holds(self, logits: Balls) -> bool:
+        """Whether these logits certainly have the family's answer."""
         return bool((np.delete(logits, self.family.answer) < logits[self.family.answer]).all())
 
     def settled(self, low: int) -> int:
@@ -208,29 +212,56 @@ class Refutation:
                 "as large, or larger"
             )
 
+    def before(self, first: int, settled: int) -> int:
+        """Show the answer to the words of the family before n = `settled`; how many there are."""
+        if first >= settled:
+            return 0
+        if isinstance(self.settling, Recurring):
+            return self.read_on(first, settled)
+        words = -(-(settled - first) // self.family.period)
+        if first < (filled := min(settled, self.settling.first)):
+            self.read_on(first, filled)
+            first += -(-(filled - first) // self.family.period) * self.family.period
+        # Twice the period: what is reflected comes back near to where it was.
+        for n in range(first, min(settled, first + 2 * self.family.period), self.family.period):
+            self.go_on(self.settling, n, settled)
+        return words
+
+    def go_on(self, settling: Settling, n: int, settled: int) -> None:
+        """Every second word of the family from n on, before `settled`: as many at once as one comparison decides."""
+        count, period, done = 1, 2 * self.family.period, 0
+        while n < settled:
+            self.progress("words", n, settled)
+            logits = settling.some(n, count, period)
+            done += 1
+            if self.holds(logits):
+                n, count = n + count * period, 2 * count
+            elif count > 1:
+                count //= 2
+            else:
+                self.answers(logits, f"for n = {n:,}")
+            if done * self.work > MAX_WORK:
+                raise Rejected(f"the answer is settled from n = {settled:,} on; too many steps before that: {LATER}")
+
     def read_on(self, first: int, settled: int) -> int:
         """Read u v^n w for every n of the family before `settled`, the n behind each other; how many there are."""
         network, family = self.network, self.family
         length, period = len(family.v), family.period
         if settled * length * self.work > MAX_WORK:
             raise Rejected(
-                f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: a "
-                "larger 'from' can be checked"
+                f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: {LATER}"
             )
         states, read, words, last = self.after_u, 0, 0, settled - 1
         while read < last:
             self.progress("words", read, last)
             blocks = min(max(1, PIECE // length), last - read)
-            logits, along = network.read(family.v * blocks, states)
-            states = [x.rows(-1) for x in along]
             # n is `read` + 1 after the first of these blocks.
             here = [i for i in range(blocks) if read + 1 + i >= first and (read + 1 + i - first) % period == 0]
-            if here:
-                ends = [(i + 1) * length - 1 for i in here]
-                found, branches = logits[ends], [x.rows(ends) for x in along]
-                for symbol in family.w:
-                    found, branches = network.one_more(branches, symbol)
-                for i, row in zip(here, found, strict=True):
-                    self.answers(row, f"for n = {read + 1 + i:,}")
+            ends = [(i + 1) * length - 1 for i in here]
+            found, branches, states = network.read(family.v * blocks, states, ends)
+            for symbol in family.w if here else ():
+                found, branches = network.one_more(branches, symbol)
+            for i, row in zip(here, found, strict=True):
+                self.answers(row, f"for n = {read + 1 + i:,}")
             read, words = read + blocks, words + len(here)
         return words

@@ -27,9 +27,11 @@ class LinearNetwork:
 
     >>> network = LinearNetwork(LinearRnn(2, 3, d_model=4, n_layers=2))
     >>> far = network.along([], [1], 1_000).logits[-1]
-    >>> np.allclose(far, network.limit([1], []), atol=1e-3), len(network.along([1], [0], 3).answers([1]))
+    >>> np.allclose(far, network.limit([], [1], []), atol=1e-3), len(network.along([1], [0], 3).answers([1]))
     (True, 3)
     """
+
+    forgets = True  # the limit does not depend on u
 
     def __init__(self, model: LinearRnn):
         self.model = as_float64(model)
@@ -47,7 +49,7 @@ class LinearNetwork:
             h = h + F.glu(block.glu(F.gelu(block.lru.outputs(x, u))), dim=-1)
         return self.model.readout(self.model.activation(h)).numpy()
 
-    def limit(self, v: Sequence[int], w: Sequence[int]) -> Floats:
+    def limit(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
         """The logits (n_outputs,) that those after u v^n w come near as n grows; u changes nothing of them."""
 
         def advance(number: int, inputs: Complex) -> Complex:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from torch import nn
 
@@ -17,9 +17,11 @@ from regulargpt.certificate import record
 from regulargpt.certificate.checker import FORMAT, AcceptedRefutation, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import refutation_claim
 from regulargpt.certificate.compared import right_machine
+from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.families import candidates, of_cycles
 from regulargpt.certificate.refutation.network import LinearNetwork
 from regulargpt.certificate.refutation.search import Wrong, wrong_families
+from regulargpt.models.delta.model import Delta
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
@@ -49,9 +51,9 @@ class Refutation:
             write_text(folder.path / name, text)
 
 
-def may_be_refuted(model: nn.Module) -> bool:
-    """Whether it is a network of linear recurrences: of others there is no such proof."""
-    return isinstance(model, LinearRnn)
+def may_be_refuted(model: nn.Module) -> TypeGuard[Delta | LinearRnn]:
+    """Whether it is a network of linear recurrences, or one layer of delta: of others there is no such proof."""
+    return isinstance(model, LinearRnn) or (isinstance(model, Delta) and len(model.blocks) == 1)
 
 
 def answers_otherwise(network: bytes) -> str | None:
@@ -61,10 +63,14 @@ def answers_otherwise(network: bytes) -> str | None:
 
 
 def refutation_of(
-    task: AnyTask, model: nn.Module, weights: bytes, network: bytes, progress: Progress = lambda part, done, count: None
+    task: AnyTask,
+    model: Delta | LinearRnn,
+    weights: bytes,
+    network: bytes,
+    progress: Progress = lambda part, done, count: None,
 ) -> Refutation:
     """Search, make the refutation, and have it checked; or say why there is none."""
-    assert isinstance(model, LinearRnn), "no other network is refuted by a proof"
+    assert may_be_refuted(model), "no other network is refuted by a proof"
     if not isinstance(task, Task):
         return none_of(f"{task.name} has no finite automaton")
     machine = right_machine(task)
@@ -79,7 +85,8 @@ def refutation_of(
         assert isinstance(accepted, AcceptedRefutation), "it is one"
         return Refutation(described(wrong, machine, accepted), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
 
-    for wrong in wrong_families(machine, LinearNetwork(model))[:TRIED]:
+    network = DeltaNetwork(model) if isinstance(model, Delta) else LinearNetwork(model)
+    for wrong in wrong_families(machine, network)[:TRIED]:
         try:
             return checked(wrong) if wrong.is_settled else earliest(wrong, checked)
         except (Rejected, Malformed) as error:

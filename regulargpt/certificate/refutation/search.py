@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
+from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
 from regulargpt.certificate.refutation.network import LinearNetwork
 
+Network = LinearNetwork | DeltaNetwork
 SYMBOLS = 1 << 12  # read in float64 of one u v v v ...
 TRIED = 48  # families that are read, of those on which the limit is wrong
 TIE = 1e-9  # of two logits at the limit, in float64
@@ -40,7 +42,7 @@ class Wrong:
         return replace(self, start=n + (self.residue - n) % self.period)
 
 
-def wrong_families(machine: MooreMachine, network: LinearNetwork) -> list[Wrong]:
+def wrong_families(machine: MooreMachine, network: Network) -> list[Wrong]:
     """Families on which the network is wrong in the limit, the one with the shortest first word first.
 
     `start` is where float64 shows it; where it shows no end of other answers, behind all that was read.
@@ -50,14 +52,15 @@ def wrong_families(machine: MooreMachine, network: LinearNetwork) -> list[Wrong]
     return sorted(read, key=lambda wrong: (not wrong.is_settled, wrong.length))
 
 
-def at_the_limit(machine: MooreMachine, network: LinearNetwork) -> Iterator[Wrong]:
+def at_the_limit(machine: MooreMachine, network: Network) -> Iterator[Wrong]:
     """Each family, and residue, at which the limit has another answer than the machine."""
-    limits: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    limits: dict[tuple[tuple[int, ...], ...], int] = {}
     for family in candidates(machine):
         u, v, w = family
-        if (v, w) not in limits:
-            limits[v, w] = decided(network.limit(v, w))
-        if (answer := limits[v, w]) < 0:
+        key = (v, w) if network.forgets else (u, v, w)
+        if key not in limits:
+            limits[key] = decided(network.limit(u, v, w))
+        if (answer := limits[key]) < 0:
             continue
         states, before = orbit(machine, u, v)
         period = len(states) - before
@@ -79,7 +82,7 @@ def decided(logits: npt.NDArray[np.float64]) -> int:
     return int(first) if logits[first] - logits[second] > TIE else -1
 
 
-def first_wrong(network: LinearNetwork, wrong: Wrong) -> Wrong:
+def first_wrong(network: Network, wrong: Wrong) -> Wrong:
     """From which n on float64 shows the answer of the limit."""
     u, v, w = wrong.family
     most = max(1, SYMBOLS // len(v))

@@ -29,7 +29,8 @@ class Block(Hooked):
     def forward(
         self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout, *also: Tensor
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
-        mixed, carries = self.mixer(torch.cat([self.norm(x), *also], -1), carries, readout)
+        read = torch.cat([self.norm(x), *also], -1) if also else self.norm(x)
+        mixed, carries = self.mixer(read, carries, readout)
         x = (x[:, -1:] if readout == "last" else x) + self.hook_mixed(mixed)
         if self.mlp is not None and self.mlp_norm is not None:
             x = x + self.mlp(self.mlp_norm(x))

@@ -66,7 +66,7 @@ class PdMixer(Mixer):
         return found, (found[:, -1],)
 
     def states(self, inputs: Inputs, state: State) -> Complex[Tensor, "batch length N"]:
-        """h after each symbol: one node of the graph of gradients, whose way back makes P's of a few symbols at a time."""
+        """h after each symbol."""
         s, d, b = inputs
         found = Recurrence.apply(s, self.dictionary, d, b, state[0], self.rows, self.bank)
         assert isinstance(found, Tensor)
@@ -108,10 +108,13 @@ class PdSsm(Mixing):
         M = sum_k s_k M_k,   P = one-hot of the argmax of each column of M
         d = sigmoid(mlp_1 x) exp(2 pi i sigmoid(mlp_2 x)),       mlp x = W_2 GELU(W_1 x + b_1) + b_2: magnitude.up,
                                                                  magnitude.down, phase.up, phase.down (GELU with erf)
-        h <- P (d * h) + B x                                     b.weight (2 N, d), Re and Im of each row in turn
+        h <- P (d * h) + B x                                     b.weight (2 N, d): rows 2 n, 2 n + 1 are Re, Im of n
         x <- LayerNorm(W (Re h_1, Im h_1, Re h_2, ...) + c + D * x)    out.weight, out.bias, skip; norm (eps 1e-5)
 
-    So h'_i = sum of d_j h_j over all j with P_ij = 1, argmax_i M_ij = i, plus (B x)_i. |d| < 1.
+    and with `mlp` = "swiglu" after that x <- LayerNorm(x + W_3 (SiLU(u) * v)), (u, v) = W_12 x: mlp.up, mlp.down,
+    mlp_norm. Logits are readout.weight x + readout.bias; rows of embedding.weight are the first x.
+
+    So h'_i is (B x)_i and the sum of d_j h_j over all columns j of M whose largest entry stands in row i. |d| < 1.
 
     `variant` says where P has its 1s. "column" is the paper's and the authors' JAX code. "row" is the authors' PyTorch
     code, behind their table of regular languages: P = one-hot of the argmax of each *row* of M, and d stands before it,
@@ -123,9 +126,9 @@ class PdSsm(Mixing):
     The gradient goes straight through the argmax, as if P were the softmax of M's columns (rows); of a bank, as if P
     were sum_k s_k P_k, and P_k the softmax of M_k's columns.
 
-    The two codes differ in more: the PyTorch code starts as here and has 8 matrices; the JAX code starts at h = 0, has
-    6, one linear map in place of each mlp, and no c. Its dropout of 0.01 before W is left out. Without an MLP a block is
-    as published. What is carried are the numbers of h, a block after the other: Re h_1, Im h_1, Re h_2, ...
+    The two codes differ in more: the PyTorch code starts as here, has 8 matrices, and a dropout of 0.01 before W, which
+    is left out here; the JAX code starts at h = 0, has 6, one linear map in place of each mlp, and no c. No published
+    block has an MLP. What is carried are the numbers of h, a block after the other: Re h_1, Im h_1, Re h_2, ...
 
     >>> model = PdSsm(2, 3, d_model=8)
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])

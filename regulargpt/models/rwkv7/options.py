@@ -29,4 +29,4 @@ class Rwkv7Options(HeadsOptions):
     def problems(self) -> Iterator[str]:
         yield from super().problems()
         if self.d_model == self.n_heads:
-            yield f"model.n_heads = {self.n_heads} leave heads of 1 channel; they have at least 2"
+            yield f"n_heads = {self.n_heads} leaves heads of 1 channel; give fewer, heads have at least 2"

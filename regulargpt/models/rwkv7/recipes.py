@@ -1,6 +1,9 @@
 """What rwkv7 takes of the recipes. Never imports torch."""
 
-from regulargpt.models.recipes import Recipes
+from regulargpt.models.recipes import BETA2, Recipes, recurrent
 
-SMALL = {"model.d_model": 32, "model.n_heads": 2, "model.n_layers": 1}
-RECIPES: Recipes = {"answers": {"*": SMALL}, "words": {"*": {"training.lr": 1e-3}}}
+LR = 3e-3
+RECIPES: Recipes = {
+    **recurrent(LR, n_heads=2, n_layers=1, range="signed"),
+    "words": {"*": {"training.lr": LR, **BETA2}},
+}

@@ -1,0 +1,124 @@
+"""One layer of delta in float64: where it settles while it reads v again and again, and its answers.
+
+S' = P S + B for each v, once the convolution holds symbols of v alone. The balls of the checker follow the same steps;
+here nothing is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from regulargpt.finite.float64_network import as_float64
+from regulargpt.models.delta.model import Delta
+
+Floats = npt.NDArray[np.float64]
+NULL = 1e-13  # singular values of I - P below this are those of what P keeps, rounded
+
+
+class DeltaNetwork:
+    """The network's function of symbols and states.
+
+    >>> network = DeltaNetwork(Delta(2, 3, d_model=8, n_heads=2, n_layers=1, conv=2))
+    >>> far = network.along([0], [1], 3_000).logits([])[-1]
+    >>> np.allclose(far, network.limit([0], [1], []), atol=1e-3), len(network.along([1], [0], 3).answers([1]))
+    (True, 3)
+    """
+
+    forgets = False  # what is orthogonal to all keys of v is kept
+
+    def __init__(self, model: Delta):
+        self.model = as_float64(model)
+        mixer = self.model.blocks[0].mixer
+        self.reach = 0 if mixer.conv is None else mixer.conv.weight.shape[1] - 1
+        self.maps: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
+        self.limits: dict[tuple[tuple[int, ...], ...], Any] = {}
+
+    @torch.no_grad()
+    def read(self, symbols: Sequence[int], carries: Any, rows: int = 1) -> tuple[Floats, Any]:
+        """The logits (rows, n_outputs) and what is carried after symbols."""
+        words = torch.tensor([[*symbols]] * rows)
+        logits, after = self.model.read(words, carries, "last")
+        return logits.numpy(), after
+
+    def filling(self, v: Sequence[int]) -> int:
+        """How many v fill the convolution."""
+        return -(-self.reach // len(v))
+
+    def filled(self, u: Sequence[int], v: Sequence[int]) -> Any:
+        """What is carried after u v^n, n the first from which on v is one map; None before the first symbol."""
+        symbols = [*u, *[*v] * self.filling(v)]
+        return self.read(symbols, None)[1] if symbols else None
+
+    def block(self, v: Sequence[int], buffers: Any) -> tuple[Tensor, Tensor]:
+        """P and B of v, (heads, K, K) each."""
+        if (key := tuple(v)) not in self.maps:
+            mixer = self.model.blocks[0].mixer
+            K = mixer.norm.weight.shape[0]
+            eye = torch.eye(K, dtype=torch.float64).expand(1, mixer.n_heads, K, K)
+            P, B = (self.read(v, [((state,), buffers)])[1][0][0][0][0] for state in (eye, torch.zeros_like(eye)))
+            self.maps[key] = P - B, B
+        return self.maps[key]
+
+    def limit(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
+        """The logits (n_outputs,) that those after u v^n w come near as n grows."""
+        if (key := (tuple(u), tuple(v))) not in self.limits:
+            self.limits[key] = self.settled(u, v)
+        return self.read([*v, *w], self.limits[key])[0][0]  # v leads the limit to itself
+
+    def settled(self, u: Sequence[int], v: Sequence[int]) -> Any:
+        """What is carried in the limit.
+
+        S* - S solves (I - P) Y = P S + B - S. Both sides are orthogonal to what P keeps, as is the least solution.
+        """
+        carries = self.filled(u, v) or [self.model.blocks[0].mixer.start(1)]
+        ((S,), buffers) = carries[0]
+        P, B = self.block(v, buffers)
+        apart = torch.eye(P.shape[-1], dtype=P.dtype) - P
+        Y = torch.linalg.pinv(apart, atol=NULL, rtol=0.0) @ (P @ S[0] + B - S[0])
+        return [((S + Y,), buffers)]
+
+    def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
+        """The network before the last v of u v, u v v, ..., u v^n."""
+        before: list[Any] = []
+        carries = (self.read(u, None)[1] if u else None) or [self.model.blocks[0].mixer.start(1)]
+        for _ in range(min(n, self.filling(v))):
+            before.append(carries)
+            carries = self.read(v, carries)[1]
+        ((S,), buffers) = carries[0]
+        P, B = self.block(v, buffers)
+        while len(before) < n:
+            before.append([((S,), buffers)])
+            S = P @ S + B
+        return Trajectory(
+            self, list(v), torch.cat([at[0][0][0] for at in before]), stacked([at[0][1] for at in before])
+        )
+
+
+def stacked(buffers: Sequence[Any]) -> Any:
+    """What convolutions carry, of a row each; nothing where there are none."""
+    return torch.cat([*buffers]) if isinstance(buffers[0], Tensor) else ()
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The network before the last v of u v^n for n = 1, 2, ...: its states (n, heads, K, V), and old inputs."""
+
+    network: DeltaNetwork
+    v: list[int]
+    states: Tensor
+    buffers: Any
+
+    def logits(self, w: Sequence[int]) -> Floats:
+        """Those (n, n_outputs) after u v^n w."""
+        return self.network.read([*self.v, *w], [((self.states,), self.buffers)], len(self.states))[0]
+
+    def answers(self, w: Sequence[int]) -> npt.NDArray[np.int64]:
+        """The answers (n,) after u v^n w."""
+        return self.logits(w).argmax(1)
