@@ -22,6 +22,7 @@ from regulargpt.options import ConfigError, Options, hints, option
 from regulargpt.options import registry as registries
 from regulargpt.options.registry import Registry
 from regulargpt.runs.run import resume, run
+from regulargpt.training.chain_fine_tuning import CHECKED
 from tests.regulargpt.small import COMMON, trainer_of
 
 ROOT = Path(__file__).parents[2]
@@ -180,7 +181,7 @@ KNOWN = {
     "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
     # What can be certified; "learned" is an automaton.
     "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
-    "training/chain_fine_tuning.py": {"rnn", "lstm", "gru", "linear-rnn", "delta", "learned"},
+    "training/chain_fine_tuning.py": {*CHECKED, "learned"},
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
     "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
@@ -198,10 +199,10 @@ def own_names() -> set[str]:
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
     # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's,
-    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is, where a file
-    # lies.
+    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is, where a file lies,
+    # and the blocks of a text or a page.
     ordinary = {"none", "norm", "weight", "base", "fit", "width", "shift", "train_len"}
-    ordinary |= {"push", "empty", "drawn", "range", "path"}
+    ordinary |= {"push", "empty", "drawn", "range", "path", "blocks"}
     names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}
     return names | classes
