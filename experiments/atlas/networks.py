@@ -21,7 +21,7 @@ TEST: Fields = {
     # Seconds are lost where a run is killed without warning, and 2,592 folders are smaller.
     "training.checkpoint_every": 2_000,
 }
-TREE_STEPS, RNN_STEPS, LSTM_STEPS, TRANSFORMER_STEPS = 1_200, 1_500, 1_200, 700
+TREE_STEPS, RNN_STEPS, LSTM_STEPS, TRANSFORMER_STEPS, TANH_STEPS = 1_200, 1_500, 1_200, 700, 6_000
 BATCH, WIDTH = 64, 128
 TABLE = "phases.table_fine_tuning"
 # A table of at most 60 x 60 windows: fewer of them a step, and a shorter end.
@@ -78,6 +78,7 @@ NETWORKS: Mapping[str, Network] = networks(
     ),
     Network("ldru", "ldru", "ldru", "answers", 20, TREES),
     Network("rnn", "RNN", "rnn", "words", 3.3, {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
+    Network("tanh-rnn", "RNN, tanh", "rnn", "answers", 10, {"training.steps": TANH_STEPS}),
     Network("lstm", "LSTM", "lstm", "words", 7.4, {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
     Network(
         "transformer-none",

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import torch
 
-from experiments.bench import rates, regular, text
+from experiments.bench import rates, regular, rivals, text
 from experiments.bench.timing import Row
 from regulargpt.storage.environment import environment
 from regulargpt.tables import Table, markdown
@@ -22,6 +22,9 @@ CASES: dict[str, Callable[[str], Iterator[Row]]] = {
     "samplers": rates.samplers,
     "models": rates.models,
     "text": text.texts,
+    "rivals": rivals.steps,
+    "chunks": rivals.chunks,
+    "memory": rivals.memory,
 }
 """Of each scale, `smoke` or `full`, the rows that a case measures."""
 HEADER = ("case", "what", "variant", "figure", "quartiles", "unit", "seconds", "wanted")

@@ -1,9 +1,9 @@
 """The protocol of positional encodings: hooks, each doing nothing unless an encoding says otherwise.
 
     embed(x, n)               the input of the first block       sinusoidal, learned
-    prepare(x, layer)         a state of each token of a block   forgetting
+    prepare(x, layer)         a state of each token of a block   forgetting, path
     rotate(q, k, at)          the queries and keys of a block    rotary, xpos, transformer_xl, ssmax
-    score(logits, q, k, at)   the scaled logits of the content   kerple_bias_wht, gauss_wht, cope
+    score(logits, q, k, at)   the scaled logits of the content   kerple_bias_wht, gauss_wht, cope, path
     bias(q, k, at)            added to the scaled logits         alibi, kerple, t5, sandwich, window, transformer_xl
 
 A model owns one encoding and hands it to all its blocks; parameters that differ between blocks have a leading
@@ -159,6 +159,11 @@ class Encoding(nn.Module):
     def keys_turn_alone(self) -> bool:
         """Whether `rotate` makes of a key what its own position says, and no other: then keys may be kept turned."""
         return type(self).rotate is Encoding.rotate
+
+    @property
+    def reach(self) -> int:
+        """How many tokens before its own `prepare` looks at for the state of a token."""
+        return 0
 
     @property
     def depends_on_length(self) -> bool:

@@ -42,9 +42,17 @@ class Forgetting(Encoding):
         return F.logsigmoid(gates.to(torch.promote_types(x.dtype, torch.float32)))
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Logits:
-        """The sum over the symbols behind n up to m: a difference of two sums."""
         assert at.state is not None
-        # In float64, since the difference of two long sums would lose the digits of a short one.
-        c = at.state.double().cumsum(1).transpose(1, 2)  # (batch, n_heads, keys)
-        bias = c[..., -len(at.m) :, None] - c[..., None, :]  # (batch, n_heads, queries, keys)
-        return bias.to(at.state.dtype)
+        return faded(at.state, len(at.m))
+
+
+def faded(gates: Float[Tensor, "batch keys n_heads"], n_queries: int) -> Float[Tensor, "batch n_heads queries keys"]:
+    """The sum of logarithms of gates over the symbols behind n up to m: a difference of two sums.
+
+    >>> faded(torch.tensor([[[-1.0], [-2.0], [-4.0]]]), 1)
+    tensor([[[[-6., -4.,  0.]]]])
+    """
+    # In float64, since the difference of two long sums would lose the digits of a short one.
+    c = gates.double().cumsum(1).transpose(1, 2)  # (batch, n_heads, keys)
+    bias = c[..., -n_queries:, None] - c[..., None, :]  # (batch, n_heads, queries, keys)
+    return bias.to(gates.dtype)

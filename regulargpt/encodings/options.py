@@ -322,6 +322,15 @@ class ForgettingOptions(LearnedOptions):
 
 
 @dataclass(frozen=True)
+class PathOptions(LearnedOptions):
+    """PaTH."""
+
+    gate: bool = option(False, "Whether symbols fade, too, as in forgetting.")
+
+    causal_only: ClassVar[str] = "model.encoding.name = 'path' moves keys by what was read up to the query"
+
+
+@dataclass(frozen=True)
 class CopeOptions(LearnedOptions):
     """CoPE."""
 

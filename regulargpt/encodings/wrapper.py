@@ -31,6 +31,10 @@ class EncodingWrapper(Encoding):
         return self.inner.keys_turn_alone
 
     @property
+    def reach(self) -> int:
+        return self.inner.reach
+
+    @property
     def depends_on_length(self) -> bool:
         return self.inner.depends_on_length
 

@@ -46,7 +46,7 @@ from regulargpt.models.tree.ragged import may_be_ragged, ragged_logits
 Ints = npt.NDArray[np.int64]
 
 # A network that is wrong on short words makes L* split states without end: then it is left alone.
-MOST_STATES, MOST_ELEMENTS = 400, 200
+MOST_STATES, MOST_ELEMENTS = 400, 400
 MOST_REFINEMENTS = 64
 # With brackets it is not asked at all while more than such a share of the words up to so many symbols are wrong.
 MOST_MISSED, NEAR = 0.04, 12

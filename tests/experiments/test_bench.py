@@ -5,13 +5,15 @@ import json
 import pytest
 import torch
 
-from experiments.bench import memory, regular
+from experiments.bench import memory, regular, rivals
 from experiments.bench.__main__ import CASES, main
 from experiments.bench.masked import bytes_needed, masked_state
 from experiments.bench.subjects import difference, every_all, last, masked_all, parity_sized, random_words
 from experiments.bench.timing import Effort, exponent, in_turn, ratio
 from regulargpt.models import MODELS
+from regulargpt.models.gla.mixers import PerHead
 from regulargpt.models.hooks import run_with_cache
+from regulargpt.models.mixing.mixer import Mixer
 from regulargpt.models.regulargpt import RegularGPT, block
 from regulargpt.models.regulargpt import all_positions as shifting
 from regulargpt.models.regulargpt.dense import dense_state
@@ -65,6 +67,30 @@ def test_memory_is_measured_in_a_process_of_its_own():
     small, large = memory.peaks("experiments.bench.regular", ["sdpa", "inference", "C2"], [256, 3072])
     mask = bytes_needed(parity_sized(2), 3072, training=False)
     assert 0 <= small < mask <= large < 4 * mask
+
+
+@pytest.mark.parametrize(
+    "networks", [["gla"], pytest.param(rivals.carrying(), marks=pytest.mark.slow)], ids=["one", "all"]
+)
+def test_memory_does_not_grow_with_the_word_of_a_network_that_carries_a_state(networks: list[str]):
+    """One vector kept of each of 6,144 symbols would be 1.5 MiB."""
+    short, long = memory.peaks("experiments.bench.rivals", networks, [2048, 8192])
+    assert short > 0
+    assert long - short < 1 << 20
+
+
+def test_a_chunked_form_stands_against_the_loop_of_the_same_network(monkeypatch: pytest.MonkeyPatch):
+    calls, loop = [], PerHead.loop
+    monkeypatch.setattr(PerHead, "loop", lambda *of: calls.append("loop") or loop(*of))
+    for step in (rivals.layer, rivals.recurrence):
+        steps = rivals.forms("gla:decay=head", step)
+        calls.clear()  # the recurrence's inputs came of a first call
+        for name, run in steps.items():
+            run()
+            calls.append(name)
+        assert calls == ["head-gla", "loop", "its loop"]
+    monkeypatch.setattr(PerHead, "along", Mixer.along)
+    assert rivals.forms("gla", rivals.layer) == {}  # its own form is the loop
 
 
 @pytest.mark.parametrize(("readout", "computation"), [("last", "tree"), ("last", "plain-tree"), ("all", "every")])

@@ -64,6 +64,7 @@ CROSSING: list[dict[str, Any]] = [
     {"name": "alibi", "bias_dtype": "bfloat16"},
     {"name": "t5", "max_distance": 8, "buckets": 4},
     {"name": "transformer_xl", "clamp": 5},
+    {"name": "path", "gate": True},
     {"name": "window", "width": 5},
     *({"name": "log_n", "inner": {"name": name}} for name in ("forgetting", "xpos", "window", "cope")),
 ]

@@ -21,7 +21,7 @@ OPTIONS = [
     *("alibi:slopes=press", "alibi:slopes=equal,shift=4", "alibi:bias_dtype=bfloat16", "window:width=3"),
     *("kerple_log:bias_dtype=bfloat16", "t5:scale=mesh,drawn=normal", "sandwich:first_index=1"),
     *("sandwich_smooth:fit=nearest", "transformer_xl:clamp=3", "ssmax:inner=rotary"),
-    *("log_n:inner=alibi", "log_n:inner=forgetting", "log_n:inner=window"),
+    *("path:gate=true", "log_n:inner=alibi", "log_n:inner=forgetting", "log_n:inner=window"),
 ]
 WRITTEN = [*ENCODINGS, *OPTIONS]
 
@@ -148,6 +148,11 @@ PARAMETERS = {
     "fire": {"c": (), "L": (), "w1": (32,), "b1": (32,), "w2": (H, 32), "b2": (H,)},
     "forgetting": GATES,
     "log_n:inner=forgetting": {f"inner.{name}": shape for name, shape in GATES.items()},
+    "path": {"down": (LAYERS, 32, H * D), "up": (LAYERS, H * D, 32), "conv": (LAYERS, H * D, 3), **GATES},
+    "path:gate=true": {
+        **{"down": (LAYERS, 32, H * D), "up": (LAYERS, H * D, 32), "conv": (LAYERS, H * D, 3)},
+        **{"weight": (LAYERS, 2 * H, H * D), "offset": (LAYERS, 2 * H)},
+    },
     "cope": {"weight": (LAYERS, 16, D)},
     "ssmax": {"s": (LAYERS, H)},
     "transformer_xl": {"weight": (LAYERS, H * D, H * D), "u": (LAYERS, H, D), "v": (LAYERS, H, D)},

@@ -12,7 +12,7 @@ import torch
 from regulargpt import models
 from regulargpt.classroom.document import document
 from regulargpt.classroom.live.network import Network, not_computed, parts
-from regulargpt.classroom.live.twins import WEIGHTS, bundle
+from regulargpt.classroom.live.twins import WEIGHTS, bundle, twin
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model
@@ -78,7 +78,8 @@ VARIANTS: list[dict[str, Any]] = [
 
 def encoded() -> Iterator[dict[str, Any]]:
     """A Transformer for each encoding, causal and not where it may be; in one of them post-LN."""
-    for given in [*({"name": name} for name in ENCODINGS), *VARIANTS]:
+    scripted = [name for name, row in ENCODINGS.items() if twin(row.place)]
+    for given in [*({"name": name} for name in scripted), *VARIANTS]:
         asks = "train_len" in hints(ENCODINGS[given["name"]].options)
         encoding = ({"train_len": LONGEST if given["name"] == "learned" else 16} if asks else {}) | given
         yield TRANSFORMER | {"encoding": encoding, "activation": "relu"}

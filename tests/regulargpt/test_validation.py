@@ -149,7 +149,7 @@ def test_what_no_machine_can_hold_is_refused_at_once_and_numbers_of_steps_are_no
 @pytest.mark.parametrize("name", MODELS)
 def test_a_valid_model_can_be_built_and_one_that_cannot_is_refused_before(name: str):
     both_ways = [encoding for encoding in ENCODINGS if not ENCODINGS[encoding].options.causal_only]
-    encodings = {"transformer": list(ENCODINGS), "encoder-decoder": both_ways}.get(name, [""])
+    encodings = {"transformer": list(ENCODINGS), "encoder-decoder": both_ways, "looped": ["none"]}.get(name, [""])
     for encoding, d_model, n_heads in itertools.product(encodings, (1, 2, 3, 6, 8), (1, 2, 3, 4)):
         values = {"model.d_model": d_model, "model.n_heads": n_heads, "model.d_ff": 2, "model.encoding.name": encoding}
         chosen = RunConfig().replaced({"model.name": name})

@@ -85,21 +85,31 @@ class Mixing(ChainNetwork):
 
     def shapes(self) -> Shapes:
         """The tensors there are."""
-        d, wide = self.d, 8 * -(-self.d // 3)
-        found = {"embedding.weight": (len(self.alphabet), d), "norm.weight": (d,)}
-        found |= linear_shapes("readout", len(self.output_names), d)
+        found = {"embedding.weight": (len(self.alphabet), self.d)} | self.head_shapes()
+        found |= linear_shapes("readout", len(self.output_names), self.d)
         for layer in range(self.layers):
-            block = f"blocks.{layer}."
-            found[f"{block}norm.weight"] = (d,)
-            found |= {f"{block}mixer.{name}": shape for name, shape in self.mixer_shapes(layer).items()}
-            if self.model["mlp"] == "swiglu":
-                found[f"{block}mlp_norm.weight"] = (d,)
-                found |= linear_shapes(f"{block}mlp.up", 2 * wide, d, bias=False)
-                found |= linear_shapes(f"{block}mlp.down", d, wide, bias=False)
+            found |= {f"blocks.{layer}.{name}": shape for name, shape in self.block_shapes(layer).items()}
         return found
 
+    def head_shapes(self) -> Shapes:
+        """The tensors between the last block and the readout."""
+        return {"norm.weight": (self.d,)}
+
+    def block_shapes(self, layer: int) -> Shapes:
+        """The tensors of a block, by their names in it."""
+        d, wide, norms = self.d, 8 * -(-self.d // 3), ["norm"]
+        found = {f"mixer.{name}": shape for name, shape in self.mixer_shapes(layer).items()}
+        if self.model["mlp"] == "swiglu":
+            found |= linear_shapes("mlp.up", 2 * wide, d, bias=False) | linear_shapes("mlp.down", d, wide, bias=False)
+            norms.append("mlp_norm")
+        return found | self.norms(norms)
+
+    def norms(self, names: list[str]) -> Shapes:
+        """The tensors of a block's norms."""
+        return {f"{name}.weight": (self.d,) for name in names}
+
     def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
-        h, after, at = self.w["embedding.weight"][symbols], [], 0
+        h, after, at, shown = self.w["embedding.weight"][symbols], [], 0, {}
         for layer in range(self.layers):
             shapes = self.parts(layer)
             ends = np.cumsum([at, *map(prod, shapes)]).tolist()
@@ -107,17 +117,28 @@ class Mixing(ChainNetwork):
                 states[:, start:end].reshape(len(states), *shape)  # (n, *shape)
                 for (start, end), shape in zip(pairwise(ends), shapes, strict=True)
             ]
-            more, carried = self.mixed(layer, self.rms(f"blocks.{layer}.norm", h), carried)
-            h, at = self.fed(f"blocks.{layer}.", h + more), ends[-1]
+            h, carried = self.block(layer, h, carried, shown)
+            at = ends[-1]
             after += [x.reshape(len(states), -1) for x in carried]  # (n, numbers)
-        return self.linear("readout", self.rms("norm", h)), joined(after, -1)
+        return self.linear("readout", self.head(h)), joined(after, -1)
+
+    def head(self, h: Any) -> Any:
+        """What the readout reads."""
+        return self.rms("norm", h)
+
+    def block(self, layer: int, h: Any, carried: list[Any], shown: dict[str, Any]) -> tuple[Any, list[Any]]:
+        """h after a block, and what it carries on. Blocks above see what is `shown`."""
+        more, carried = self.mixed(layer, self.rms(f"blocks.{layer}.norm", h), carried)
+        return self.fed(f"blocks.{layer}.", h + more), carried
 
     def fed(self, block: str, h: Any) -> Any:
-        """The MLP of a block, with its residual."""
-        if self.model["mlp"] == "none":
-            return h
-        p, q = halves(self.linear(f"{block}mlp.up", self.rms(f"{block}mlp_norm", h)))
-        return h + self.linear(f"{block}mlp.down", silu(p) * q)
+        """h after the MLP of a block, with its residual."""
+        return h + self.mlp(block, self.rms(f"{block}mlp_norm", h)) if self.model["mlp"] == "swiglu" else h
+
+    def mlp(self, block: str, x: Any) -> Any:
+        """down (silu(p) * q)."""
+        p, q = halves(self.linear(f"{block}mlp.up", x))
+        return self.linear(f"{block}mlp.down", silu(p) * q)
 
     def rms(self, name: str, x: Any) -> Any:
         """x (n, .., m) over the root of the mean square along the last axis, times a gain (m,)."""
@@ -144,7 +165,7 @@ def silu(x: Any) -> Any:
     return x * sigmoid(x)
 
 
-def root_mean_square(x: Any, eps: str = EPS) -> Any:
+def root_mean_square(x: Any, eps: str | arb = EPS) -> Any:
     """sqrt(mean x^2 + eps) along the last axis, which stays, (n, .., 1)."""
     return sqrt((x * x).sum(-1, keepdims=True) / x.shape[-1] + arb(eps))
 
@@ -180,3 +201,9 @@ def read_by(S: Any, q: Any) -> Any:
 def outer(k: Any, v: Any) -> Any:
     """k v^T (n, .., K, V) of vectors (n, .., K) and (n, .., V)."""
     return k[..., None] * v[..., None, :]
+
+
+def complex_product(re: Any, im: Any, h: Any) -> Any:
+    """(re + i im) h, for re and im (.., N) and h as pairs (.., N, 2)."""
+    real, imaginary = re * h[..., 0] - im * h[..., 1], im * h[..., 0] + re * h[..., 1]
+    return joined([real[..., None], imaginary[..., None]], -1)

@@ -32,7 +32,7 @@ START = 0
 MAX_ROWS, MAX_PAIRS, MAX_STEPS = 1 << 20, 1 << 20, 1 << 25
 # Multiplications for all rows in float64, and for those that it does not decide: less than two hours of either.
 MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
-MAX_AT_ONCE, NUMBERS = 256, 1 << 22  # rows that are computed together, and numbers of an array
+MAX_AT_ONCE, NUMBERS = 256, 1 << 18  # rows that are computed together, and numbers of all: they fit into a cache
 MOST_SHOWN = 64  # symbols of a word in a message
 
 
@@ -43,7 +43,7 @@ class Rows:
 
     def __init__(self, quick: ChainNetwork, exactly: Callable[[], ChainNetwork], points: Floats, progress: Progress):
         self.quick, self._exactly, self.progress = quick, exactly, progress
-        self.places = np.concatenate([np.zeros((1, quick.D)), points])  # (K + 1, D)
+        self.places = np.concatenate([quick.start()[None], points])  # (K + 1, D)
         self.nearest = Nearest(exact(points))
         self.points: dict[Row, int] = {}
         self.answers: dict[Row, tuple[int, float] | None] = {}
@@ -178,6 +178,16 @@ class Product:
     def pairs(self) -> set[Pair]:
         """The pairs that words of one symbol or more lead to; of none of them is the start the place."""
         return {pair for pair in self.before if pair[0] != START}
+
+    @property
+    def answered(self) -> set[tuple[int, int, int]]:
+        """A place, the symbol by which it is reached, and the answer that has to be given there."""
+        found = set[tuple[int, int, int]]()
+        for place, q in self.before:
+            for symbol, letter in enumerate(self.machine.letters):
+                if (answer := self.machine.outputs[letter[q]]) is not None:
+                    found.add((self.rows.points[place, symbol], symbol, answer))
+        return found
 
 
 def asked(machine: Machine) -> set[int]:

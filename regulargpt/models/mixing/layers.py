@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -15,7 +17,7 @@ EPS = 1e-5
 class RmsNorm(nn.Module):
     """x / sqrt(mean x^2 + eps), times a gain (Zhang and Sennrich 2019).
 
-    >>> RmsNorm(2)(torch.tensor([[3.0, 4.0]])).square().mean().item()
+    >>> round(RmsNorm(2)(torch.tensor([[3.0, 4.0]])).square().mean().item(), 4)
     1.0
     """
 
@@ -69,6 +71,35 @@ class ShortConvolution(nn.Module):
         after = x[:, x.shape[1] - before.shape[1] :]
         y = F.conv1d(x.transpose(1, 2), self.weight[:, None], self.bias, groups=len(self.weight))
         return F.silu(y.transpose(1, 2)), after
+
+
+class NoConvolution(nn.Module):
+    """SiLU alone, in the place of a convolution; it carries nothing."""
+
+    def start(self, batch: int) -> None:
+        return None
+
+    def forward(self, x: Float[Tensor, "batch length width"], before: None) -> tuple[Tensor, None]:
+        return F.silu(x), None
+
+
+def convolution(
+    width: int, size: int, generator: torch.Generator, bias: bool = False
+) -> ShortConvolution | NoConvolution:
+    """Of `size` symbols; 0: none."""
+    return ShortConvolution(width, size, generator, bias) if size else NoConvolution()
+
+
+def start_of_steps(n: int, generator: torch.Generator) -> Float[Tensor, "n"]:
+    """Biases b at which softplus(b) is log-uniform in 0.001..0.1 (Gu et al. 2022).
+
+    >>> steps = F.softplus(start_of_steps(1000, torch.Generator().manual_seed(0)))
+    >>> bool(((steps > 0.00099) & (steps < 0.101)).all())
+    True
+    """
+    low, high = math.log(0.001), math.log(0.1)
+    steps = torch.empty(n).uniform_(low, high, generator=generator).exp()
+    return steps + (-torch.expm1(-steps)).log()  # the inverse of softplus
 
 
 class Draw:

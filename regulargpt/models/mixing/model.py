@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from regulargpt.models.recurrent import Recurrent
 
 
 class Block(Hooked):
-    """x + mixer(norm(x)), then x + mlp(norm(x))."""
+    """x + mixer(norm(x)), then x + mlp(norm(x)). What mixers are given besides stands behind norm(x)."""
 
     def __init__(self, mixer: Mixer, d_model: int, mlp: str, draw: Draw):
         super().__init__()
@@ -27,9 +27,10 @@ class Block(Hooked):
         self.hook_mixed, self.hook_resid_post = HookPoint(), HookPoint()
 
     def forward(
-        self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout
+        self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout, *also: Tensor
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
-        mixed, carries = self.mixer(self.norm(x), carries, readout)
+        read = torch.cat([self.norm(x), *also], -1) if also else self.norm(x)
+        mixed, carries = self.mixer(read, carries, readout)
         x = (x[:, -1:] if readout == "last" else x) + self.hook_mixed(mixed)
         if self.mlp is not None and self.mlp_norm is not None:
             x = x + self.mlp(self.mlp_norm(x))
@@ -51,23 +52,29 @@ class Mixing(Recurrent):
         mlp: str,
         init: str,
         generator: torch.Generator,
+        block: Callable[[Mixer, int, str, Draw], nn.Module] = Block,
     ):
         super().__init__(d_model, n_outputs, generator)
         draw = Draw(init, generator)
         self.n_symbols = n_symbols
         self.embedding = embedding(n_symbols, d_model, generator, std=1.0 if init == "fan-in" else 0.02)
-        self.blocks = nn.ModuleList(Block(mixer, d_model, mlp, draw) for mixer in mixers)
-        self.norm = RmsNorm(d_model)
+        self.blocks = nn.ModuleList(block(mixer, d_model, mlp, draw) for mixer in mixers)
+        self.norm: nn.Module = RmsNorm(d_model)
 
     def advance(
         self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
         """All positions in every block but the last, which computes only what is read."""
         x, before, after = self.hook_embed(self.embedding(piece)), state or [None] * len(self.blocks), []
+        also = self.beside(x, before[0])
         for number, block in enumerate(self.blocks):
-            x, carries = block(x, before[number], readout if number == len(self.blocks) - 1 else "all")
+            x, carries = block(x, before[number], readout if number == len(self.blocks) - 1 else "all", *also)
             after.append(carries)
         return x, after
+
+    def beside(self, x: Float[Tensor, "batch length d_model"], carries: Any) -> tuple[Tensor, ...]:
+        """What each mixer is given besides its own input: here nothing. `carries` are those of the first block."""
+        return ()
 
     def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         return self.norm(x)
@@ -80,5 +87,5 @@ class Mixing(Recurrent):
         return [{"params": rest}, {"params": kept, "weight_decay": 0.0}] if kept else [{"params": rest}]
 
 
-UNDECAYED = ("a_log", "dt_bias", "d")
+UNDECAYED = ("a_log", "dt_bias", "d", "w_0")
 """Names of weights without weight decay, as all published codes have it."""

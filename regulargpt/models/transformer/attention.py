@@ -130,16 +130,17 @@ class Attention(MultiHead):
         passing: Pass,
     ) -> tuple[Piece, Float[Tensor, "batch n_heads keys d_head"]]:
         """The queries and keys as the encoding turns them, and the values; with what is kept of symbols before."""
-        m, state = n[-1:] if readout == "last" else n, encoding.prepare(x, layer)
+        m, cache = n[-1:] if readout == "last" else n, None if passing.caches is None else passing.caches[layer]
+        state = encoding.prepare(x, layer) if cache is None else cache.prepared(x, encoding, layer)
         q, k, v = self.heads(x, readout)
         q, k, v = self.heard(self.hook_q, q), self.heard(self.hook_k, k), self.heard(self.hook_v, v)
         q = self.scaled(q)
         # Turned now, or with all that is kept, each time anew.
-        early = passing.caches is None or encoding.keys_turn_alone
+        early = cache is None or encoding.keys_turn_alone
         if early:
             q, k = encoding.rotate(q, k, Positions(m, n, layer, state))
-        if passing.caches is not None:
-            k, v, state = passing.caches[layer].extended(k, v, state)
+        if cache is not None:
+            k, v, state = cache.extended(k, v, state)
             n = torch.arange(passing.begin, passing.begin + k.shape[-2], dtype=n.dtype, device=n.device)
         at = Positions(m, n, layer, state)
         if not early:

@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from regulargpt.encodings.base import Encoding
+
 
 class Cache:
     """The keys and values of one layer, and what `prepare` said of each.
@@ -13,7 +15,18 @@ class Cache:
     """
 
     def __init__(self) -> None:
-        self.k = self.v = self.state = None
+        self.k = self.v = self.state = self.before = None
+
+    def prepared(
+        self, x: Float[Tensor, "batch some d_model"], encoding: Encoding, layer: int
+    ) -> Shaped[Tensor, "batch some *state"] | None:
+        """What the encoding says of each new token, of which some may look at tokens from before."""
+        if not encoding.reach:
+            return encoding.prepare(x, layer)
+        before = x[:, :0] if self.before is None else self.before
+        x = torch.cat([before, x], 1)  # (batch, reach + some, d_model)
+        self.before, state = x[:, -encoding.reach :], encoding.prepare(x, layer)
+        return None if state is None else state[:, before.shape[1] :]
 
     def extended(
         self,
@@ -39,4 +52,5 @@ class Cache:
 
     @property
     def bytes(self) -> int:
-        return sum(x.numel() * x.element_size() for x in (self.k, self.v, self.state) if x is not None)
+        kept = (self.k, self.v, self.state, self.before)
+        return sum(x.numel() * x.element_size() for x in kept if x is not None)

@@ -115,19 +115,27 @@ class Transformer(Attentive):
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         x = self.embedding(words)  # (batch, length, d_model)
         x = x if self.scale == 1 else x * self.scale
-        x = self.hook_embed(self.dropout(self.encoding.embed(x, n)))
+        x = self.through(self.hook_embed(self.dropout(self.encoding.embed(x, n))), n, readout, passing)
+        return self.readout(self.ln_final(select(x, readout)))
+
+    def through(
+        self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
+    ) -> Float[Tensor, "batch read d_model"]:
+        """What the blocks make of the embedded word."""
         for layer, block in enumerate(self.blocks):
             # Of the last block, what nobody reads is not computed.
             alone = layer == len(self.blocks) - 1 and not listened_to(block)
             x = block(x, self.encoding, n, layer, readout if alone else "all", passing)
-        return self.readout(self.ln_final(select(x, readout)))
+        return x
 
     def decoder(self, window: int | None = None) -> Decoder:
         """With cached keys and values; where a position depends on what is still to come, all is computed again."""
         if not self.causal or self.random_positions is not None:
             return super().decoder(window)
-        if not self.encoding.depends_on_length:
-            return CachedDecoder(self, window)
+        return self.recomputing(window) if self.encoding.depends_on_length else CachedDecoder(self, window)
+
+    def recomputing(self, window: int | None) -> Decoder:
+        """As `CachedDecoder` answers, computing all again."""
         view = self.view if window is None else Sliding(window)
         return Recomputing(lambda words: self.logits(words, self.positions(words), "last", Pass(view)))
 

@@ -1,0 +1,273 @@
+"""`python -m experiments.gpu OUT [--device cpu] [--seconds N] [--scale smoke]`: what a GPU changes, in one command.
+
+Three questions, in at most eight minutes:
+
+- Is each network the same function there? Losses and gradients are compared with those of the CPU, in float64.
+- How many steps of training a second does each take, there and on the CPU, in turn in one process?
+- Does what is trained there hold? Trees and a rival are trained on three languages; then `check`, on the CPU, reads the
+  files alone.
+
+OUT/gpu.json has all figures, with the card's name; OUT/page.md shows them. What time did not allow is a row that says
+so. The runs are kept in OUT/runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt import data, objectives
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs.exits import REFUSED, is_out_of_memory
+from regulargpt.runs.run import first_model, make_model
+from regulargpt.storage import atomic
+from regulargpt.storage.environment import environment
+from regulargpt.tables import Table, markdown
+from regulargpt.training.trainer import Trainer
+
+CPU = torch.device("cpu")
+RIVAL = "linear-rnn"
+TREES = ("regulargpt:gates=true", "regulargpt:gates=false", "ldru")
+NETWORKS = (
+    *((language, model) for language in ("parity", "brackets-2", "formula") for model in ("regulargpt", "ldru")),
+    *(("brackets-2", f"regulargpt:chunk_size=3,gates={gates}") for gates in ("true", "false")),
+    *(("dyck-2", model) for model in ("rnn", "lstm", "gru", "linear-rnn", "transformer", "stack-rnn", "tape-rnn")),
+)
+"""Language and model of each comparison."""
+SPEEDS = tuple(("parity", model) for model in (*TREES, "lstm", "transformer"))
+TRAININGS = tuple((language, model) for language in ("parity", "cycle-navigation", "dyck-4") for model in TREES)
+LATE = "time was up"
+# Of all seconds, when the comparisons end, and when the speeds do; the rest is for the trainings.
+SHARES = 0.15, 0.4
+STEPS = {"smoke": 1, "full": 20}
+LAPS = {"smoke": 1, "full": 3}
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Seconds from now on, and until when in them one part may go on."""
+
+    seconds: float
+    began: float
+
+    def left(self, share: float = 1.0) -> float:
+        """Seconds until this share of the time is over."""
+        return self.began + share * self.seconds - time.monotonic()
+
+
+Line = dict[str, Any]
+
+
+def apart(language: str, model: str, device: torch.device) -> float:
+    """The largest difference of the loss and of any gradient between a device and the CPU, over the largest number.
+
+    Of random weights, in float64, and without dropout, which differs.
+    """
+    config = resolve("answers", model, language, {"model.d_model": 16})
+    words = data.build(config.data)
+    goal = objectives.build(config.objective, words)
+    batch = words.batch(0, "test", 0, [24], 16)
+    found: list[list[Tensor]] = []
+    for place in (CPU, device):
+        network = first_model(config, words, goal, CPU).double().to(place).eval()
+        # cuDNN's recurrent layers have no gradients in evaluation; torch's own do.
+        with torch.backends.cudnn.flags(enabled=False):
+            loss, _ = goal.loss(network, batch, place)
+            loss.backward()
+        gradients = [p.grad for p in network.parameters() if p.grad is not None]
+        found.append([x.detach().cpu() for x in (loss, *gradients)])
+    here, there = found
+    if len(here) != len(there):
+        raise ValueError(f"{model}: {len(here) - 1} gradients on the CPU, {len(there) - 1} on {device}")
+    size = max(1.0, *(float(x.abs().max()) for x in here))
+    return max(float((x - y).abs().max()) for x, y in zip(here, there, strict=True)) / size
+
+
+def equality(case: tuple[str, str], device: torch.device, _: Deadline, __: str) -> Line:
+    return {"apart": apart(*case, device)}
+
+
+def speed(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str) -> Line:
+    """Steps a second on both devices, the median over laps in turn; fewer laps where time runs short."""
+    places = {"cpu": CPU, "device": device}
+    trainers = {name: trainer(*case, place) for name, place in places.items()}
+    laps: Mapping[str, list[float]] = {name: [] for name in places}
+    for lap in range(LAPS[scale] + 1):
+        if lap > 1 and deadline.left() < 0:
+            break
+        for name, place in places.items():
+            seconds = timed(trainers[name], place, STEPS[scale])
+            if lap:  # the first also loads, reserves and compiles
+                laps[name].append(STEPS[scale] / seconds)
+    found = {name: sorted(each)[len(each) // 2] for name, each in laps.items()}
+    return {**found, "ratio": found["device"] / found["cpu"]}
+
+
+def trainer(language: str, model: str, device: torch.device) -> Trainer:
+    """A training at its start, with the recipe `words`."""
+    config: RunConfig = resolve("words", model, language)
+    words = data.build(config.data)
+    goal = objectives.build(config.objective, words)
+    return Trainer(config, words, goal, make_model(config, words, goal, device), device)
+
+
+def timed(trainer: Trainer, device: torch.device, steps: int) -> float:
+    """Seconds of so many steps."""
+    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    wait()
+    start = time.perf_counter()
+    for _ in range(steps):
+        trainer.step()
+    wait()
+    return time.perf_counter() - start
+
+
+def training(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str, out: Path) -> Line:
+    """Train, then check the certificate on the CPU; each in a process of its own, that may fail or be stopped alone."""
+    language, model = case
+    folder = out / "runs" / f"{language}-{model.replace(':', '-').replace('=', '-').replace(',', '-')}"
+    short = ["--steps", "20", "--test-len", "60", "--extra-lengths", ""] if scale == "smoke" else []
+    asked = ["run", language, "--model", model, "--device", device.type, "--out", str(folder), *short]
+    start = time.monotonic()
+    summary = asking(asked, deadline.left())
+    found = {"score": summary["score"], "steps": summary["steps"], "train_seconds": summary["train_seconds"]}
+    if (folder / "certificate.json").exists():
+        asking(["check", str(folder), "--language", language], max(deadline.left(), 10))
+        found["checked"] = True
+    return {**found, "checked": found.get("checked", False), "seconds": time.monotonic() - start}
+
+
+def asking(arguments: Sequence[str], seconds: float) -> Mapping[str, Any]:
+    """What a command prints as JSON; TimeoutError after so many seconds, RuntimeError if it fails."""
+    command = [sys.executable, "-m", "regulargpt", *arguments, "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=max(seconds, 0.01), check=False)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RuntimeError(said[-1][:200])
+    return json.loads(done.stdout)
+
+
+def measured(
+    cases: Sequence[tuple[str, str]], of: Callable[[tuple[str, str], Deadline], Line], deadline: Deadline, share: float
+) -> Iterator[Line]:
+    """A line each case; what fails, or has no time left, says why. Each case may take an even part of what is left."""
+    for number, (language, model) in enumerate(cases):
+        part = deadline.left(share) / (len(cases) - number)
+        try:
+            if part <= 0:
+                raise TimeoutError
+            found = of((language, model), Deadline(part, time.monotonic()))
+        except TimeoutError:
+            found = {"why_not": LATE}
+        except (RuntimeError, UserError) as error:
+            found = {"why_not": "out of memory" if is_out_of_memory(error) else str(error).splitlines()[0][:200]}
+        print(language, model, *(f"{key} {value}" for key, value in found.items()), file=sys.stderr, flush=True)
+        yield {"language": language, "model": model, **found}
+
+
+def report(out: Path, device: torch.device, seconds: float, scale: str) -> Mapping[str, Any]:
+    """Measure everything, and write both files."""
+    deadline = Deadline(seconds, time.monotonic())
+    rival = tuple((language, RIVAL) for language in dict.fromkeys(language for language, _ in TRAININGS))
+    parts = {
+        "equal": measured(NETWORKS, lambda case, left: equality(case, device, left, scale), deadline, SHARES[0]),
+        "speed": measured(
+            (*SPEEDS, ("parity", RIVAL)), lambda case, left: speed(case, device, left, scale), deadline, SHARES[1]
+        ),
+        "trained": measured(
+            (*TRAININGS, *rival), lambda case, left: training(case, device, left, scale, out), deadline, 1.0
+        ),
+    }
+    record = {"environment": environment(device.type), "scale": scale, "seconds": seconds}
+    record |= {name: list(lines) for name, lines in parts.items()}
+    atomic.make_folder(out)
+    atomic.write_text(out / "gpu.json", json.dumps(record, indent=1) + "\n")
+    atomic.write_text(out / "page.md", page(record))
+    return record
+
+
+def page(record: Mapping[str, Any]) -> str:
+    """page.md of what gpu.json says."""
+    card = record["environment"]["device_name"] or "CPU"
+    shown = {
+        "equal": ("Same function", ("apart",), "Largest difference of the loss and of any gradient, in float64."),
+        "speed": (
+            "Steps of training a second",
+            ("cpu", "device", "ratio"),
+            "Recipe `words`, the median of laps in turn.",
+        ),
+        "trained": (
+            "Trained there, checked on the CPU",
+            ("score", "steps", "train_seconds", "checked"),
+            "Recipe `answers`. `checked`: `regulargpt check` accepted the certificate from its files alone.",
+        ),
+    }
+    lines = [f"# {card}", "", f"Made by `python -m experiments.gpu` in at most {record['seconds']:.0f} s.", ""]
+    for name, (title, keys, said) in shown.items():
+        header = ("language", "network", *keys, "not measured")
+        cells = [
+            (row["language"], row["model"], *(figure(row.get(key)) for key in keys), row.get("why_not", ""))
+            for row in record[name]
+        ]
+        lines += [f"## {title}", "", said, "", markdown(Table(header, cells, names=2)), ""]
+    return "\n".join(lines)
+
+
+def figure(value: Any) -> str:
+    """A cell.
+
+    >>> figure(1.23456), figure(4.6e-16), figure(True), figure(None)
+    ('1.23', '4.6e-16', 'yes', '')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "no"}[value]
+    if isinstance(value, int) or not math.isfinite(value):
+        return f"{value:,}"
+    return f"{value:.3g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.1e}"
+
+
+def options(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line; SystemExit with code 2 for one that is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.gpu", description="What a GPU changes, on one page.")
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder of the page and the runs")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu only tries it out (cuda)")
+    parser.add_argument("--seconds", type=float, default=480, metavar="N", help="at most so long (480)")
+    parser.add_argument("--scale", choices=("smoke", "full"), default="full", help="smoke only tries it out (full)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure and say where the page is."""
+    given = options(arguments)
+    try:
+        if given.device == "cuda" and not torch.cuda.is_available():
+            raise UserError("torch finds no GPU; --device cpu tries the command out")
+        if given.out.exists() and any(given.out.iterdir()):
+            raise UserError(f"{given.out} is not empty; name a new folder")
+        if not 1 <= given.seconds <= 86_400:
+            raise UserError(f"--seconds {given.seconds:g}: give 1 to 86,400")
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(REFUSED)
+    report(given.out, torch.device(given.device), given.seconds, given.scale)
+    print(given.out / "page.md")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Gated linear attention, and RetNet, which is its constant gate."""

@@ -1,0 +1,1 @@
+"""Mamba: the selective state space model."""

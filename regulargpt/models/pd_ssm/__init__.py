@@ -1,0 +1,1 @@
+"""PD-SSM: matrices with one entry in each column, times a complex diagonal."""
