@@ -41,9 +41,9 @@ MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 class AcceptedRefutation:
     """What has been checked: the claims, and how much there was to check.
 
-    From n = `settled` on one comparison decides all n at once; before that there are `words`, read one by one, or decided
-    by fewer `comparisons`. In the limit the answer's logit is larger than every other by `margin` or more. `layers` are those of the network; `bits` is the
-    precision that decided everything.
+    From n = `settled` on one comparison decides all n at once; before that there are `words`, read one by one, or
+    decided by `comparisons` of several at once. In the limit the answer's logit is larger than every other by `margin`
+    or more. `layers` are those of the network; `bits` is the precision that decided everything.
     """
 
     claim: str
