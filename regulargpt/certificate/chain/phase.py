@@ -119,7 +119,7 @@ class ChainFineTuning(Concluding):
     def between(self, trainer: Trainer) -> None:
         """Ask for the automaton, and begin; then ask for boxes, and end."""
         step, is_last = trainer.step_count, trainer.step_count >= trainer.config.training.steps
-        has_boxes = isinstance(trainer.model, TorchRecurrent)
+        has_boxes = is_bounded(trainer.model)
         if self.tuned is None:
             if (step % self.options.every == 0 or is_last) and self.has_automaton(trainer) and not is_last:
                 self.begin(trainer)
