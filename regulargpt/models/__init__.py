@@ -30,6 +30,8 @@ from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.models.transformer.looped.options import LoopedOptions
+from regulargpt.models.xlstm.options import MlstmOptions, SlstmOptions
+from regulargpt.models.xlstm.recipes import MLSTM, SLSTM
 from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
@@ -164,6 +166,20 @@ MODELS = Registry(
             "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
             "Deletang et al. 2023",
             recipes.TAPE_RNN,
+        ),
+        "mlstm": row(
+            "xlstm.model:Mlstm",
+            MlstmOptions,
+            "xLSTM's matrix with exponential gates, in chunks",
+            "Beck et al. 2024",
+            MLSTM,
+        ),
+        "slstm": row(
+            "xlstm.model:Slstm",
+            SlstmOptions,
+            "xLSTM's recurrence with exponential gates, nonlinear in its state",
+            "Beck et al. 2024",
+            SLSTM,
         ),
     },
     ModelOptions,

@@ -492,7 +492,7 @@ def test_boxes_of_a_linear_recurrence_are_refused():
     machine = its_own_machine(model, its_points, 2)
     made = files("linear-rnn", model, machine)
     assert accepted(certificate(made, its_points), made)
-    with pytest.raises(Rejected, match="boxes are proven of rnn, gru and lstm, not of linear-rnn"):
+    with pytest.raises(Rejected, match="boxes are proven of rnn, gru, lstm and slstm, not of linear-rnn"):
         decide(certificate(made, its_points, (1e-3, np.ones((4, 6)))), made)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -31,12 +32,16 @@ from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.families import Family
 from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
 from regulargpt.certificate.refutation.search import Wrong
+from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS, build
 from regulargpt.models.delta.model import Delta
+from regulargpt.runs.refute import refutation_report
+from regulargpt.runs.run import run
 from regulargpt.storage.atomic import render_json
-from regulargpt.storage.folder import REFUTATION
+from regulargpt.storage.folder import REFUTATION, RunFolder
 from regulargpt.storage.tensors import render_weights
 from tests.regulargpt.linear_networks import exactly
+from tests.regulargpt.small import COMMON
 
 PARITY = languages.get("parity")
 DIGITS = mpmath.MPContext()
@@ -52,7 +57,7 @@ KINDS = [
 ]
 
 
-def drawn(written: str, task: Task, seed: int) -> tuple[Delta, bytes, bytes]:
+def drawn(written: str, task: Task, seed: int) -> tuple[Any, bytes, bytes]:
     """A network, and its files as a run has them. Its weights are large enough for its answers to differ."""
     options = MODELS.options(f"{written},{SMALL}", "model")
     alphabet, names = [*task.machine.alphabet], [*task.machine.output_names]
@@ -72,7 +77,7 @@ class Digits:
 
     def __init__(self, model: Delta, signed: bool):
         self.w: Mapping[str, Any] = {name: exactly(weight.tolist()) for name, weight in model.state_dict().items()}
-        mixer = model.blocks[0].mixer
+        mixer: Any = model.blocks[0].mixer
         self.H, self.n, self.d = mixer.n_heads, mixer.householders, len(self.w["norm.weight"])
         self.K, self.largest = self.d // self.H, 2 if signed else 1
 
@@ -89,6 +94,7 @@ class Digits:
         m, d, K = "blocks.0.mixer.", self.d, self.K
         S = [[[DIGITS.mpf(0)] * K for _ in range(K)] for _ in range(self.H)]
         us: list[list[Any]] = []
+        x, h, reads = [], [], []
         for symbol in word:
             h = self.w["embedding.weight"][symbol]
             x = self.rms("blocks.0.norm", h)
@@ -151,8 +157,8 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("soon")
 def test_what_is_accepted_is_wrong_in_fifty_digits(written: str, language: str):
     task = languages.get(language)
-    model, *files = drawn(written, task, seed=1)
-    found = refutation_of(task, model, *files)
+    model, weights, config = drawn(written, task, seed=1)
+    found = refutation_of(task, model, weights, config)
     assert found.report["refuted"], found.report
     record, machine = json.loads(found.files[REFUTATION]), right_machine(task)
     assert isinstance(machine, MooreMachine)
@@ -271,3 +277,19 @@ def test_forgeries_are_refused():
 def test_deeper_networks_are_not_refuted_by_a_proof():
     assert may_be_refuted(Delta(2, 2, d_model=4, n_heads=2, n_layers=1))
     assert not may_be_refuted(Delta(2, 2, d_model=4, n_heads=2, n_layers=2))
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_network_trained_on_parity_is_proven_when_rounded_and_refuted_as_it_is(tmp_path: Path):
+    """The two statements about one and the same network; neither contradicts the other."""
+    network = "delta:range=signed,conv=0,d_model=16,n_heads=1,n_layers=1,mlp=none"
+    phases = {"phases.chain_fine_tuning.every": 50, "phases.chain_fine_tuning.automaton": "learned"}
+    options = {"data.name": "parity", "model": network, "training.steps": 600, "training.lr": 1e-2}
+    summary = run(RunConfig().replaced(COMMON | options | phases), tmp_path)
+    phase = summary["phases"]["chain_fine_tuning"]
+    assert (summary["proven"], phase["proven_unquantised"], phase["is_language"]) == (True, False, True)
+    report = refutation_report(RunFolder(tmp_path))
+    assert report is not None
+    assert report["refuted"], report
+    word = f"{report['u']}{report['v'] * report['from']}{report['w']}"
+    assert report["right"] == ("odd" if word.count("1") % 2 else "even") != report["network"]

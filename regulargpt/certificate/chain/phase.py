@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from languages.automata import MooreMachine
 from languages.convert.machines import AnyMachine
+from regulargpt.certificate.chain.bounded import is_bounded
 from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.outcome import chain_outcome
@@ -31,7 +32,7 @@ from regulargpt.finite.chain import chain_of
 from regulargpt.finite.chain_rows import Rows
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.finite.specification import specified_machine
-from regulargpt.models.recurrent import Recurrent, TorchRecurrent
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class ChainFineTuning(Concluding):
         since = done if not has_boxes else -1 if self.tuned.full_at is None else done - self.tuned.full_at
         if since > 0 and (is_last or since % ATTEMPTS == 0) and self.holds(trainer.model, done):
             self.closed_at = step
-        elif since > 0 and since % RENEWED == 0 and not is_last and isinstance(trainer.model, TorchRecurrent):
+        elif since > 0 and since % RENEWED == 0 and not is_last and is_bounded(trainer.model):
             self.renewed += self.tuned.renew(trainer.model, self.options.radius)
         # A network that only its table makes right has lost what words taught it.
         if (
@@ -179,7 +180,7 @@ class ChainFineTuning(Concluding):
         """Whether boxes are closed now, whose middles are kept; of a state without bounds, whether the table holds."""
         assert self.tuned is not None, "whoever asks trains"
         assert self.sought.goal is not None, "it was found"
-        if not isinstance(model, TorchRecurrent):
+        if not is_bounded(model):
             return self.table_holds(model)
         if not self.tuned.may_be_closed:
             return False

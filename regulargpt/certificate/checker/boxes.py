@@ -28,6 +28,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from regulargpt.certificate.checker.balls import softplus
 from regulargpt.certificate.checker.doubles import TINY, Doubles, Floats, U, concatenated, up
 from regulargpt.certificate.checker.network import sigmoid, tanh
 
@@ -144,6 +145,11 @@ class Box:
         """1 / (1 + exp(-x)), which rises; its slope is a quarter of 1 - t^2 for t = 2 sigmoid(x) - 1."""
         values = rising(sigmoid, self.values)
         return self.new(sigmoid(self.centre), together((flatness(2 * values - 1) * 0.25, self)), values)
+
+    def log_sigmoid(self) -> Box:
+        """log(1 / (1 + exp(-x))), which rises; its slope is 1 / (1 + exp(x)), which falls."""
+        values = rising(lambda x: -softplus(-x), self.values)
+        return self.new(-softplus(-self.centre), together((rising(sigmoid, -self.values), self)), values)
 
     def tanh(self) -> Box:
         """It rises; its slope is 1 - t^2 for t = tanh x."""

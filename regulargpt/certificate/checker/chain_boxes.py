@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from regulargpt.certificate.checker.chain_network import Stacked
+from regulargpt.certificate.checker.chain_network import Bounded
 from regulargpt.certificate.checker.chain_product import Product, Row
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
 from regulargpt.certificate.checker.files import Floats, Rejected
@@ -21,10 +21,13 @@ class Boxes:
     most the least difference of an answer's logit and another in a box that has an answer.
     """
 
-    def __init__(self, network: Stacked, points: Floats, radii: Floats, slack: float, product: Product):
-        start = np.zeros((1, network.D))
+    def __init__(self, network: Bounded, points: Floats, radii: Floats, slack: float, product: Product):
+        start = np.zeros((1, network.D))  # of radii
         self.network, self.slack, self.rows = network, slack, product.rows
-        self.middle, self.radii = np.concatenate([start, points]), np.concatenate([start, radii])  # (K + 1, D)
+        self.middle, self.radii = (
+            np.concatenate([network.start()[None], points]),
+            np.concatenate([start, radii]),
+        )  # (K + 1, D)
         self.room = self.margin = np.inf
         if not is_ieee():
             raise Rejected("float64 does not round to nearest here: nothing can be concluded from it")
@@ -41,9 +44,8 @@ class Boxes:
             for at, row in enumerate(self.rows.points):
                 self.rows.progress("boxes", at, len(self.rows.points))
                 self.inside(row, self.rows.points[row])
-            for place, answer in {(place, product.machine.outputs[q]) for place, q in product.pairs}:
-                if answer is not None:
-                    self.answers(place, answer)
+            for place, symbol, answer in product.answered:
+                self.answers(place, symbol, answer)
 
     def inside(self, row: Row, to: int) -> None:
         """Reject a row if its image and the slack may leave the box that they should lie in."""
@@ -62,9 +64,9 @@ class Boxes:
             )
         self.room = min(self.room, float((self.radii[to] - far).min()))
 
-    def answers(self, place: int, answer: int) -> None:
+    def answers(self, place: int, symbol: int, answer: int) -> None:
         """Reject a box where the answer may change."""
-        margin = self.network.margin(self.middle[place], self.radii[place], answer)
+        margin = self.network.margin(self.middle[place], self.radii[place], answer, symbol)
         if not margin > 0:
             raise Rejected(f"the network as it is: the answer can change within the box of point {place}")
         self.margin = min(self.margin, margin)

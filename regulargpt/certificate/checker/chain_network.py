@@ -63,7 +63,7 @@ class ChainNetwork(Layers):
 
     def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
         super().__init__(weights, record, of)
-        self.raw = weights
+        self.raw, self.of = weights, of
 
     def measure(self) -> None:
         """The sizes."""
@@ -78,6 +78,10 @@ class ChainNetwork(Layers):
         """The numbers of a state."""
         raise NotImplementedError
 
+    def start(self) -> Floats:
+        """The state (D,) before the first symbol."""
+        return np.zeros(self.D)
+
     def layout(self) -> str:
         """What these numbers are."""
         return f"{self.LAYOUT} of {self.layers} layer{'s' * (self.layers > 1)}, {self.d} numbers wide"
@@ -85,10 +89,6 @@ class ChainNetwork(Layers):
     def work(self) -> int:
         """About how many multiplications a step takes."""
         return sum(math.prod(w.shape) for w in self.w.values()) + 16 * COST * self.D
-
-    def start(self) -> Floats:
-        """The state (D,) before the first symbol."""
-        return np.zeros(self.D)
 
     def widest(self) -> int:
         """The most numbers that a step makes of a state at once."""
@@ -99,10 +99,27 @@ class ChainNetwork(Layers):
         raise NotImplementedError
 
 
-class Stacked(ChainNetwork):
+class Bounded(ChainNetwork):
+    """A network for which all states of a box can be followed as it is."""
+
+    GATES: ClassVar[int]  # sums of a layer, for each of its d units
+
+    def why_no_boxes(self) -> str | None:
+        """Why its options leave no bounds; None if they do."""
+        return None
+
+    def image(self, point: Floats, radii: Floats, symbol: int, alone: bool = True) -> Doubles:
+        """Intervals (D,) of the state after a symbol, from all states in a box; layers may be bounded `alone`."""
+        raise NotImplementedError
+
+    def margin(self, point: Floats, radii: Floats, answer: int, symbol: int) -> float:
+        """At most the least difference of the logit `answer` and another, for all states in a box after a symbol."""
+        raise NotImplementedError
+
+
+class Stacked(Bounded):
     """Layers of torch.nn, with a state in balls or a `Box`."""
 
-    GATES: ClassVar[int]
     PARTS: ClassVar[int] = 1
     LAYOUT = "h"
 
@@ -157,8 +174,8 @@ class Stacked(ChainNetwork):
         cuts = range(0, self.GATES * self.d, self.d)
         return [[cut(x, at, at + self.d) for at in cuts] for x in vectors]
 
-    def margin(self, point: Floats, radii: Floats, answer: int) -> float:
-        """At most the least difference of the logit `answer` and another, for all states in a box."""
+    def margin(self, point: Floats, radii: Floats, answer: int, symbol: int) -> float:
+        """The logits are read of the state alone."""
         top = slice((self.layers - 1) * self.d, self.layers * self.d)
         low, high = (np.maximum(end, 0) for end in ends(Doubles(point[top], radii[top])))
         weight, bias = self.w["readout.weight"], self.w["readout.bias"]

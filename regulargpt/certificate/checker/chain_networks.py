@@ -13,6 +13,7 @@ from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, Line
 from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
 from regulargpt.certificate.checker.chain_rwkv7 import Rwkv7
 from regulargpt.certificate.checker.chain_s4d import S4d
+from regulargpt.certificate.checker.chain_xlstm import Xlstm
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import whole
 
@@ -25,9 +26,11 @@ NETWORKS: dict[str, type[ChainNetwork]] = {
     "mamba": Mamba,
     "mamba2": Mamba2,
     "gla": Gla,
+    "rwkv7": Rwkv7,
+    "mlstm": Xlstm,
+    "slstm": Xlstm,
     "pd-ssm": PdSsm,
     "s4d": S4d,
-    "rwkv7": Rwkv7,
 }
 
 

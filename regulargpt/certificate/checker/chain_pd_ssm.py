@@ -42,6 +42,7 @@ class PdSsm(Mixing):
 
     SIZES = (*Mixing.SIZES, "dictionary", "d_state")
     CHOICES: ClassVar = {**Mixing.CHOICES, "variant": ("column", "row", "bank")}
+    UNREAD = ("gate_bias",)
 
     def measure(self) -> None:
         self.N, self.count, self.kind = self.model["d_state"] or self.d, self.model["dictionary"], self.model["variant"]

@@ -11,7 +11,7 @@ from flint import ctx
 from regulargpt.certificate.checker.balls import exact
 from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_boxes import Boxes
-from regulargpt.certificate.checker.chain_network import ChainNetwork, Stacked
+from regulargpt.certificate.checker.chain_network import Bounded, ChainNetwork
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_product import Product, Rows
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
@@ -110,8 +110,10 @@ def points_of(stated: Any, network: ChainNetwork) -> Floats:
 
 def boxes_of(stated: Any, network: ChainNetwork, points: Floats, product: Product) -> Boxes:
     """The boxes that the certificate states, proven. Raises Malformed or Rejected if they are not."""
-    if not isinstance(network, Stacked):
-        raise Rejected(f"boxes are proven of rnn, gru and lstm, not of {network.model['name']}")
+    if not isinstance(network, Bounded):
+        raise Rejected(f"boxes are proven of rnn, gru, lstm and slstm, not of {network.model['name']}")
+    if (reason := network.why_no_boxes()) is not None:
+        raise Rejected(reason)
     stated = fields(stated, "'unquantised'", {"claim": str, "slack": float, "radii": list})
     slack = float(numbers([stated["slack"]], "'slack'", (1,))[0])
     radii = numbers(stated["radii"], "'radii'", (-1, network.D))

@@ -158,14 +158,15 @@ class Refutation:
     """One check at one precision of what the network answers."""
 
     def __init__(self, network: Recurrences | DeltaRecurrences, family: Family, progress: Progress):
-        self.network, self.family, self.progress = network, family, progress
+        self.network: Any = network  # each with states of its own
+        self.family, self.progress = family, progress
         self.work = network.work_of_symbol()
         if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
-        self.after_u: Any = network.start()
+        self.after_u = self.network.start()
         if family.u:
-            self.after_u = network.read(family.u, self.after_u, [])[2]
-        self.settling = network.toward(self.after_u, family.v, family.w)
+            self.after_u = self.network.read(family.u, self.after_u, [])[2]
+        self.settling: Settling | Recurring = self.network.toward(self.after_u, family.v, family.w)
 
     def run(self) -> tuple[int, int, float]:
         """From which n on one comparison decides, how many words were read, and the margin in the limit.

@@ -33,12 +33,13 @@ class Sigmoids(nn.Module):
 class PdMixer(Mixer):
     """h <- P (d * h) + B x, o = W (Re h, Im h) + b + D x; the class `PdSsm` has the equations."""
 
-    def __init__(self, d_model: int, N: int, variant: str, dictionary: int, draw: Draw):
+    def __init__(self, d_model: int, N: int, variant: str, dictionary: int, gate_bias: float, draw: Draw):
         super().__init__()
         self.rows, self.bank, g = variant == "row", variant == "bank", draw.generator
         self.select = draw(d_model, dictionary)
         self.dictionary = nn.Parameter(torch.randn(dictionary, N, N, generator=g) * draw.std(N))
         self.magnitude, self.phase = Sigmoids(d_model, N, draw), Sigmoids(d_model, N, draw)
+        nn.init.constant_(self.magnitude.down.bias, gate_bias)
         self.b = draw(d_model, 2 * N)
         with torch.no_grad():
             self.b.weight *= 0.5**0.5
@@ -126,6 +127,9 @@ class PdSsm(Mixing):
     The gradient goes straight through the argmax, as if P were the softmax of M's columns (rows); of a bank, as if P
     were sum_k s_k P_k, and P_k the softmax of M_k's columns.
 
+    `gate_bias` is where the last bias of mlp_1 starts. With 0, as published, the state halves with each symbol before
+    anything is learned. Cycle navigation on words of at most 40 was learned in 1,000 steps with 3, with 0 not in 2,500.
+
     The two codes differ in more: the PyTorch code starts as here, has 8 matrices, and a dropout of 0.01 before W, which
     is left out here; the JAX code starts at h = 0, has 6, one linear map in place of each mlp, and no c. No published
     block has an MLP. What is carried are the numbers of h, a block after the other: Re h_1, Im h_1, Re h_2, ...
@@ -148,10 +152,12 @@ class PdSsm(Mixing):
         variant: str = "column",
         dictionary: int = 6,
         d_state: int = 0,
+        gate_bias: float = 0.0,
         generator: torch.Generator | None = None,
     ):
         generator = generator or torch.Generator().manual_seed(0)
         draw = Draw(init, generator)
-        mixers = [PdMixer(d_model, d_state or d_model, variant, dictionary, draw) for _ in range(n_layers)]
+        N = d_state or d_model
+        mixers = [PdMixer(d_model, N, variant, dictionary, gate_bias, draw) for _ in range(n_layers)]
         super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator, PostBlock)
         self.norm = nn.Identity()
