@@ -31,7 +31,7 @@ VARIANTS = {
     "variant": ("bank",),
 }
 """Options that make another recurrence of a network of mixers, and their values beside the default."""
-BESIDE = ("regulargpt", "ldru", "transformer")
+BESIDE = ("regulargpt", "ldru", "transformer", "transformer:encoding=path", "looped")
 WANTED = {"delta": 1.4, "gla": 2.0}
 EFFORT = {"smoke": Effort(1, 0, 0), "full": Effort(7, 8)}
 LENGTHS = {"smoke": (256, 512), "full": (65_536, 1_000_000)}
@@ -55,7 +55,7 @@ def carrying() -> list[str]:
 
 
 def title(written: str) -> str:
-    return MODELS.options(written, "model").title
+    return written if written in BESIDE else MODELS.options(written, "model").title
 
 
 def network(written: str, **changes: Any) -> Model:
