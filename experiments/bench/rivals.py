@@ -1,7 +1,7 @@
 """Networks that carry a state, side by side: width 64, two layers, words of 40 symbols, 128 a batch; and long words.
 
-A step of training is forward, backward and AdamW. A chunked form stands against its own loop in a network of one mixer,
-without an MLP. Memory is that of one long word, which is read in pieces, and of which the answer at the end is asked.
+A step of training is forward, backward and AdamW. A chunked form stands against its loop in a network of one mixer
+without an MLP, and by itself. Memory is that of the answer at the end of one word, which is read in pieces.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from regulargpt.models.mixing.options import MixingOptions
 from regulargpt.options import hints
 
 D_MODEL, LENGTH, BATCH = 64, 40, 128
-VARIANTS = (
-    "gla:decay=head",
-    "gla:decay=retention",
-    "delta:gate=true",
-    "delta:householders=2",
-    "delta:householders=4",
-)
-"""Networks whose recurrence is another one than that of their defaults."""
-BESIDE = ("regulargpt", "ldru", "transformer")
+VARIANTS = {
+    "decay": ("head", "retention"),
+    "gate": ("true",),
+    "householders": ("2", "4"),
+    "version": ("3",),
+    "variant": ("bank",),
+}
+"""Options that make another recurrence of a network of mixers, and their values beside the default."""
+BESIDE = ("regulargpt", "ldru", "transformer", "transformer:encoding=path", "looped")
 WANTED = {"delta": 1.4, "gla": 2.0}
 EFFORT = {"smoke": Effort(1, 0, 0), "full": Effort(7, 8)}
 LENGTHS = {"smoke": (256, 512), "full": (65_536, 1_000_000)}
@@ -40,12 +40,22 @@ MEASURED = {"smoke": 1, "full": None}
 
 
 def carrying() -> list[str]:
-    """All networks that carry a state as they come, and the variants."""
-    return [*(name for name in MODELS if MODELS.options(name, "model").carries_state), *VARIANTS]
+    """All networks that carry a state as they come, each with its variants behind it.
+
+    >>> [written for written in carrying() if written.startswith("gla")]
+    ['gla', 'gla:decay=head', 'gla:decay=retention']
+    """
+    found = []
+    for name in MODELS:
+        options = MODELS.options(name, "model")
+        own = hints(type(options)) if isinstance(options, MixingOptions) else ()
+        variants = (f"{name}:{key}={value}" for key in own for value in VARIANTS.get(key, ()))
+        found += [name, *variants] if options.carries_state else []
+    return found
 
 
 def title(written: str) -> str:
-    return MODELS.options(written, "model").title
+    return written if written in BESIDE else MODELS.options(written, "model").title
 
 
 def network(written: str, **changes: Any) -> Model:
@@ -78,40 +88,55 @@ def steps(scale: str) -> Iterator[Row]:
         yield Row(f"{parameters:,} parameters", title(written), median, "steps a second", low, high)
 
 
-def forms(written: str) -> dict[str, Callable[[], None]]:
-    """Forward and backward of one layer by its own form and by its loop; nothing if that is its own form."""
+def chunks(scale: str) -> Iterator[Row]:
+    """Each faster form of a recurrence over its loop: one layer, and the recurrence without what stands round it."""
+    for written in (each for each in carrying() if isinstance(MODELS.options(each, "model"), MixingOptions)):
+        for what, step in (("one layer", layer), ("recurrence", recurrence)):
+            if variants := forms(written, step):
+                fast, loop = variants
+                wanted = WANTED.get(written) if step is recurrence else None
+                yield ratio(what, in_turn(variants, EFFORT[scale]), fast, loop, wanted)
+
+
+Step = Callable[[], None]
+
+
+def forms(written: str, step: Callable[[Model, Mixer], Step]) -> dict[str, Step]:
+    """A step of one mixer by its own form and by its loop; nothing where they are the same."""
     steps = {}
-    for form in ("chunks", "loop"):
+    for name in (title(written), "its loop"):
         model = network(written, n_layers=1, mlp="none")
-        for mixer in model.modules():
-            if isinstance(mixer, Mixer) and type(mixer).along is Mixer.along:
-                return {}
-            if isinstance(mixer, Mixer) and form == "loop":
-                mixer.along = mixer.loop
-        steps[f"{title(written)} {form}"] = backwards(model)
+        (mixer,) = (part for part in model.modules() if isinstance(part, Mixer))
+        if type(mixer).along is Mixer.along:
+            return {}
+        if steps:
+            mixer.along = mixer.loop
+        steps[name] = step(model, mixer)
     return steps
 
 
-def backwards(model: Model) -> Callable[[], None]:
+def layer(model: Model, mixer: Mixer) -> Step:
     """Forward and backward of the answers at all positions."""
     words = random_words(BATCH, LENGTH)
     return lambda: model(words, readout="all").square().mean().backward()
 
 
-def chunks(scale: str) -> Iterator[Row]:
-    """Each faster form of a recurrence over its loop."""
-    of = [written for written in carrying() if issubclass(type(MODELS.options(written, "model")), MixingOptions)]
-    for written in of:
-        if variants := forms(written):
-            fast, loop = variants
-            yield ratio("one layer", in_turn(variants, EFFORT[scale]), fast, loop, WANTED.get(written))
+def recurrence(model: Model, mixer: Mixer) -> Step:
+    """Forward and backward of what the states answer, from what the symbols bring."""
+    own, brought = mixer.along, []
+    mixer.along = lambda inputs, state: brought.append((inputs, state)) or own(inputs, state)
+    model(random_words(BATCH, LENGTH))
+    ((inputs, state),) = brought
+    inputs = tuple(part.detach().requires_grad_() for part in inputs)
+    return lambda: own(inputs, state)[0].abs().mean().backward()
 
 
 def memory(scale: str) -> Iterator[Row]:
     """Peak memory of one word, short and long, in a process of its own."""
     for written in carrying()[: MEASURED[scale]]:
         for length, size in zip(LENGTHS[scale], peaks(__name__, [written], LENGTHS[scale]), strict=True):
-            yield Row(f"T = {length:,}", title(written), size / 2**20, "MiB")
+            beside = size - length * random_words(1, 1).itemsize
+            yield Row(f"T = {length:,}, beside the word", title(written), beside / 2**20, "MiB")
 
 
 def working(*written: str) -> Callable[[int], None]:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 STEPS = "give a number of steps"
 # The networks that have certificates: search and checker have code of their own for each.
-CHECKED = ("rnn", "lstm", "gru", "linear-rnn", "delta", "mamba", "gla", "rwkv7", "pd-ssm", "mlstm", "slstm")
+CHECKED = (
+    *("rnn", "lstm", "gru", "linear-rnn"),
+    *("delta", "mamba", "mamba2", "gla", "rwkv7", "mlstm", "slstm", "pd-ssm", "s4d"),
+)
 
 
 @dataclass(frozen=True)

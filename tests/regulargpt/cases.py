@@ -26,7 +26,7 @@ TREES = [
     *("ldru", "ldru:operator=sum", "regulargpt", "regulargpt:gates=true,chunk_size=3", "regulargpt:attention=full"),
     *("regulargpt:chunk_size=3,thickness=2,pad=masked", "regulargpt:norm=post,activation=relu,levels=3"),
 ]
-LOOPED = ["looped", "looped:loops=2,norm=post", "looped:loops_by=length,encoding=alibi"]
+LOOPED = ["looped", "looped:loops=2,norm=post"]
 CAUSAL = ["transformer:norm=post,activation=relu", *(f"transformer:encoding={name}" for name in ENCODINGS), *LOOPED]
 BIDIRECTIONAL = [name for name in ENCODINGS if not ENCODINGS[name].options.causal_only]
 BOTH_WAYS = [f"transformer:causal=false,encoding={name}" for name in BIDIRECTIONAL]

@@ -1,5 +1,6 @@
 """Recurrent networks trained to a proof: bounds on boxes, the search for boxes that are closed, the phase."""
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import languages
 from languages.errors import UserError
 from regulargpt.certificate.chain import phase as chain_phase
 from regulargpt.certificate.chain import tuning
+from regulargpt.certificate.chain.bounded import answer_margins, is_bounded, read_by, shape_of, sums_of
 from regulargpt.certificate.chain.box_search import closed
-from regulargpt.certificate.chain.boxes import answer_margins, bounds_of, images, saturated
+from regulargpt.certificate.chain.boxes import bounds_of, images, saturated
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.phase import ChainFineTuning
@@ -23,7 +25,6 @@ from regulargpt.config.validation import validate
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.models.hooks import hooks
-from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
@@ -32,6 +33,9 @@ from tests.regulargpt.small import COMMON, EQUAL, trainer_of
 
 CELLS = ["rnn", "rnn:activation=tanh", "gru", "lstm"]
 LAYERS = [1, 2]
+# One block of sLSTM has bounds, too, with an MLP behind it or without.
+NETWORKS = [*((kind, layers) for kind in CELLS for layers in LAYERS), ("slstm", 1), ("slstm:mlp=none", 1)]
+every_network = pytest.mark.parametrize(("kind", "layers"), NETWORKS)
 every_cell = pytest.mark.parametrize("kind", CELLS)
 both_depths = pytest.mark.parametrize("layers", LAYERS)
 
@@ -39,7 +43,7 @@ both_depths = pytest.mark.parametrize("layers", LAYERS)
 def boxes_of(model: Any, seed: int, widest: float = 0.5) -> tuple[Interval, Tensor]:
     """A box round a random state for each symbol, of another radius in each coordinate; some have none."""
     generator = torch.Generator().manual_seed(seed)
-    shape = (2 * SYMBOLS, model.d_state)
+    shape = (2 * SYMBOLS, prod(shape_of(model)))
     centre = torch.empty(shape, dtype=torch.float64).uniform_(-1.5, 1.5, generator=generator)
     radius = torch.empty(shape, dtype=torch.float64).uniform_(-0.1, widest, generator=generator).relu()
     return Interval.round(centre, radius), torch.arange(SYMBOLS).repeat(2)
@@ -53,8 +57,7 @@ def points_in(box: Interval, count: int, seed: int) -> Tensor:
     return box.centre + at * box.radius
 
 
-@every_cell
-@both_depths
+@every_network
 @pytest.mark.parametrize("widest", [1e-3, 0.5])
 @torch.no_grad()
 def test_no_image_and_no_answer_of_a_state_in_a_box_is_outside_the_bounds(kind: str, layers: int, widest: float):
@@ -64,7 +67,7 @@ def test_no_image_and_no_answer_of_a_state_in_a_box_is_outside_the_bounds(kind: 
     box, symbols = boxes_of(model, layers, widest)
     image = images(model, box, symbols)
     answers = torch.arange(len(symbols)) % 4
-    margins = answer_margins(model, image, answers)
+    margins = answer_margins(model, image, answers, symbols)
     for states in points_in(box, 2000, 7):
         logits, after = chain.step(states, symbols)
         assert (after >= image.lower - 1e-12).all()
@@ -73,8 +76,7 @@ def test_no_image_and_no_answer_of_a_state_in_a_box_is_outside_the_bounds(kind: 
         assert (least >= margins - 1e-12).all()
 
 
-@every_cell
-@both_depths
+@every_network
 @torch.no_grad()
 def test_bounds_are_tight_where_boxes_are_small(kind: str, layers: int):
     """No more than twice as wide as what 2,000 states of a box of one layer reach; for a plain RNN, exact."""
@@ -104,21 +106,22 @@ def test_the_bounds_of_a_plain_rnn_are_reached_in_every_coordinate(kind: str):
             torch.testing.assert_close(chain.step(corner, symbols)[1][:, unit], bound[:, unit])
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("kind", ["gru", "lstm", "slstm"])
 def test_slopes_at_a_point_are_the_derivatives(kind: str):
     """Those of torch, of each number of the state by each."""
     model = built(kind, n_layers=1)
-    cell = bounds_of(model)(model.rnn.all_weights[0], model.d_model)
-    states = boxes_of(model, 2)[0].centre[:1]
-    x = model.embed(torch.tensor([[1]]))[:, 0]
-    parts = [Interval(part, part) for part in states.unflatten(1, (model.parts, -1)).unbind(1)]
+    count, _, d = shape_of(model)
+    cell, chain = bounds_of(model)(sums_of(model)[0], d), LiveChain(model)
+    states, symbol = boxes_of(model, 2)[0].centre[:1], torch.tensor([1])
+    x = read_by(model, symbol)
+    parts = [Interval(part, part) for part in states.unflatten(1, (count, -1)).unbind(1)]
     slopes = cell.slopes(cell.summed(Interval(x, x), parts[0]).unbind(1), parts)
     found = torch.einsum("pgi,gij->pij", slopes.by_sum.centre[0], cell.of_hidden)
     found = torch.stack([found + torch.diag_embed(slopes.by_carried.centre[0, :, 0])], 2)  # (parts, d, 1, d)
-    for part in range(1, model.parts):
+    for part in range(1, count):
         found = torch.cat([found, torch.diag_embed(slopes.by_carried.centre[0, :, part])[:, :, None]], 2)
     at = states.clone().requires_grad_()
-    after = model.step(at, x)[0]
+    after = chain.step(at, symbol)[1][0]
     right = torch.stack([torch.autograd.grad(number, at, retain_graph=True)[0][0] for number in after])  # (D, D)
     torch.testing.assert_close(found.flatten(2).flatten(0, 1), right)
 
@@ -225,7 +228,7 @@ def test_closed_boxes_hold_what_their_states_become():
     """By the chain itself, with the slack; and no boxes are closed by a network before it is trained."""
     trainer = trainer_of(config_of(phases__chain_fine_tuning__automaton="known"))
     (phase,), model = trainer.further, trainer.model
-    assert isinstance(model, TorchRecurrent)
+    assert is_bounded(model)
     assert isinstance(phase, ChainFineTuning)
     target = phase.sought.goal
     assert target is not None

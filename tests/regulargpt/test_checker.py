@@ -222,7 +222,10 @@ REFUSED: Cases = {
     },
     ("weights", Malformed): {
         "a number that is not finite": (lambda w: w["pad"].fill_(math.inf), NOT_FINITE),
-        "more than two axes": (lambda w: w.update(pad=w["pad"][None].clone()), "is no vector or matrix at two offsets"),
+        "many axes": (
+            lambda w: w.update(pad=w["pad"][None, None].clone()),
+            "is no array of at most 3 axes at two offsets",
+        ),
         "one that is none": (lambda w: w["readout.bias"].fill_(math.nan), NOT_FINITE),
         "a head that sees nothing": (lambda w: w["blocks.0.attn.r"].fill_(-math.inf), NOT_FINITE),
         "a tensor too many": (lambda w: w.update(more=w["pad"].clone()), TENSORS),

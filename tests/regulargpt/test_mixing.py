@@ -49,6 +49,13 @@ def in_pieces(model: Mixing, words: Tensor, sizes: list[int]) -> Tensor:
     return torch.cat(found, 1)
 
 
+def assert_near(found: list[Tensor], expected: list[Tensor]) -> None:
+    """To 1e-12 of the largest number of each tensor: gradients are sums in which some of it cancels."""
+    for one, other in zip(found, expected, strict=True):
+        scale = max(1.0, float(other.abs().max()))
+        torch.testing.assert_close(one / scale, other / scale, rtol=0, atol=1e-12)
+
+
 @st.composite
 def cuts(draw: st.DrawFn, most: int = 40) -> tuple[int, list[int]]:
     """A length, and the sizes of all pieces but the last."""
@@ -65,9 +72,9 @@ def test_in_one_piece_or_in_any_it_is_what_it_is_symbol_by_symbol(case: str, cut
     model, words = network(case), words_of(2, length, seed)
     reference = by_loop(network(case))
     expected = slopes(reference, reference(words, readout="all"))
-    assert_equal(slopes(model, model(words, readout="all")), expected, 1e-12)
-    assert_equal(slopes(model, in_pieces(model, words, sizes)), expected, 1e-12)
-    assert_equal([in_pieces(model, words, [1] * (length - 1)).detach()], expected[:1], 1e-12)
+    assert_near(slopes(model, model(words, readout="all")), expected)
+    assert_near(slopes(model, in_pieces(model, words, sizes)), expected)
+    assert_near([in_pieces(model, words, [1] * (length - 1)).detach()], expected[:1])
 
 
 @pytest.mark.parametrize("case", ALL)

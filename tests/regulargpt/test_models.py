@@ -17,9 +17,7 @@ from tests.regulargpt.cases import SMALL, assert_equal, built, fresh, slopes, wo
 
 WITH_DROPOUT = [case for case in cases.KINDS if case.startswith(("ldru", "transformer", "encoder"))]
 ROOT = Path(__file__).parents[2]
-FIXED = {f"blocks.{i}.mixer.{name}" for i in (0, 1) for name in ("a_log", "a_imag")}
-"""They start as published, whatever is drawn."""
-PUBLISHED = ("mu", "w_0", "a_0", "v_0", "k_k")
+PUBLISHED = ("a_log", "a_imag", "mu", "w_0", "a_0", "v_0", "k_k")
 """Weights that start at numbers of a publication, each channel at its own."""
 
 

@@ -199,9 +199,10 @@ def own_names() -> set[str]:
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
     # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's,
-    # what a machine does with a stack, the empty symbol, how words are drawn, where a file lies.
-    ordinary = {"none", "norm", "path", "weight", "base", "fit", "width", "shift", "train_len", "push", "empty"}
-    ordinary |= {"drawn", "range", "blocks"}
+    # what a machine does with a stack, the empty symbol, how words are drawn, what a slider is, where a file lies,
+    # and the blocks of a text or a page.
+    ordinary = {"none", "norm", "weight", "base", "fit", "width", "shift", "train_len"}
+    ordinary |= {"push", "empty", "drawn", "range", "path", "blocks"}
     names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}
     return names | classes

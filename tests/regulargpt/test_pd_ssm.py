@@ -112,20 +112,23 @@ def test_the_gradient_is_that_of_dense_matrices(case: str, length: int, monkeypa
     variant = next((name for name in ("row", "bank") if name in case), "column")
     for block in dense.blocks:
         mixer = block.mixer
-        mixer.states = lambda inputs, state, of=mixer: densely(inputs[0], of.dictionary, *inputs[1:], state[0], variant)
+        mixer.states = lambda inputs, state, of=mixer: densely(
+            inputs[0], of.dictionary, inputs[1], inputs[2], state[0], variant
+        )
     found, expected = (slopes(each, each(words, readout="all")) for each in (model, dense))
     assert_equal(found, expected, 1e-12)
     selects = [name for name, _ in model.named_parameters()].index("blocks.0.mixer.select.weight")
     assert length == 1 or bool(found[1 + selects].any())
 
 
-def one_hot_maps(rows: bool) -> dict[tuple[int, ...], set[tuple[int, ...]]]:
+def one_hot_maps(rows: bool) -> dict[tuple[int, ...], Tensor]:
     """For each choice of three places, where P sends e_1, e_2, e_3; P is followed from a one-hot state."""
     found = {}
     for places in itertools.product(range(3), repeat=3):
         M = torch.eye(3)[[*places]] if rows else torch.eye(3)[[*places]].T
         d = torch.ones(3, 1, 3, dtype=torch.complex64)
-        found[places] = Recurrence.apply(torch.ones(3, 1, 1), M[None], d, 0 * d, torch.eye(3) + 0j, rows, False)[:, 0]
+        states: Any = Recurrence.apply(torch.ones(3, 1, 1), M[None], d, 0 * d, torch.eye(3) + 0j, rows, False)
+        found[places] = states[:, 0]
     return found
 
 

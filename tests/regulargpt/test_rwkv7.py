@@ -101,8 +101,8 @@ def test_its_recurrence_is_flash_linear_attention_s_reference():
     mixer = built("rwkv7", d_model=D, n_heads=H).blocks[0].mixer
     x = torch.randn(2, 11, 2 * D, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     inputs, _ = mixer.inputs(x, mixer.start(2)[1])
-    r, w, k, v, kappa, removed = (part.transpose(1, 2) for part in inputs[:-1])
-    theirs, state = module.dplr_recurrence(*(x.float() for x in (r * K**0.5, k, v, -kappa, removed, w.log())))
+    r, log_w, k, v, kappa, removed = (part.transpose(1, 2) for part in inputs[:-1])
+    theirs, state = module.dplr_recurrence(*(x.float() for x in (r * K**0.5, k, v, -kappa, removed, log_w)))
     o, (S,) = mixer.loop(inputs, mixer.start(2)[0])
     assert torch.allclose(o.float(), theirs.transpose(1, 2).float(), atol=1e-5, rtol=1e-4)
     assert torch.allclose(S.mT.float(), state.float(), atol=1e-5, rtol=1e-4)
@@ -115,8 +115,8 @@ def test_the_factor_along_a_key_reaches_minus_1_only_when_signed(span: str, lowe
     mixer = fresh("rwkv7", range=span).blocks[0].mixer
     mixer.a_0.fill_(40.0)
     x = torch.randn(40, 5, 2 * D, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    (_, w, _, _, kappa, removed, _), _ = mixer.inputs(x, mixer.start(40)[1])
-    factors = (w * kappa**2).sum(-1) - (removed * kappa).sum(-1)
+    (_, log_w, _, _, kappa, removed, _), _ = mixer.inputs(x, mixer.start(40)[1])
+    factors = (log_w.exp() * kappa**2).sum(-1) - (removed * kappa).sum(-1)
     assert bool((factors >= lowest).all()) == (span == "unit")
     assert float(factors.min()) < 0.0
 

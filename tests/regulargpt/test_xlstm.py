@@ -17,11 +17,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from regulargpt.certificate.checker import Rejected
+from regulargpt.certificate.checker.boxes import ends, known
+from regulargpt.certificate.checker.chain_networks import network_of
+from regulargpt.certificate.checker.chain_steps import boxes_of
+from regulargpt.finite.chain import Chain
 from regulargpt.models.mixing.layers import Draw
 from regulargpt.models.xlstm.mlstm import MlstmMixer
 from regulargpt.models.xlstm.slstm import SlstmMixer
 from regulargpt.options import ConfigError
 from tests.regulargpt.cases import MODELS, assert_equal, built, fresh, slopes, words_of
+from tests.regulargpt.test_checker_mixing import network, record
 
 D, H = 16, 4
 # Longer than a chunk.
@@ -184,3 +190,30 @@ def test_pieces_of_mixed_blocks_and_convolutions_agree(written: str):
 def test_refused_sizes(written: str, message: str):
     with pytest.raises(ConfigError, match=re.escape(message)):
         MODELS.options(written, "model")
+
+
+@pytest.mark.parametrize("written", ["slstm:mlp=none", "slstm"])
+@torch.no_grad()
+def test_the_checker_s_bounds_hold_what_states_of_a_box_become(written: str):
+    """1,000 states of boxes of two sizes: no image and no answer is outside; small boxes stay small."""
+    model, random = built(written, n_layers=1), np.random.default_rng(0)
+    weights = {name: value.numpy() for name, value in model.state_dict().items()}
+    config = record(written)
+    config["model"]["n_layers"] = 1
+    chain, checked = Chain(model), network_of(weights, config, known)
+    point, symbols = chain.along(words_of(1, 5))[1][0, -1].numpy(), torch.ones(1000, dtype=torch.long)
+    for width in (1e-3, 0.2):
+        radii = width * random.uniform(0, 1, len(point))
+        low, high = ends(checked.image(point, radii, 1))
+        states = point + radii * random.choice([-1.0, 1.0, 0.5], (1000, len(point)))
+        logits, after = (part.numpy() for part in chain.step(torch.from_numpy(states), symbols))
+        assert ((after >= low) & (after <= high)).all()
+        seen = after.max(0) - after.min(0)
+        assert np.median((high - low) / seen) < 3
+        # The answer is read of the state that the symbol led to.
+        to, answer = checked.image(point, radii, 1), int(logits[0].argmax())
+        least = checked.margin(to.middle, to.radius, answer, 1)
+        assert np.isfinite(least) or width > 0.1  # nothing is known of an MLP behind so wide a box
+        assert not (logits[:, [answer]] - np.delete(logits, answer, 1) < least).any()
+    with pytest.raises(Rejected, match="one block of sLSTM without a convolution"):
+        boxes_of({}, network("slstm:conv=4", built("slstm:conv=4")), point[None], None)

@@ -15,12 +15,12 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regulargpt.certificate.chain.boxes import answer_margins, images
+from regulargpt.certificate.chain.bounded import Bounded, answer_margins, is_bounded, start_of
+from regulargpt.certificate.chain.boxes import images
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.product import Product
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.chain_rows import Rows
-from regulargpt.models.recurrent import TorchRecurrent
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,13 +44,15 @@ class Boxes:
 @dataclass(frozen=True)
 class Moves:
     """From which point, by which symbol, to which: (n,) each; the first points (n_symbols,), -1 for a symbol that no
-    word begins with; and the answers (m,) that have to be those of the points `asked` (m,)."""
+    word begins with; and the answers (m,) that have to be those of the points `asked` (m,), once the symbols `by` (m,)
+    have led to them."""
 
     source: Int[Tensor, "n"]
     symbols: Int[Tensor, "n"]
     target: Int[Tensor, "n"]
     first: Int[Tensor, "n_symbols"]
     asked: Int[Tensor, "m"]
+    by: Int[Tensor, "m"]
     answers: Int[Tensor, "m"]
 
     @cached_property
@@ -68,16 +70,17 @@ class Moves:
         """Those that come up in a product."""
         used, to = torch.from_numpy(product.used), torch.from_numpy(product.rows.images) - 1  # (K + 1, n_symbols)
         source, symbols = used[1:].nonzero().unbind(1)
-        k, q = torch.from_numpy(product.pairs).unbind(1)
-        answers = torch.from_numpy(product.machine.output_table.astype(np.int64))[q]
-        kept = (k > 0) & (answers >= 0)
+        (k, q), machine = product.pairs.T, product.machine
+        right = machine.output_table[machine.table[q]].astype(np.int64)  # (pairs, n_symbols)
+        pair, by = torch.from_numpy(right >= 0).nonzero().unbind(1)
+        met = torch.stack([to[torch.from_numpy(k)[pair], by], by, torch.from_numpy(right)[pair, by]])
         first = torch.where(used[0], to[0], -1)
-        return cls(source, symbols, to[1:][source, symbols], first, k[kept] - 1, answers[kept])
+        return cls(source, symbols, to[1:][source, symbols], first, *torch.unique(met, dim=1))
 
 
 def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
     """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none."""
-    if not isinstance(chain.model, TorchRecurrent):
+    if not is_bounded(chain.model):
         return f"{chain.name} passes its state on without bounds that could hold it"
     moves = Moves.of(product)
     for slack in SLACKS:
@@ -90,12 +93,12 @@ def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
 
 
 @torch.no_grad()
-def closed(model: TorchRecurrent, moves: Moves, slack: float) -> Interval | None:
+def closed(model: Bounded, moves: Moves, slack: float) -> Interval | None:
     """Boxes (K, D) into which all images go and leave the slack, with one answer in each; None if there are none.
 
     The model is in float64.
     """
-    start = model.start(len(moves.begins)).double()
+    start = start_of(model, len(moves.begins)).double()
     of_first = images(model, Interval(start, start), moves.begins), moves.first[moves.begins]
     boxes = hull([of_first], moves.n_points, slack)
     for _ in range(ROUNDS):
@@ -105,7 +108,8 @@ def closed(model: TorchRecurrent, moves: Moves, slack: float) -> Interval | None
         image = images(model, Interval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
         after = hull([of_first, (image, target)], moves.n_points, slack)
         if bool(known.all()) and bool(((after.lower >= boxes.lower) & (after.upper <= boxes.upper)).all()):
-            margins = answer_margins(model, Interval(boxes.lower[moves.asked], boxes.upper[moves.asked]), moves.answers)
+            asked = Interval(boxes.lower[moves.asked], boxes.upper[moves.asked])
+            margins = answer_margins(model, asked, moves.answers, moves.by)
             margins.scatter_(1, moves.answers[:, None], torch.inf)
             return boxes if bool((margins > 0).all()) else None
         if bool((after.radius > WIDEST).any()):

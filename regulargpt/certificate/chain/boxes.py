@@ -1,7 +1,7 @@
 """Boxes of states under one step of a recurrent network: bounds on the images of all states in a box.
 
-For one layer of a plain RNN they are exact in each coordinate. Those of GRU and LSTM are the better of two: the cell's
-formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
+For one layer of a plain RNN they are exact in each coordinate. Those of GRU, LSTM and sLSTM are the better of two: the
+cell's formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
 where terms that cancel do so. A layer's box is the input box of the layer above it. torch differentiates all of it.
 """
 
@@ -15,12 +15,14 @@ from typing import ClassVar
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
+from regulargpt.certificate.chain.bounded import Bounded, read_by, shape_of, sums_of
 from regulargpt.certificate.chain.intervals import Interval, linear, sigmoid_slope, tanh_slope
 from regulargpt.models.gru import Gru
 from regulargpt.models.lstm import Lstm
-from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.models.rnn import Rnn
+from regulargpt.models.xlstm.model import Xlstm
 
 Matrices = Float[Tensor, "sums d_model width"]
 
@@ -36,8 +38,8 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Saturated:
-    """Of each unit of a layer with gates: the logit of the one that holds what it carried, z of a GRU and f of an LSTM;
-    and the sum whose tanh is its new value."""
+    """Of each unit of a layer with gates: the logit of the one that holds what it carried, z of a GRU and f of an LSTM,
+    and of an sLSTM that of the share that it keeps; and the sum whose tanh is its new value."""
 
     holding: Float[Tensor, "n d_model"]
     inner: Float[Tensor, "n d_model"]
@@ -69,8 +71,9 @@ class CellBounds:
         raise NotImplementedError("the images of this cell are exact")
 
     @staticmethod
-    def saturated(sums: Sequence[Tensor]) -> Saturated | None:
-        """What of a step's sums, each (n, d_model), can leave no gradient in a cell with gates; None in one without."""
+    def saturated(sums: Sequence[Tensor], carried: Sequence[Tensor]) -> Saturated | None:
+        """What of a step's sums and of what was carried, each (n, d_model), can leave no gradient in a cell with gates;
+        None in one without."""
         return None
 
     def moved(self, x: Interval, carried: Sequence[Interval]) -> list[Interval]:
@@ -159,7 +162,7 @@ class GruBounds(CellBounds):
         return Slopes(stacked([[by_r, by_z, by_x, by_x * r]]), stacked([[z]]))
 
     @staticmethod
-    def saturated(sums: Sequence[Tensor]) -> Saturated:
+    def saturated(sums: Sequence[Tensor], carried: Sequence[Tensor]) -> Saturated:
         s_r, s_z, s_x, s_h = sums
         return Saturated(s_z, s_x + s_r.sigmoid() * s_h)
 
@@ -182,8 +185,41 @@ class LstmBounds(CellBounds):
         return Slopes(stacked([of_h, [*of_c, zero]]), stacked([[zero, by_c * f], [zero, f]]))
 
     @staticmethod
-    def saturated(sums: Sequence[Tensor]) -> Saturated:
+    def saturated(sums: Sequence[Tensor], carried: Sequence[Tensor]) -> Saturated:
         return Saturated(sums[1], sums[2])
+
+
+class SlstmBounds(CellBounds):
+    """The parts are h, a and l = log n: with t = i - log s(f) - l, a' is a mean of a and tanh(z), with the share s(t),
+    l' = i - log s(t) and h' = s(o) a'; the sums are i, f, z and o."""
+
+    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+        i, f, z, o = sums
+        share, new, old = (i - f.log_sigmoid() - carried[2]).sigmoid(), z.tanh(), carried[1]
+        ends = ((old.lower, new.lower), (old.upper, new.upper))
+        corners = [[x + part * (y - x) for part in (share.lower, share.upper)] for x, y in ends]
+        mean = Interval(torch.minimum(*corners[0]), torch.maximum(*corners[1]))
+        kept = f.log_sigmoid() + carried[2]
+        log_n = Interval(torch.logaddexp(kept.lower, i.lower), torch.logaddexp(kept.upper, i.upper))
+        return [o.sigmoid() * mean, mean, log_n]
+
+    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+        i, f, z, o = sums
+        t = i - f.log_sigmoid() - carried[2]
+        share, new, old, out = t.sigmoid(), z.tanh(), carried[1], o.sigmoid()
+        kept, forgotten, zero = 1.0 - share, 1.0 - f.sigmoid(), Interval(*[torch.zeros_like(t.lower)] * 2)
+        mean = self.images(sums, carried)[1]
+        by_t = sigmoid_slope(t) * (new - old)
+        by_f, by_n = (zero - by_t) * forgotten, zero - by_t
+        of_a, of_n = [by_t, by_f, share * tanh_slope(z), zero], [share, kept * forgotten, zero, zero]
+        of_h = [*(out * slope for slope in of_a[:3]), mean * sigmoid_slope(o)]
+        by_carried = [[zero, out * kept, out * by_n], [zero, kept, by_n], [zero, zero, kept]]
+        return Slopes(stacked([of_h, of_a, of_n]), stacked(by_carried))
+
+    @staticmethod
+    def saturated(sums: Sequence[Tensor], carried: Sequence[Tensor]) -> Saturated:
+        i, f, z, _ = sums
+        return Saturated(F.logsigmoid(f) + carried[2] - i, z)
 
 
 def stacked(rows: Sequence[Sequence[Interval]]) -> Interval:
@@ -195,32 +231,33 @@ def stacked(rows: Sequence[Sequence[Interval]]) -> Interval:
     return Interval(lower, upper)
 
 
-def bounds_of(model: TorchRecurrent) -> type[CellBounds]:
+def bounds_of(model: Bounded) -> type[CellBounds]:
     """What bounds the cells of a network."""
+    if isinstance(model, Xlstm):
+        return SlstmBounds
     if isinstance(model, Rnn):
         return ReluBounds if model.rnn.nonlinearity == "relu" else TanhBounds
     return {Gru: GruBounds, Lstm: LstmBounds}[type(model)]  # type: ignore[index]
 
 
-def images(model: TorchRecurrent, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+def images(model: Bounded, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
     """Where all states of boxes (n, d_state) come to by one more symbol each."""
-    x, kind = model.embed(symbols[:, None])[:, 0].to(states.lower), bounds_of(model)
-    read, shape = Interval(x, x), (model.parts, len(model.layers), -1)
-    ends = (end.unflatten(1, shape).unbind(2) for end in (states.lower, states.upper))  # a layer (n, parts, d_model)
-    of_layers = zip(*ends, strict=True)
+    x, kind = read_by(model, symbols).to(states.lower), bounds_of(model)
+    read, (parts, layers, d) = Interval(x, x), shape_of(model)
+    ends = (end.unflatten(1, (parts, layers, d)).unbind(2) for end in (states.lower, states.upper))
+    of_layers = zip(*ends, strict=True)  # a layer's two ends, each (n, parts, d_model)
     after = []
-    for weights, (lower, upper) in zip(model.rnn.all_weights, of_layers, strict=True):
-        cell = kind(weights, model.d_model)
-        moved = cell.moved(read, Interval(lower, upper).unbind(1))
+    for weights, (lower, upper) in zip(sums_of(model), of_layers, strict=True):
+        moved = kind(weights, d).moved(read, Interval(lower, upper).unbind(1))
         read = moved[0]
         after.append(moved)
     # h of all layers first, as the state has them.
-    ends = ([getattr(layer[part], end) for part in range(model.parts) for layer in after] for end in ("lower", "upper"))
-    return Interval(*(torch.cat(parts, 1) for parts in ends))  # each (n, d_state)
+    ends = ([getattr(layer[part], end) for part in range(parts) for layer in after] for end in ("lower", "upper"))
+    return Interval(*(torch.cat(found, 1) for found in ends))  # each (n, d_state)
 
 
 def saturated(
-    model: TorchRecurrent,
+    model: Bounded,
     states: Float[Tensor, "n d_state"],
     after: Float[Tensor, "n d_state"],
     symbols: Int[Tensor, "n"],
@@ -229,21 +266,11 @@ def saturated(
 
     `after` are the states after the step: a layer reads what the one below it has become.
     """
-    kind, shape = bounds_of(model), (model.parts, len(model.layers), -1)
-    x, found = model.embed(symbols[:, None])[:, 0].to(states), []
-    for number, weights in enumerate(model.rnn.all_weights):
-        h, moved = (each.unflatten(1, shape)[:, 0, number] for each in (states, after))  # each (n, d_model)
-        at = Interval(x, x)
-        sums = kind(weights, model.d_model).summed(at, Interval(h, h)).lower.unbind(1)
-        found.append(kind.saturated(sums))
-        x = moved
+    kind, shape = bounds_of(model), shape_of(model)
+    x, found = read_by(model, symbols).to(states), []
+    for number, weights in enumerate(sums_of(model)):
+        before, moved = (each.unflatten(1, shape)[:, :, number].unbind(1) for each in (states, after))
+        at, h = Interval(x, x), Interval(before[0], before[0])  # (n, d_model)
+        found.append(kind.saturated(kind(weights, shape[2]).summed(at, h).lower.unbind(1), before))
+        x = moved[0]
     return [layer for layer in found if layer is not None]
-
-
-def answer_margins(model: TorchRecurrent, states: Interval, answers: Int[Tensor, "n"]) -> Float[Tensor, "n n_outputs"]:
-    """By how much the logit of an answer is above each other's at least, all over boxes; its own place has 0."""
-    read = Interval(model.output(states.lower), model.output(states.upper)).relu()
-    weight, bias = model.readout.weight, model.readout.bias
-    apart = weight[answers][:, None] - weight  # (n, n_outputs, d_model)
-    centre = (apart @ read.centre[..., None])[..., 0] + bias[answers][:, None] - bias
-    return centre - (apart.abs() @ read.radius[..., None])[..., 0]  # (n, n_outputs)

@@ -50,6 +50,11 @@ class Interval:
         upper = torch.maximum(torch.maximum(one, two), torch.maximum(three, four))
         return Interval(lower, upper)
 
+    def over(self, size: Interval) -> Interval:
+        """The quotients by what is above 0."""
+        lower = torch.minimum(self.lower / size.lower, self.lower / size.upper)
+        return Interval(lower, torch.maximum(self.upper / size.lower, self.upper / size.upper))
+
     def meet(self, other: Interval) -> Interval:
         """What lies in both, if both hold the same number."""
         return Interval(torch.maximum(self.lower, other.lower), torch.minimum(self.upper, other.upper))
@@ -62,6 +67,9 @@ class Interval:
 
     def sigmoid(self) -> Interval:
         return Interval(self.lower.sigmoid(), self.upper.sigmoid())
+
+    def log_sigmoid(self) -> Interval:
+        return Interval(F.logsigmoid(self.lower), F.logsigmoid(self.upper))
 
     def unbind(self, axis: int) -> list[Interval]:
         return [Interval(*both) for both in zip(self.lower.unbind(axis), self.upper.unbind(axis), strict=True)]

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from languages.automata import MooreMachine
 from languages.convert.machines import AnyMachine
+from regulargpt.certificate.chain.bounded import is_bounded
 from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.outcome import chain_outcome
@@ -31,7 +32,7 @@ from regulargpt.finite.chain import chain_of
 from regulargpt.finite.chain_rows import Rows
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.finite.specification import specified_machine
-from regulargpt.models.recurrent import Recurrent, TorchRecurrent
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 
 if TYPE_CHECKING:
@@ -118,15 +119,19 @@ class ChainFineTuning(Concluding):
     def between(self, trainer: Trainer) -> None:
         """Ask for the automaton, and begin; then ask for boxes, and end."""
         step, is_last = trainer.step_count, trainer.step_count >= trainer.config.training.steps
+        has_boxes = is_bounded(trainer.model)
         if self.tuned is None:
             if (step % self.options.every == 0 or is_last) and self.has_automaton(trainer) and not is_last:
                 self.begin(trainer)
+                # A state without bounds has no boxes: where the points hold as trained, there is nothing to tune.
+                if self.tuned is not None and not has_boxes and self.table_holds(trainer.model):
+                    self.closed_at = step
             return
         done, is_last = self.done(trainer), is_last or self.done(trainer) == self.options.steps
-        since = -1 if self.tuned.full_at is None else done - self.tuned.full_at
+        since = done if not has_boxes else -1 if self.tuned.full_at is None else done - self.tuned.full_at
         if since > 0 and (is_last or since % ATTEMPTS == 0) and self.holds(trainer.model, done):
             self.closed_at = step
-        elif since > 0 and since % RENEWED == 0 and not is_last and isinstance(trainer.model, TorchRecurrent):
+        elif since > 0 and since % RENEWED == 0 and not is_last and is_bounded(trainer.model):
             self.renewed += self.tuned.renew(trainer.model, self.options.radius)
         # A network that only its table makes right has lost what words taught it.
         if (
@@ -175,7 +180,7 @@ class ChainFineTuning(Concluding):
         """Whether boxes are closed now, whose middles are kept; of a state without bounds, whether the table holds."""
         assert self.tuned is not None, "whoever asks trains"
         assert self.sought.goal is not None, "it was found"
-        if not isinstance(model, TorchRecurrent):
+        if not is_bounded(model):
             return self.table_holds(model)
         if not self.tuned.may_be_closed:
             return False

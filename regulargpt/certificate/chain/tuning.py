@@ -16,12 +16,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.randomness import rng
-from regulargpt.certificate.chain.boxes import answer_margins, images, saturated
+from regulargpt.certificate.chain.bounded import Bounded, answer_margins, is_bounded, rows_of, shape_of
+from regulargpt.certificate.chain.boxes import images, saturated
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.models.lstm import Lstm
-from regulargpt.models.recurrent import Recurrent, TorchRecurrent
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
 from regulargpt.training.optimisers import Adam
 
@@ -81,7 +82,7 @@ class ChainTuner:
         """What the next step lowers, after `done` of them."""
         if self.full_at is None and (self.noise >= 1 or done >= MOST_TABLE):
             self.full_at = done
-        if self.full_at is not None and isinstance(model, TorchRecurrent):
+        if self.full_at is not None and is_bounded(model):
             return self.of_boxes(model, options, done)
         return self.of_table(model, options, done)
 
@@ -105,7 +106,7 @@ class ChainTuner:
         apart = apart * points.shape[1] / (gap if self.widens else gap.detach()) ** 2
         loss, far = apart + wrong + (GAP - gap).relu(), float(apart.detach() ** 0.5)
         self.noise = min(1.0, self.noise + 1 / RISING) if far < NEAREST else FALLING * self.noise
-        if isinstance(model, TorchRecurrent):
+        if is_bounded(model):
             loss = loss + options.gates * held(model, states, after, symbols)
         return loss, {"apart": far, "disturbed": self.noise}
 
@@ -117,7 +118,7 @@ class ChainTuner:
         return (self.points[one] - self.points[two]).norm(dim=1).min().clamp(min=LEAST_GAP)
 
     def of_boxes(
-        self, model: TorchRecurrent, options: ChainFineTuningOptions, done: int
+        self, model: Bounded, options: ChainFineTuningOptions, done: int
     ) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """Boxes round points to within the boxes that they should become, with the right answers in all of them."""
         moves, points, r = self.target.moves, self.points, options.radius
@@ -134,7 +135,7 @@ class ChainTuner:
         apart = OFFSETS * ((offset**2).mean() + ((first / r) ** 2).mean())
         leaving = ((radius - GAIN).relu() ** 2).mean() + ((reach - INSIDE).relu() ** 2).mean()
         asked, answers = moves.asked, moves.answers.to(points.device)
-        margins = answer_margins(model, Interval(box.lower[asked], box.upper[asked]), answers)
+        margins = answer_margins(model, Interval(box.lower[asked], box.upper[asked]), answers, moves.by)
         wrong = torch.logsumexp(-margins, 1).mean()  # the cross-entropy of the worst logits in the box
         held_shut = held(model, points[source], image.centre, symbols)
         self.leaves = float(torch.maximum(reach.detach().max(), (first.detach().abs() / r).max()))
@@ -143,7 +144,7 @@ class ChainTuner:
         return loss, {"leaves": self.leaves}
 
     @torch.no_grad()
-    def renew(self, model: TorchRecurrent, radius: float) -> int:
+    def renew(self, model: Bounded, radius: float) -> int:
         """Begin anew with units that keep leaving their box, if they are few and the loss has stalled; how many did.
 
         Such a unit holds on to what it has, with gates so far shut that no gradient opens them. Without weights it goes
@@ -157,14 +158,14 @@ class ChainTuner:
         image = images(model, Interval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
         to = points[moves.target]
         reach = torch.maximum(image.upper - to, to - image.lower).amax(0)  # (D,)
-        shape = (model.parts, len(model.layers), model.d_model)
+        shape = shape_of(model)
         stuck = (reach.unflatten(0, shape) > radius).any(0)  # (layers, d_model)
         found = stuck.nonzero().tolist()
         if len(found) > MOST_STUCK * stuck.numel():
             return 0
         for layer, unit in found:
-            for weight in model.rnn.all_weights[layer]:
-                weight.unflatten(0, (-1, model.d_model))[:, unit] = 0.0  # a row of each gate
+            for weight in rows_of(model)[layer]:
+                weight.unflatten(0, (-1, shape[2]))[:, unit] = 0.0  # a row of each gate
             points.unflatten(1, shape)[:, :, layer, unit] = 0.0  # (K, parts, layers, d_model)
         self.loss_before = torch.inf
         return len(found)
@@ -189,7 +190,7 @@ class ChainTuner:
         return tuned
 
 
-def held(model: TorchRecurrent, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
+def held(model: Bounded, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
     """How far gates that only hold are from open, and sums from where tanh has a slope; 0 where there are none."""
     found = states.new_zeros(())
     for layer in saturated(model, states, after, symbols):

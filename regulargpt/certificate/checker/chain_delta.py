@@ -66,7 +66,8 @@ class Delta(Mixing):
 
     def brings(self, name: str, x: Any, carried: list[Any]) -> tuple[Brings, list[Any]]:
         """What symbols bring to the state, and the old inputs that the convolution carries on."""
-        n, beta = self.n, sigmoid(self.linear(f"{name}beta", x)).reshape(len(x), self.H, self.n)
+        n = self.n
+        beta = sigmoid(self.linear(f"{name}beta", x)).reshape(len(x), self.H, n)  # (n, H, sub-steps)
         u, old = self.convolved(f"{name}conv", self.linear(f"{name}qkv", x), carried)
         u = [part.reshape(len(x), self.H, self.K) for part in split(u, *[self.d] * (1 + 2 * n))]  # (n, H, K) each
         beta, left = 2 * beta if self.model["range"] == "signed" else beta, None

@@ -8,9 +8,11 @@ from typing import Any
 from regulargpt.certificate.checker.chain_delta import Delta
 from regulargpt.certificate.checker.chain_gla import Gla
 from regulargpt.certificate.checker.chain_mamba import Mamba
+from regulargpt.certificate.checker.chain_mamba2 import Mamba2
 from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, LinearRnn, Lstm, Rnn
 from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
 from regulargpt.certificate.checker.chain_rwkv7 import Rwkv7
+from regulargpt.certificate.checker.chain_s4d import S4d
 from regulargpt.certificate.checker.chain_xlstm import Xlstm
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import whole
@@ -22,11 +24,13 @@ NETWORKS: dict[str, type[ChainNetwork]] = {
     "linear-rnn": LinearRnn,
     "delta": Delta,
     "mamba": Mamba,
+    "mamba2": Mamba2,
     "gla": Gla,
-    "pd-ssm": PdSsm,
     "rwkv7": Rwkv7,
     "mlstm": Xlstm,
     "slstm": Xlstm,
+    "pd-ssm": PdSsm,
+    "s4d": S4d,
 }
 
 

@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import constant, cos, exp, joined, less, product, sin
+from regulargpt.certificate.checker.balls import cos, exp, less, product, sin
 from regulargpt.certificate.checker.boxes import ends
-from regulargpt.certificate.checker.chain_mixing import Mixing
-from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
+from regulargpt.certificate.checker.doubles import Doubles, U, up
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
 
@@ -42,6 +42,7 @@ class PdSsm(Mixing):
 
     SIZES = (*Mixing.SIZES, "dictionary", "d_state")
     CHOICES: ClassVar = {**Mixing.CHOICES, "variant": ("column", "row", "bank")}
+    UNREAD = ("gate_bias",)
 
     def measure(self) -> None:
         self.N, self.count, self.kind = self.model["d_state"] or self.d, self.model["dictionary"], self.model["variant"]
@@ -50,7 +51,7 @@ class PdSsm(Mixing):
         super().measure()
 
     def widest(self) -> int:
-        return max(super().widest(), 8 * self.N**2)
+        return max(super().widest(), 4 * self.N**2)
 
     def start(self) -> Floats:
         found = np.zeros((self.layers, self.N, 2))
@@ -86,16 +87,13 @@ class PdSsm(Mixing):
         name, (h,) = f"blocks.{layer}.mixer.", carried
         places, certain = self.places(name, x)  # (n, N), (n,)
         size, angle = self.sigmoids(f"{name}magnitude", x), 2 * arb.pi() * self.sigmoids(f"{name}phase", x)
-        re, im, rows = size * cos(angle), size * sin(angle), np.arange(len(x))[:, None]
-        if self.kind == "row":
-            h = turned(re, im, h[rows, places])
-        else:
-            to = places[:, None] == np.arange(self.N)[:, None]  # (n, N, N): row i, column j
-            h = (constant(to, h)[..., None] * turned(re, im, h)[:, None]).sum(2)
+        re, im, by_rows = size * cos(angle), size * sin(angle), self.kind == "row"
+        h = complex_product(re, im, h[np.arange(len(x))[:, None], places] if by_rows else h)
+        h = h if by_rows else gathered(h, places)
         h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
         if isinstance(h, Doubles):
             h = h.where(certain[:, None, None], Doubles(np.array(np.nan), np.array(np.nan)))
-        pairs = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
+        pairs: Any = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
         return self.linear(f"{name}out", pairs) + self.w[f"{name}skip"] * x, [h]
 
     def sigmoids(self, name: str, x: Any) -> Any:
@@ -113,10 +111,19 @@ class PdSsm(Mixing):
         return largest(mixtures.reshape(len(x), self.N, self.N), axis)  # (n, N, N)
 
 
-def turned(re: Any, im: Any, h: Any) -> Any:
-    """(re + i im) h, of re and im (n, N) and pairs (n, N, 2)."""
-    real, imaginary = re * h[..., 0] - im * h[..., 1], im * h[..., 0] + re * h[..., 1]
-    return joined([real[..., None], imaginary[..., None]], -1)
+def gathered(h: Any, places: Ints) -> Any:
+    """Sums of those numbers of h (n, N, 2) that go to the same one of the places (n, N)."""
+
+    def sums(x: Any, nothing: Any) -> Any:
+        found = np.full(x.shape, nothing)
+        np.add.at(found, (np.arange(len(x))[:, None], places), x)
+        return found
+
+    if not isinstance(h, Doubles):
+        return sums(h, arb(0))
+    # Of at most N terms each, in some order.
+    rounding = U * h.shape[1] * sums(abs(h.middle), 0.0)
+    return Doubles(sums(h.middle, 0.0), up(sums(h.radius, 0.0) + rounding))
 
 
 def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
@@ -129,9 +136,10 @@ def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     best = np.expand_dims(np.nan_to_num(middle, nan=-np.inf).argmax(axis), axis)
     low, high = ends(values) if quick else (values, values.copy())
     own = np.take_along_axis(low, best, axis)
-    np.put_along_axis(high, best, -np.inf if quick else arb("-inf"), axis)
+    nowhere: Any = -np.inf if quick else arb("-inf")
+    np.put_along_axis(high, best, nowhere, axis)  # it is no rival of its own
     below = high < own if quick else less(high, own)
-    certain = below.reshape(len(below), -1).all(1)  # (n,)
+    certain = np.asarray(below.reshape(len(below), -1).all(1))  # (n,)
     if not quick and not certain.all():
         raise Rejected("two of the numbers of which a 1 marks the largest are equal")
     return best.squeeze(axis), certain

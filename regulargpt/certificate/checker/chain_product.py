@@ -32,7 +32,7 @@ START = 0
 MAX_ROWS, MAX_PAIRS, MAX_STEPS = 1 << 20, 1 << 20, 1 << 25
 # Multiplications for all rows in float64, and for those that it does not decide: less than two hours of either.
 MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
-MAX_AT_ONCE, NUMBERS = 256, 1 << 22  # rows that are computed together, and numbers of an array
+MAX_AT_ONCE, NUMBERS = 256, 1 << 18  # rows that are computed together, and numbers of all: they fit into a cache
 MOST_SHOWN = 64  # symbols of a word in a message
 
 

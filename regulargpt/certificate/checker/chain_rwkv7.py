@@ -14,7 +14,8 @@ and in each head, with c = 1, or 2 for range = signed,
     y = (o - mean o) / sqrt(mean (o - mean o)^2 + 10^-5 K) * gain + bias + (sum r * r_k * k~) v
     mixer(x) = out (y * g)
 
-The inner width of W, A, G and V is 32, or d where that is less. A block carries S (H, K, K), whose columns are those of k, then x.
+The inner width of W, A, G and V is 32, or d where that is less. A block carries S (H, K, K), whose columns are those of
+k, then x.
 """
 
 from __future__ import annotations

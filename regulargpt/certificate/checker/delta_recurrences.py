@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
-from regulargpt.certificate.checker.balls import Balls, Undecided, matrix, norm, positive, sqrt
+from regulargpt.certificate.checker.balls import Balls, Undecided, exact, matrix, norm, positive, sqrt
 from regulargpt.certificate.checker.chain_delta import Brings, Delta, moved
 from regulargpt.certificate.checker.chain_mixing import EPS, read_by
 from regulargpt.certificate.checker.files import Floats, Rejected
@@ -82,15 +82,15 @@ class DeltaRecurrences(Delta):
     def at(self, context: Context) -> tuple[Balls, Balls, Brings]:
         """The embedding (1, d) of the last symbol, its norm, and what it brings to the state, of one row each."""
         if context not in self.known:
-            h = self.w["embedding.weight"][[max(0, a) for a in context]]  # (size, d)
+            read = [a for a in context if a >= 0]
+            h = self.w["embedding.weight"][read]
             x = self.rms("blocks.0.norm", h)
-            old = self.linear("blocks.0.mixer.qkv", x[:-1])[None] if self.model["conv"] else []
-            if len(old):
-                old[0, [i for i, a in enumerate(context[:-1]) if a < 0]] = arb(0)  # before the word nothing was read
-                old = [old]
-            elif self.model["conv"]:
-                old = [np.full((1, 0, (1 + 2 * self.n) * self.d), arb(0))]
-            self.known[context] = h[-1:], x[-1:], self.brings("blocks.0.mixer.", x[-1:], list(old))[0]
+            # Zeros before the word, then what the symbols before this one gave to the convolution.
+            old: Balls = np.full((self.size - 1, (1 + 2 * self.n) * self.d), arb(0))
+            if len(read) > 1:
+                old[1 - len(read) :] = self.linear("blocks.0.mixer.qkv", x[:-1])
+            carried = [old[None]] if self.model["conv"] else []
+            self.known[context] = h[-1:], x[-1:], self.brings("blocks.0.mixer.", x[-1:], carried)[0]
         return self.known[context]
 
     def moved(self, state: Columns, symbol: int) -> Columns:
@@ -144,7 +144,7 @@ class DeltaRecurrences(Delta):
 
     def toward(self, after_u: Sequence[Columns], v: Sequence[int], w: Sequence[int]) -> Settling:
         """Where u v^n w leads."""
-        first = -(-(self.size - 1) // len(v))  # so many v fill the convolution
+        first = -(-self.size // len(v))  # so many v are all that the convolution reaches at their last symbol
         return Settling(self, self.read([*v] * first, after_u, [])[2][0], first, v, w)
 
 
@@ -188,35 +188,34 @@ class Settling:
 
 
 class Head:
-    """One head's S_n = S* - Z N^n Y."""
+    """One head's S_n = S* - Z N^n Y, from S_0 on."""
 
     def __init__(self, head: int, S: Balls, brought: Sequence[tuple[Context, Brings]]):
-        steps = [(context, j, brings) for context, brings in brought for j in range(len(brings.keys))]
-        number = {key: i for i, key in enumerate(dict.fromkeys((context, j) for context, j, _ in steps))}
-        K, has_gate = len(S), brought[0][1].left is not None
-        in_span = len(number) < K and not has_gate
-        self.Z, r = np.where(np.eye(K) > 0, arb(1), arb(0)), K
-        if in_span:
-            self.Z, r = np.empty((K, len(number)), dtype=object), len(number)
-            for context, j, brings in steps:
-                self.Z[:, number[context, j]] = brings.keys[j][0, head]
-        gram = self.Z.T @ self.Z  # (r, r)
-        N, X, after = np.where(np.eye(r) > 0, arb(1), arb(0)), np.full((r, S.shape[1]), arb(0)), S
-        for context, j, brings in steps:
-            k, v, b = brings.keys[j][0, head], brings.values[j][0, head], brings.beta[0, head, j]
-            if j == 0 and brings.left is not None:
-                N, after = brings.left[0, head] * N, brings.left[0, head] * after
-            u = b * (v - k @ after)  # (V,)
-            after = after + np.outer(k, u)
-            if in_span:
-                i = number[context, j]
-                N[i], X[i] = N[i] - b * (gram[i] @ N), X[i] + u
+        steps = [Step.of(head, j, context, brings) for context, brings in brought for j in range(len(brings.keys))]
+        number = {key: i for i, key in enumerate(dict.fromkeys(step.name for step in steps))}
+        is_in_span = len(number) < len(S) and all(step.left is None for step in steps)
+        r = len(number) if is_in_span else len(S)
+        self.Z: Balls = exact(np.eye(len(S), r))
+        N: Balls = exact(np.eye(r))
+        X: Balls = exact(np.zeros((r, S.shape[1])))
+        if is_in_span:
+            for step in steps:
+                self.Z[:, number[step.name]] = step.k
+        after, gram = S, self.Z.T @ self.Z  # (K, V), (r, r)
+        for step in steps:
+            after = after if step.left is None else step.left * after
+            u = step.beta * (step.v - step.k @ after)  # (V,)
+            after = after + np.outer(step.k, u)
+            if is_in_span:
+                i = number[step.name]
+                N[i], X[i] = N[i] - step.beta * (gram[i] @ N), X[i] + u
             else:
-                N = N - b * np.outer(k, k @ N)
-        X = X if in_span else after - S
+                N = N if step.left is None else step.left * N
+                N = N - step.beta * np.outer(step.k, step.k @ N)
         self.powers = [matrix(N)]
         try:
-            self.Y = (matrix(np.where(np.eye(r) > 0, arb(1), arb(0))) - self.powers[0]).solve(matrix(X))
+            # Solving shows that I - N is not singular.
+            self.Y = (matrix(exact(np.eye(r))) - self.powers[0]).solve(matrix(X if is_in_span else after - S))
         except ZeroDivisionError:
             raise Undecided from None
         self.limit = S + self.times(self.Y)
@@ -224,8 +223,7 @@ class Head:
     def apart(self, n: int, period: int = 0) -> Balls:
         """Z N^n Y (K, V); with a period Z (N^period - I) N^n Y."""
         found = self.power(n, self.Y)
-        found = self.power(period, found) - found if period else found
-        return self.times(found)
+        return self.times(self.power(period, found) - found if period else found)
 
     def power(self, n: int, of: arb_mat) -> arb_mat:
         """N^n times a matrix (r, V)."""
@@ -239,3 +237,22 @@ class Head:
         """Z times a matrix (r, V)."""
         product = matrix(self.Z) * found
         return np.array(product.entries(), dtype=object).reshape(product.nrows(), product.ncols())  # (K, V)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One sub-step of one head: k (K,), v (V,), beta, and alpha if there is one, before the first of a symbol.
+
+    Those with one `name` have the same k.
+    """
+
+    name: tuple[Context, int]
+    k: Balls
+    v: Balls
+    beta: arb
+    left: arb | None
+
+    @classmethod
+    def of(cls, head: int, j: int, context: Context, brings: Brings) -> Step:
+        left = brings.left[0, head] if brings.left is not None and j == 0 else None
+        return cls((context, j), brings.keys[j][0, head], brings.values[j][0, head], brings.beta[0, head, j], left)

@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 # Files of these sizes take less than 2 GiB as values, whatever is in them.
 MAX_CERTIFICATE, MAX_WEIGHTS, MAX_OTHER = 16 << 20, 32 << 20, 1 << 20
+MAX_AXES = 3
 DTYPES = {"F64": "<f8", "F32": "<f4"}
 
 
@@ -151,8 +152,8 @@ def tensors(data: bytes) -> dict[str, Floats]:
         offsets = integers(entry["data_offsets"], f"the offsets of tensor {name!r}", MAX_WEIGHTS).tolist()
         if entry["dtype"] not in DTYPES:
             raise Malformed(f"tensor {name!r} has the type {entry['dtype']!r:.20}; known are {', '.join(DTYPES)}")
-        if len(shape) > 2 or len(offsets) != 2:
-            raise Malformed(f"tensor {name!r} is no vector or matrix at two offsets")
+        if len(shape) > MAX_AXES or len(offsets) != 2:
+            raise Malformed(f"tensor {name!r} is no array of at most {MAX_AXES} axes at two offsets")
         entries.append((offsets, name, shape, np.dtype(DTYPES[entry["dtype"]])))
     # Tensors follow each other without gap or overlap, so every byte of the file has one meaning.
     for offsets, name, shape, dtype in sorted(entries, key=lambda entry: entry[0]):
@@ -160,7 +161,7 @@ def tensors(data: bytes) -> dict[str, Floats]:
         if start != at or end - start != dtype.itemsize * math.prod(shape) or end > len(data):
             raise Malformed(f"tensor {name!r} does not lie where the header says")
         flat = np.frombuffer(data[start:end], dtype=dtype).astype(np.float64)
-        found[name] = flat.reshape(shape)  # (n,) or (m, n)
+        found[name] = flat.reshape(shape)  # as the header says
         at = end
     if at != len(data):
         raise Malformed("the weights go on after the last tensor")

@@ -41,9 +41,9 @@ MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 class AcceptedRefutation:
     """What has been checked: the claims, and how much there was to check.
 
-    From n = `settled` on one comparison decides all n at once; before that `words` were read one by one. In the limit
-    the answer's logit is larger than every other by `margin` or more. `layers` are those of the network; `bits` is the
-    precision that decided everything.
+    From n = `settled` on one comparison decides all n at once; before that there are `words`, read one by one, or
+    decided by `comparisons` of several at once. In the limit the answer's logit is larger than every other by `margin`
+    or more. `layers` are those of the network; `bits` is the precision that decided everything.
     """
 
     claim: str
@@ -53,6 +53,7 @@ class AcceptedRefutation:
     margin: float
     layers: int
     bits: int
+    comparisons: int
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,10 @@ def check_refutation(
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
     proven = same_language(machine, language)
-    settled, words, margin = Refutation(network, family, progress).run()
-    return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, ctx.prec)
+    refutation = Refutation(network, family, progress)
+    settled, words, margin = refutation.run()
+    done = refutation.comparisons
+    return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, ctx.prec, done)
 
 
 def claim_of(family: Family, machine: Machine, right: int) -> str:
@@ -158,14 +161,15 @@ class Refutation:
     """One check at one precision of what the network answers."""
 
     def __init__(self, network: Recurrences | DeltaRecurrences, family: Family, progress: Progress):
-        self.network, self.family, self.progress = network, family, progress
+        self.network: Any = network  # each with states of its own
+        self.family, self.progress, self.comparisons = family, progress, 0
         self.work = network.work_of_symbol()
         if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
-        self.after_u: Any = network.start()
+        self.after_u = self.network.start()
         if family.u:
-            self.after_u = network.read(family.u, self.after_u, [])[2]
-        self.settling = network.toward(self.after_u, family.v, family.w)
+            self.after_u = self.network.read(family.u, self.after_u, [])[2]
+        self.settling: Settling | Recurring = self.network.toward(self.after_u, family.v, family.w)
 
     def run(self) -> tuple[int, int, float]:
         """From which n on one comparison decides, how many words were read, and the margin in the limit.
@@ -233,7 +237,7 @@ class Refutation:
         while n < settled:
             self.progress("words", n, settled)
             logits = settling.some(n, count, period)
-            done += 1
+            done, self.comparisons = done + 1, self.comparisons + 1
             if self.holds(logits):
                 n, count = n + count * period, 2 * count
             elif count > 1:
@@ -261,6 +265,7 @@ class Refutation:
             found, branches, states = network.read(family.v * blocks, states, ends)
             for symbol in family.w if here else ():
                 found, branches = network.one_more(branches, symbol)
+            self.comparisons += len(here)
             for i, row in zip(here, found, strict=True):
                 self.answers(row, f"for n = {read + 1 + i:,}")
             read, words = read + blocks, words + len(here)

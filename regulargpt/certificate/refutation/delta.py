@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from regulargpt.finite.float64_network import as_float64
-from regulargpt.models.delta.model import Delta
+from regulargpt.models.delta.model import Delta, DeltaMixer
 
 Floats = npt.NDArray[np.float64]
-NULL = 1e-13  # singular values of I - P below this share of the largest are those of what P keeps
+NULL = 1e-13  # singular values of I - P below this are those of what P keeps, rounded
 
 
 class DeltaNetwork:
@@ -36,7 +36,9 @@ class DeltaNetwork:
     def __init__(self, model: Delta):
         self.model = as_float64(model)
         mixer = self.model.blocks[0].mixer
-        self.reach = 0 if mixer.conv is None else mixer.conv.weight.shape[1] - 1
+        assert isinstance(mixer, DeltaMixer), "that of delta"
+        self.mixer: DeltaMixer = mixer
+        self.reach = 0 if self.mixer.conv is None else self.mixer.conv.weight.shape[1] - 1
         self.maps: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
         self.limits: dict[tuple[tuple[int, ...], ...], Any] = {}
 
@@ -59,9 +61,8 @@ class DeltaNetwork:
     def block(self, v: Sequence[int], buffers: Any) -> tuple[Tensor, Tensor]:
         """P and B of v, (heads, K, K) each."""
         if (key := tuple(v)) not in self.maps:
-            mixer = self.model.blocks[0].mixer
-            K = mixer.norm.weight.shape[0]
-            eye = torch.eye(K, dtype=torch.float64).expand(1, mixer.n_heads, K, K)
+            K = self.mixer.norm.weight.shape[0]
+            eye = torch.eye(K, dtype=torch.float64).expand(1, self.mixer.n_heads, K, K)  # (1, heads, K, K)
             P, B = (self.read(v, [((state,), buffers)])[1][0][0][0][0] for state in (eye, torch.zeros_like(eye)))
             self.maps[key] = P - B, B
         return self.maps[key]
@@ -77,17 +78,17 @@ class DeltaNetwork:
 
         S* - S solves (I - P) Y = P S + B - S. Both sides are orthogonal to what P keeps, as is the least solution.
         """
-        carries = self.filled(u, v) or [self.model.blocks[0].mixer.start(1)]
+        carries = self.filled(u, v) or [self.mixer.start(1)]
         ((S,), buffers) = carries[0]
         P, B = self.block(v, buffers)
         apart = torch.eye(P.shape[-1], dtype=P.dtype) - P
-        Y = torch.linalg.pinv(apart, rcond=NULL) @ (P @ S[0] + B - S[0])
+        Y = torch.linalg.pinv(apart, atol=NULL, rtol=0.0) @ (P @ S[0] + B - S[0])
         return [((S + Y,), buffers)]
 
     def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
         """The network before the last v of u v, u v v, ..., u v^n."""
         before: list[Any] = []
-        carries = (self.read(u, None)[1] if u else None) or [self.model.blocks[0].mixer.start(1)]
+        carries = (self.read(u, None)[1] if u else None) or [self.mixer.start(1)]
         for _ in range(min(n, self.filling(v))):
             before.append(carries)
             carries = self.read(v, carries)[1]

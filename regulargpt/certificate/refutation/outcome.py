@@ -85,8 +85,8 @@ def refutation_of(
         assert isinstance(accepted, AcceptedRefutation), "it is one"
         return Refutation(described(wrong, machine, accepted), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
 
-    network = DeltaNetwork(model) if isinstance(model, Delta) else LinearNetwork(model)
-    for wrong in wrong_families(machine, network)[:TRIED]:
+    in_float64 = DeltaNetwork(model) if isinstance(model, Delta) else LinearNetwork(model)
+    for wrong in wrong_families(machine, in_float64)[:TRIED]:
         try:
             return checked(wrong) if wrong.is_settled else earliest(wrong, checked)
         except (Rejected, Malformed) as error:

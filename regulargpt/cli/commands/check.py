@@ -109,7 +109,10 @@ def text_of_refutation(accepted: AcceptedRefutation) -> str:
     """The claims about words on which a network is wrong for ever, then how they were proven."""
     claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
     layers = f"{accepted.layers} linear recurrence{'s' * (accepted.layers != 1)}"
-    read = f"; {accepted.words:,} words before that were read one by one" if accepted.words else ""
+    how = "read one by one"
+    if accepted.comparisons != accepted.words:
+        how = f"decided by {accepted.comparisons:,} comparisons"
+    read = f"; {accepted.words:,} words before that were {how}" if accepted.words else ""
     counted = (
         f"{layers}, {accepted.bits} bits: from n = {accepted.settled:,} on one comparison decides, with a margin of "
         f"{accepted.margin:.4g} in the limit{read}"

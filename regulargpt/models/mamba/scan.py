@@ -58,7 +58,10 @@ class SelectiveScan(torch.autograd.Function):
             torch.bmm(B[t, :, None], g, out=of_v[t, :, None])
             torch.mul(g, states[t], out=made)
             # f is exp, with itself as its slope, or 2 exp - 1, with f + 1.
-            _ = made.addcmul_(made, moved[t]) if ctx.signed else made.mul_(moved[t])
+            if ctx.signed:
+                made.addcmul_(made, moved[t])
+            else:
+                made.mul_(moved[t])
             of_a.addcmul_(made, delta[t, :, None])
             torch.sum(made.mul_(A), 1, out=of_delta[t])
             g.mul_(moved[t])

@@ -115,3 +115,41 @@ def in_chunks(
     lacks = -x.shape[2] % size
     x = torch.cat([x, x.new_zeros(*x.shape[:2], lacks, *x.shape[3:])], 2) if lacks else x
     return x.unflatten(2, (-1, size))  # (batch, heads, chunks, size, ...)
+
+
+def removing(
+    q: Float[Tensor, "batch heads length K"],
+    k: Float[Tensor, "batch heads length K"],
+    v: Float[Tensor, "batch heads length V"],
+    key: Float[Tensor, "batch heads length K"],
+    removed: Float[Tensor, "batch heads length K"],
+    log_decay: Float[Tensor, "batch heads length K"],
+    state: Float[Tensor, "batch heads K V"],
+    size: int,
+) -> tuple[Float[Tensor, "batch heads length V"], Float[Tensor, "batch heads K V"]]:
+    """S <- diag(exp(log_decay)) S - removed (S^T key)^T + k v^T, o = S^T q: o, and S after all.
+
+    As `gated`, and what is removed, u = -S^T key of the state before each symbol, solves one triangular system:
+
+        (I + A) u = -(key e^{c - log_decay}) S_0 - (key k^T o D) V,    A = key removed^T o D
+
+    with both D below the diagonal. The sum of log decays in a chunk has to stay below `WIDEST` (Yang et al. 2024).
+    """
+    length, K = q.shape[2:]
+    size = min(size, length)
+    q, k, v, key, removed, log_decay = (in_chunks(part, size) for part in (q, k, v, key, removed, log_decay))
+    c = log_decay.cumsum(-2)  # (batch, heads, chunks, size, K)
+    middle = c[..., -1:, :] / 2
+    less, half = (middle - c).exp(), middle.mT.exp()
+    q, key, k, removed = q * (c - middle).exp(), key * (c - log_decay - middle).exp(), k * less, removed * less
+    right = torch.cat([key, (key @ k.mT).tril(-1) @ v], -1)
+    solved = torch.linalg.solve_triangular(key @ removed.mT, right, upper=False, unitriangular=True)
+    W, U = solved.split([K, v.shape[-1]], -1)
+    seen, own, added, removed = (q @ removed.mT).tril(), (q @ k.mT).tril() @ v, k.mT @ v, removed.mT
+    found = []
+    for i in range(q.shape[2]):
+        state = half[:, :, i] * state
+        u = -(U[:, :, i] + W[:, :, i] @ state)
+        found.append(own[:, :, i] + q[:, :, i] @ state + seen[:, :, i] @ u)
+        state = half[:, :, i] * (state + added[:, :, i] + removed[:, :, i] @ u)
+    return torch.cat(found, 2)[:, :, :length], state

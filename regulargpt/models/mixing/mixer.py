@@ -110,6 +110,7 @@ def unpacked(numbers: Float[Tensor, "batch numbers"], like: State) -> State:
     sizes = [prod(part.shape[1:]) * (1 + part.is_complex()) for part in like]
     parts = []
     for part, flat in zip(like, numbers.split(sizes, 1), strict=True):
-        pairs = torch.view_as_complex(flat.unflatten(1, (-1, 2)).contiguous()) if part.is_complex() else flat
-        parts.append(pairs.unflatten(1, part.shape[1:]) if part.dim() > 2 else pairs)  # (batch, ...)
+        if part.is_complex():
+            flat = torch.view_as_complex(flat.unflatten(1, (-1, 2)).contiguous())  # (batch, numbers / 2)
+        parts.append(flat.unflatten(1, part.shape[1:]) if part.dim() > 2 else flat)  # (batch, ...)
     return tuple(parts)

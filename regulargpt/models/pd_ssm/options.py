@@ -27,6 +27,9 @@ class PdSsmOptions(MixingOptions):
         6, "Matrices that P is made of.", least=1, most=1024, why="a dictionary has at least 1 matrix"
     )
     d_state: int = option(0, "Complex numbers of the state; 0: d_model.", least=0, most=65_536, why="not negative")
+    gate_bias: float = option(
+        0.0, "Where the last bias of |d| starts: with 0, as published, half of the state fades a symbol, with 3 5 %."
+    )
 
     @property
     def title(self) -> str:

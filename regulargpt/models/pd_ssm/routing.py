@@ -16,7 +16,6 @@ from typing import Any
 import torch
 from jaxtyping import Complex, Float, Int
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 AT_ONCE = 1 << 19
 """Entries of the matrices that are made at once: few enough for the caches of a CPU."""
@@ -57,7 +56,6 @@ class Recurrence(torch.autograd.Function):
         return found
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *slopes: Complex[Tensor, "batch length N"]) -> tuple[Tensor | None, ...]:
         s, M, d, h, found, index, kinds, which = ctx.saved_tensors
         before, g, all_g = torch.cat([h[:, None], found[:, :-1]], 1), torch.zeros_like(h), []
@@ -71,8 +69,9 @@ class Recurrence(torch.autograd.Function):
             of_d, at, to = y * before.gather(2, index).conj(), y * d.conj(), before
         else:
             of_d, at, to = y.gather(2, index) * before.conj(), d * before, y
-        pairs = [torch.view_as_real(part).flatten(0, 1).mT for part in (at, to)]  # (batch * length, 2, N)
-        of_s, of_m = straight_through(s.flatten(0, 1), M.mT if ctx.rows else M, *pairs, kinds, which, ctx.bank)
+        at, to = (torch.view_as_real(part).flatten(0, 1).mT for part in (at, to))  # (batch * length, 2, N)
+        turned, alike = M.mT if ctx.rows else M, None if len(kinds) == len(which) and not ctx.bank else (kinds, which)
+        of_s, of_m = straight_through(s.flatten(0, 1), turned, at, to, alike, ctx.bank)
         return of_s.view_as(s), of_m.mT if ctx.rows else of_m, of_d, y, g, None, None
 
 
@@ -118,17 +117,17 @@ def straight_through(
     M: Float[Tensor, "K to at"],
     at: Float[Tensor, "rows 2 N"],
     to: Float[Tensor, "rows 2 N"],
-    kinds: Float[Tensor, "kinds K"],
-    which: Int[Tensor, "rows"],
+    alike: tuple[Float[Tensor, "kinds K"], Int[Tensor, "rows"]] | None,
     bank: bool,
 ) -> tuple[Float[Tensor, "rows K"], Float[Tensor, "K to at"]]:
     """The gradients of s and M, where that of an entry of a row's P is to_i at_j, summed over both parts.
 
-    A softmax's Jacobian J is symmetric: <J G, M_k> = <G, J M_k>, so that rows of one mixture need no G of their own.
+    `alike` are the groups of rows with one P, if there are such. A softmax's Jacobian J is symmetric,
+    <J G, M_k> = <G, J M_k>, so that the rows of a group need no G of their own.
     """
-    if len(kinds) == len(s) and not bank:
+    if alike is None:
         return of_each(s, M, at, to)
-    of_s, of_m = torch.zeros_like(s), torch.zeros_like(M)
+    of_s, of_m, (kinds, which) = torch.zeros_like(s), torch.zeros_like(M), alike
     for number, (mix, kind) in enumerate(zip(torch.cat([*mixtures(kinds, M)]), kinds, strict=True)):
         mine, p = which == number, mix.softmax(0)
         here, there = at[mine].flatten(0, 1), to[mine].flatten(0, 1)  # (2 * rows, N)
@@ -136,8 +135,7 @@ def straight_through(
         if not bank:
             of_s[mine] = ((there @ jacobian(p, M)) * here).sum(2).unflatten(1, (-1, 2)).sum(2).mT  # (rows, K)
     if bank:  # straight through the choice: as if each matrix had its share
-        index = chosen(kinds, M)
-        of_s = torch.stack([(at * to[..., row]).sum((1, 2)) for row in index], 1)  # (rows, K)
+        of_s = torch.stack([(at * to[..., index]).sum((1, 2)) for index in chosen(kinds, M)], 1)  # (rows, K)
     return of_s, of_m
 
 

@@ -11,11 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.models.layers import undrawn
+from regulargpt.models.mixing.chunks import removing
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.rwkv7.starts import Starts
 
 RANK = 32
 """Of the maps to w, a, g and to the mixture of v; no more than d_model."""
+CHUNK = 20
 SHARPEST = exp(-0.5)
 """The largest -log w."""
 
@@ -43,45 +45,45 @@ class Rwkv7Mixer(Mixer):
         d_model, heads = len(self.gain), (self.n_heads, self.d_head, self.d_head)
         return (self.gain.new_zeros(batch, *heads),), self.gain.new_zeros(batch, 1, d_model)
 
-    def shifted(
-        self, x: Float[Tensor, "batch length d_model"], before: Float[Tensor, "batch 1 d_model"], number: int
-    ) -> Float[Tensor, "batch length d_model"]:
-        """x_t + mu (x_{t-1} - x_t), with the mu of this number."""
-        return torch.lerp(x, torch.cat([before, x[:, :-1]], 1), self.mu[number])
-
     def values(
         self, x: Float[Tensor, "batch length d_model"], before: Float[Tensor, "batch 1 d_model"]
     ) -> Float[Tensor, "batch length d_model"]:
         """v of this layer by itself."""
-        return self.v(self.shifted(x, before, 3))
+        return self.v(torch.lerp(x, shifted(x, before), self.mu[3]))
 
     def inputs(self, x: Float[Tensor, "batch length 2*d_model"], before: Any) -> tuple[Inputs, Any]:
-        """r, w, k~, v, kappa and c a * kappa, each (batch, length, n_heads, d_head), and g (batch, length, d_model).
+        """r, log w, k~, v, kappa and c a * kappa, (batch, length, n_heads, d_head), and g (batch, length, d_model).
 
         Behind the block's own vectors stands v of the first block.
         """
-        x, first = x.chunk(2, -1)
-        x_r, x_w, x_k, x_v, x_a, x_g = (self.shifted(x, before, number) for number in range(len(self.mu)))
-        w = (-SHARPEST * (self.w_0 + self.w(x_w)).sigmoid()).exp()
+        x, v = x.chunk(2, -1)
+        last = shifted(x, before)
+        x_r, x_w, x_k, x_v, x_a, x_g = (torch.lerp(x, last, mu) for mu in self.mu)
+        log_w = -SHARPEST * (self.w_0 + self.w(x_w)).sigmoid()
         k, a = self.k(x_k), (self.a_0 + self.a(x_a)).sigmoid()
-        v = first
         if self.mix is not None and self.v_0 is not None:
-            v = torch.lerp(self.v(x_v), first, (self.v_0 + self.mix(x_v)).sigmoid())
+            v = torch.lerp(self.v(x_v), v, (self.v_0 + self.mix(x_v)).sigmoid())
         kappa = F.normalize(self.heads(k * self.k_k), dim=-1)
         k = self.heads(k * (1 + (a - 1) * self.k_a))
         removed = self.removal * self.heads(a) * kappa
-        return (self.heads(self.r(x_r)), self.heads(w), k, self.heads(v), kappa, removed, self.g(x_g)), x[:, -1:]
+        return (self.heads(self.r(x_r)), self.heads(log_w), k, self.heads(v), kappa, removed, self.g(x_g)), x[:, -1:]
 
     def heads(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
         return x.unflatten(-1, (self.n_heads, self.d_head))  # (*rows, n_heads, d_head)
 
     def step(self, state: State, at: Inputs) -> State:
-        (S,), (_, w, k, v, kappa, removed, _) = state, at
+        (S,), (_, log_w, k, v, kappa, removed, _) = state, at
         along_key = S @ kappa[..., None]  # (batch, n_heads, V, 1)
-        return (S * w[..., None, :] - along_key * removed[..., None, :] + v[..., None] * k[..., None, :],)
+        return (S * log_w.exp()[..., None, :] - along_key * removed[..., None, :] + v[..., None] * k[..., None, :],)
 
     def read(self, state: State, at: Inputs) -> Float[Tensor, "batch n_heads d_head"]:
         return (state[0] @ at[0][..., None])[..., 0]
+
+    def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length n_heads d_head"], State]:
+        """A chunk at a time: the decays of one have a sum of logarithms of at most 13."""
+        r, log_w, k, v, kappa, removed, _ = (part.transpose(1, 2) for part in inputs)  # (batch, n_heads, length, ...)
+        o, S = removing(r, k, v, kappa, removed, log_w, state[0].mT, CHUNK)
+        return o.transpose(1, 2), (S.mT,)
 
     def output(
         self, o: Float[Tensor, "batch read n_heads d_head"], x: Float[Tensor, "batch read 2*d_model"], at: Inputs
@@ -90,6 +92,13 @@ class Rwkv7Mixer(Mixer):
         normed = F.layer_norm(o, (self.d_head,), eps=1e-5 * self.d_head).flatten(-2)  # (batch, read, d_model)
         bonus = (r * self.heads(self.r_k) * k).sum(-1, keepdim=True) * v
         return self.out((normed * self.gain + self.bias + bonus.flatten(-2)) * g)
+
+
+def shifted(
+    x: Float[Tensor, "batch length d_model"], before: Float[Tensor, "batch 1 d_model"]
+) -> Float[Tensor, "batch length d_model"]:
+    """The vector before each."""
+    return torch.cat([before, x[:, :-1]], 1)
 
 
 def orthogonal(n_in: int, n_out: int, gain: float, generator: torch.Generator) -> nn.Linear:

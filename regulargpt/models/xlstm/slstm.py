@@ -94,13 +94,17 @@ class SlstmMixer(Mixer):
         size = self.r.shape[1]
         return self.r.unflatten(0, (4, -1, size))
 
+    def whole(self) -> Float[Tensor, "gates_d d_model"]:
+        """R as one matrix, with zeros between the heads."""
+        blocks = self.blocks()
+        heads = torch.eye(blocks.shape[1], dtype=blocks.dtype, device=blocks.device)[:, None, :, None]
+        return (blocks[:, :, :, None] * heads).flatten(3).flatten(0, 2)  # of (4, H, out, H, in)
+
     def matrices(self) -> Float[Tensor, "G P gates_P"]:
-        """R of each head. Few units are faster as one group, with zeros between the heads."""
-        blocks = self.blocks().permute(1, 3, 0, 2)  # (H, P, 4, P)
-        if blocks.shape[0] * blocks.shape[1] > AS_ONE:
-            return blocks.flatten(2)
-        heads = torch.eye(len(blocks), dtype=blocks.dtype, device=blocks.device)[:, None, None, :, None]
-        return (blocks[:, :, :, None] * heads).flatten(0, 1).flatten(1)[None]  # of (H, P, 4, H, P)
+        """R of each head, transposed. Few units are faster as one group."""
+        if len(self.head_norm.weight) <= AS_ONE:
+            return self.whole().T[None]
+        return self.blocks().permute(1, 3, 0, 2).flatten(2)  # (H, P, 4 * P)
 
     def output(
         self, o: Float[Tensor, "batch read d_model"], x: Float[Tensor, "batch read d_model"], at: Inputs

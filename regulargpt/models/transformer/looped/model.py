@@ -34,7 +34,14 @@ class Looped(Transformer):
     """
 
     def __init__(
-        self, n_symbols: int, n_outputs: int, *, n_layers: int = 1, loops: int = 0, loops_by: str = "log", **options: Any
+        self,
+        n_symbols: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 1,
+        loops: int = 0,
+        loops_by: str = "log",
+        **options: Any,
     ):
         super().__init__(n_symbols, n_outputs, n_layers=n_layers, **options)
         self.loops = loops
