@@ -22,12 +22,9 @@ class Boxes:
     """
 
     def __init__(self, network: Bounded, points: Floats, radii: Floats, slack: float, product: Product):
-        start = np.zeros((1, network.D))  # of radii
         self.network, self.slack, self.rows = network, slack, product.rows
-        self.middle, self.radii = (
-            np.concatenate([network.start()[None], points]),
-            np.concatenate([start, radii]),
-        )  # (K + 1, D)
+        self.middle = np.concatenate([network.start()[None], points])  # (K + 1, D)
+        self.radii = np.concatenate([np.zeros((1, network.D)), radii])  # (K + 1, D)
         self.room = self.margin = np.inf
         if not is_ieee():
             raise Rejected("float64 does not round to nearest here: nothing can be concluded from it")
