@@ -68,6 +68,7 @@ def command(
 
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
     """
+    from languages.registry import level_of
     from regulargpt.cli.configure import texts
     from regulargpt.config.protocols import MANY, protocol
     from regulargpt.config.schema import network_of_test
@@ -87,7 +88,8 @@ def command(
     usual = MANY if is_language(config.data.name) else {}
     chosen = {} if samples is None else {"evaluation.samples": samples}
     config = config.replaced({**usual, **chosen, "device": device})
-    wanted = given or (read_lengths("41-500") if is_language(config.data.name) else config.tested)
+    is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
+    wanted = given or (read_lengths("41-500") if is_endless else config.tested)
     if preset is not None:
         config = protocol(preset).test_of(config)
         wanted = tuple(config.tested)
