@@ -92,6 +92,7 @@ FAMILIES = (
         examples=("cyclic-2*symmetric-3",),
     ),
     Family("flip-flop", "flip_flop:flip_flop", "the bit written last", (P_IGNORE,)),
+    Family("flip-flop-reads", "flip_flop_reads:flip_flop_reads", "the bit written last, at each read", (P_IGNORE,)),
     Family("prefix", "prefix:prefix", "the first p symbols of a word over k, or 'too short'", PREFIX),
     Family(
         "regex:EXPRESSION", "user:regex", "membership in a regular expression: regex:(ab)*, regex:(aa)*;alphabet=ab"

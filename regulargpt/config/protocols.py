@@ -182,7 +182,7 @@ def stem(name: str) -> str:
 
 
 # Families whose parameters say how members are drawn, and nothing about the language.
-SAMPLED = ("dyck", "tomita")
+SAMPLED = ("dyck", "tomita", "flip-flop", "flip-flop-reads")
 
 
 def without_sampling(language: str) -> str:
