@@ -15,7 +15,6 @@ from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
-from regulargpt.evaluation.answered import answered, refuse
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores, seen_through
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
@@ -23,6 +22,7 @@ from regulargpt.evaluation.reference import Reference, reference
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
+from regulargpt.runs.answered import answered, refuse
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.opened import refuse_other_data, refuse_other_symbols
 from regulargpt.runs.outside import changed
@@ -47,7 +47,7 @@ def evaluate(
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
     what attention is divided by. A `quantised` network has the state of every node above the symbols, or after every
     symbol, replaced by the nearest prototype of the run's certificate, or the nearest point. To `words_out` the test
-    words are written with their answers (`regulargpt.evaluation.answered`).
+    words are written with their answers (`regulargpt.runs.answered`).
 
     Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
     """
@@ -148,7 +148,7 @@ class Retest:
         )
 
     def answered(self, model: Model) -> str:
-        """The test words with their answers, as a CSV file; the refusals of `regulargpt.evaluation.answered`."""
+        """The test words with their answers, as a CSV file; the refusals of `regulargpt.runs.answered`."""
         with seen_through(model, self.config.evaluation.attention, self.config.data.train_len):
             of = self.lengths, self.config.evaluation, self.seed, prepare(self.config)
             return answered(model.eval(), self.data, self.objective, *of)
