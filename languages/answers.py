@@ -25,6 +25,7 @@ class Answers(Generic[Machine]):
     machine: Machine
     sampling: Literal["uniform", "balanced"]
     domain: Dfa | None
+    answers_prefixes = True  # whether there is an answer to the beginnings of a word, too
 
     @property
     def alphabet(self) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ FAMILIES = (
         examples=("cyclic-2*symmetric-3",),
     ),
     Family("flip-flop", "flip_flop:flip_flop", "the bit written last", (P_IGNORE,)),
+    Family("flip-flop-reads", "flip_flop_reads:flip_flop_reads", "the bit written last, at each read", (P_IGNORE,)),
     Family("prefix", "prefix:prefix", "the first p symbols of a word over k, or 'too short'", PREFIX),
     Family(
         "regex:EXPRESSION", "user:regex", "membership in a regular expression: regex:(ab)*, regex:(aa)*;alphabet=ab"
@@ -182,9 +183,14 @@ NESTED = (
 PUSHDOWN = "pushdown:"
 """What the names of a user's pushdown machines begin with."""
 
+WORDS = "words:"
+"""What the names of a user's words and answers begin with."""
+OWN_WORDS = Family(
+    "words:FILE", "words:words", "words and answers in a CSV or TSV file: words:path.csv", level="unknown"
+)
 
-ABOVE = NESTED + ROWS + WITHOUT_ROWS + FLARE
-"""All above the regular ones."""
+ABOVE = (*NESTED, *ROWS, *WITHOUT_ROWS, *FLARE, OWN_WORDS)
+"""All above the regular ones, and words whose automaton nobody knows."""
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}
 """What others call a language that is here."""
@@ -349,12 +355,23 @@ def get(spec: str) -> "Task":
 
 
 def no_finite_automaton(name: str, level: str) -> LanguageError:
-    """What is said where a finite automaton is needed of a language above the regular ones."""
+    """What is said where a finite automaton is needed of a language above the regular ones, or of a file of words."""
+    if level == "unknown":
+        return LanguageError(f"{no_known_machine(name)}, and this needs one; choose a regular language, as in dyck-4")
     has = "has a stack" if level == "context-free" else "has more than a stack"
     return LanguageError(
         f"{name:.80} is a {level} language: its machine {has}, and this needs a finite automaton; "
         "choose a regular language, as in dyck-4"
     )
+
+
+def no_known_machine(name: str) -> str:
+    """What is said of a file of words where a machine is needed.
+
+    >>> no_known_machine("words:mine.csv")
+    'of words:mine.csv only words and their answers are known, no automaton'
+    """
+    return f"of {name:.80} only words and their answers are known, no automaton"
 
 
 def find(spec: str) -> "AnyTask":

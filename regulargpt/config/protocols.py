@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from languages.errors import nearest, one_of
-from languages.registry import has_brackets, has_rows
+from languages.registry import has_brackets, has_rows, level_of
 from regulargpt.config.schema import Draft, EvaluationOptions, RunConfig, flat, parts_first
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.options import TestMixture
@@ -58,6 +58,8 @@ class Protocol:
         if not is_language(language):
             noun = noun_of(language)
             raise ConfigError(f"{language} is a {noun}, and a protocol is about words of a language; leave it out")
+        if level_of(language) == "unknown":
+            raise ConfigError(f"{language} has words of its own, and a protocol says how words are drawn; leave it out")
         if self.of_brackets and not has_brackets(language):
             raise ConfigError(f"protocol {self.id} is of languages with brackets, {language} is none; leave it out")
         balanced = self.balanced if sampling(language) == "balanced" else {}
@@ -182,7 +184,7 @@ def stem(name: str) -> str:
 
 
 # Families whose parameters say how members are drawn, and nothing about the language.
-SAMPLED = ("dyck", "tomita")
+SAMPLED = ("dyck", "tomita", "flip-flop", "flip-flop-reads")
 
 
 def without_sampling(language: str) -> str:

@@ -227,12 +227,15 @@ def usual_model(language: str) -> str:
 
     >>> usual_model("parity"), usual_model("text:code"), usual_model("retrieval:line")
     ('regulargpt', 'transformer', 'transformer')
+    >>> usual_model("words:mine.csv")
+    'regulargpt'
     >>> usual_model("brackets-2"), usual_model("reverse-string")
     ('regulargpt', 'stack-rnn')
     """
     if not is_language(language):
         return "transformer"
-    return "regulargpt" if level_of(language) == "regular" or has_brackets(language) else "stack-rnn"
+    is_flat = level_of(language) in ("regular", "unknown")
+    return "regulargpt" if is_flat or has_brackets(language) else "stack-rnn"
 
 
 def resolve(

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from languages.budget import VARIABLE
 from languages.errors import UserError
-from languages.registry import is_language, is_retrieval, is_text
+from languages.registry import WORDS, is_language, is_retrieval, is_text
 from regulargpt.data.options import (
     BalancedOptions,
     DataOptions,
+    GivenOptions,
     LanguageOptions,
     RetrievalOptions,
     TextOptions,
@@ -40,6 +41,8 @@ class Sources(Registry):
         if is_retrieval(name):
             return Row("regulargpt.data.retrieval:RetrievalData", RetrievalOptions, "a retrieval task")
         task = task_of(name)
+        if name.startswith(WORDS):
+            return Row("regulargpt.data.given:GivenData", GivenOptions, task.summary, task.source)
         return Row("regulargpt.data.language:LanguageData", sampled(task.sampling), task.summary, task.source)
 
     def written(self, text: str, path: str) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def task_of(name: str) -> AnyTask:
     from languages.context_free.user import of_file
     from languages.registry import MADE
 
-    is_of_file = name.startswith(("dfa:", "pushdown:"))
+    is_of_file = name.startswith(("dfa:", "pushdown:", WORDS))
     path = Path(of_file(name.partition(":")[2])[0])
     if name in MADE or (is_of_file and not path.is_file()):
         return languages.find(name)
@@ -130,6 +133,10 @@ def of_words(options: Options, task: AnyTask | None = None) -> LanguageData:
     if not isinstance(options, LanguageOptions):
         name = str(getattr(options, "name", "it"))
         raise UserError(f"{name} is a {noun_of(name)}, which has no automaton; choose a language, or a run on one")
+    if isinstance(options, GivenOptions):
+        from regulargpt.data.given import GivenData
+
+        return GivenData(task or task_of(options.name), options)
     return LanguageData(task or task_of(options.name), options)
 
 

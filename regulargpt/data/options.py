@@ -96,6 +96,24 @@ class BalancedOptions(Mixture, WordOptions):
         return self
 
 
+@dataclass(frozen=True)
+class GivenOptions(UniformOptions):
+    """Words and answers in a file: those longer than `train_len` are test words, and a share of the others."""
+
+    held_out: float = option(
+        0.1,
+        "Share of the words of training lengths that are kept for the test, by a hash.",
+        least=0,
+        below=1,
+        why="it is a share, 0 to below 1",
+    )
+
+    @property
+    def first_tested(self) -> int:
+        """The shortest training length: words that are kept back are new."""
+        return self.train_from if self.held_out else self.train_len + 1
+
+
 LanguageOptions = UniformOptions | BalancedOptions
 
 

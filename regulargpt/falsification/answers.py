@@ -41,8 +41,8 @@ class Answer(Protocol):
         """What the network says at the last symbol."""
         ...
 
-    def said(self, model: Model, word: Words, device: torch.device) -> tuple[str, str]:
-        """The right answer to a word (1, length), and the network's, as people read them."""
+    def said(self, model: Model, words: Words, device: torch.device) -> list[tuple[str, str]]:
+        """The right answer to each of these words (n, length), and the network's, as people read them."""
         ...
 
 
@@ -75,9 +75,9 @@ class OneAnswer:
             return model(to_tensor(words, device), readout="all")[:, -1]  # as its measures read it
         return model(self.objective.read(words, device))
 
-    def said(self, model: Model, word: Words, device: torch.device) -> tuple[str, str]:
-        names = self.task.output_names
-        return names[int(self.right(word)[0])], names[int(self.logits(model, word, device).argmax(-1)[0])]
+    def said(self, model: Model, words: Words, device: torch.device) -> list[tuple[str, str]]:
+        names, given = self.task.output_names, self.logits(model, words, device).argmax(-1).tolist()
+        return [(names[mine], names[theirs]) for mine, theirs in zip(self.right(words).tolist(), given, strict=True)]
 
 
 class LegalSets:
@@ -105,9 +105,9 @@ class LegalSets:
     def logits(self, model: Model, words: Words, device: torch.device) -> Float[Tensor, "n n_outputs"]:
         return model(to_tensor(words, device), readout="all")[:, -1]
 
-    def said(self, model: Model, word: Words, device: torch.device) -> tuple[str, str]:
-        given = (self.logits(model, word, device)[0] > 0).cpu().numpy()
-        return self.named(self.sets[self.right(word)[0]]), self.named(given)
+    def said(self, model: Model, words: Words, device: torch.device) -> list[tuple[str, str]]:
+        given, right = (self.logits(model, words, device) > 0).cpu().numpy(), self.sets[self.right(words)]
+        return [(self.named(mine), self.named(theirs)) for mine, theirs in zip(right, given, strict=True)]
 
     def named(self, legal: Bool[np.ndarray, "symbols_and_end"]) -> str:
         """A set as people read it."""
@@ -132,13 +132,15 @@ class RowOfAnswers:
     def logits(self, model: Model, words: Words, device: torch.device) -> Float[Tensor, "n n_outputs"]:
         raise NotImplementedError
 
-    def said(self, model: Model, word: Words, device: torch.device) -> tuple[str, str]:
-        logits, labels = self.objective.read(model, word, device)
-        asked, names = labels[0] >= 0, self.task.output_names
+    def said(self, model: Model, words: Words, device: torch.device) -> list[tuple[str, str]]:
+        logits, labels = self.objective.read(model, words, device)
+        asked, names, given = labels >= 0, self.task.output_names, logits.argmax(-1)
         apart = "" if single_characters(names) else " "
-        rows = (labels[0][asked].tolist(), logits[0].argmax(-1)[asked].tolist())
-        right, given = (apart.join(names[at] for at in row) for row in rows)
-        return right, given
+
+        def row(answers: Int[Tensor, "asked"]) -> str:
+            return apart.join(names[at] for at in answers.tolist())
+
+        return [(row(labels[i][at]), row(given[i][at])) for i, at in enumerate(asked)]
 
 
 KINDS: dict[type[Any], type[Any]] = {

@@ -98,7 +98,7 @@ class Asked:
     @torch.no_grad()
     def said(self, word: Word) -> tuple[str, str]:
         """The right answer to a word, and the network's."""
-        return self.answer.said(self.model, np.array([word]), self.device)
+        return self.answer.said(self.model, np.array([word]), self.device)[0]
 
     def written(self, word: Word) -> str:
         """A word as people read it."""

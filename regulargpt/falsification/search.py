@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from regulargpt.data.given import GivenData
 from regulargpt.falsification.asked import Asked, Word
 from regulargpt.falsification.clusters import clusters
 from regulargpt.falsification.family import Family
+from regulargpt.falsification.given import given_words
 from regulargpt.falsification.guided import guided
 from regulargpt.falsification.hunt import MOST_KEPT, Hunt, Spent
 from regulargpt.falsification.machine import Guide
@@ -81,6 +83,8 @@ def asks_anything(asked: Asked) -> bool:
 
 def searches(asked: Asked) -> Sequence[tuple[Search, float]]:
     """The searches, each with its share of what is left."""
+    if isinstance(asked.data, GivenData):
+        return ((given_words, 1.0),)
     if asked.chain is not None and asked.machine is not None:
         return (
             *((short_words, 0.45), (clusters, 0.15), (queries, 0.25), (state_powers, 0.5)),
@@ -92,7 +96,8 @@ def searches(asked: Asked) -> Sequence[tuple[Search, float]]:
 def report(hunt: Hunt) -> dict[str, Any]:
     """What the searches came to, as JSON."""
     free = min(hunt.whole, hunt.shortest - 1)
-    first = [f"no word of at most {free} symbol{'s' * (free != 1)} is wrong"] if free else []
+    of_file = "of the file " * isinstance(hunt.asked.data, GivenData)
+    first = [f"no word {of_file}of at most {free} symbol{'s' * (free != 1)} is wrong"] if free else []
     return {
         "wrong": [described(hunt.asked, word) for word in hunt.sorted()[:MOST_KEPT]],
         "families": [of_family(hunt.asked, family) for family in hunt.families],

@@ -32,6 +32,8 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
             return f"wrong: the shortest word is {said}"
         return f"wrong on {said}"
     every = f"; they were all words of up to {counted(whole)} and longer ones" * (whole > 0)
+    if "of the file" in report["tried"]:
+        every = f"; they were all words of the file of up to {counted(whole)}" * (whole > 0)
     what = "proven, and no wrong word was met" if is_proven else "neither proven nor wrong"
     return f"{what}: {sum(report['tried'].values()):,} words tried, none wrong{every}"
 

@@ -76,6 +76,8 @@ class ObjectiveOptions(Options):
         if self.asks_of == "text" and (reason := model.why_no_texts()) is not None:
             yield f"it asks for the next symbol of a text: {reason}"
             return
+        if self.answers_prefixes and not getattr(getattr(data, "task", None), "answers_prefixes", True):
+            yield f"{data.name} has one answer to a word, at its end; choose {SUITED['words']}"
         # Behind the word every position may see all of it.
         reason = None if self.asks_for_rows else model.why_no_prefixes()
         if self.answers_prefixes and reason is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
@@ -14,16 +15,19 @@ from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
-from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores
+from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores, seen_through
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.evaluation.reference import Reference, reference
 from regulargpt.evaluation.temperature import Temperature
+from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
+from regulargpt.runs.answered import answered, refuse
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.opened import refuse_other_data, refuse_other_symbols
 from regulargpt.runs.outside import changed
 from regulargpt.runs.run import UNWATCHED, Watch, prepare
+from regulargpt.storage.atomic import write_text
 from regulargpt.storage.folder import RunFolder
 
 
@@ -36,18 +40,25 @@ def evaluate(
     changes: Mapping[str, Any] = {},
     temperature: Temperature | None = None,
     quantised: bool = False,
+    words_out: Path | None = None,
 ) -> dict[str, Any]:
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
     what attention is divided by. A `quantised` network has the state of every node above the symbols, or after every
-    symbol, replaced by the nearest prototype of the run's certificate, or the nearest point.
+    symbol, replaced by the nearest prototype of the run's certificate, or the nearest point. To `words_out` the test
+    words are written with their answers (`regulargpt.runs.answered`).
 
     Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
     """
     prototypes = prototypes_of(folder) if quantised else None
     test = Retest.of(folder, config, lengths, seed)
-    points = test.points(watch, changes, temperature, prototypes)
+    if words_out is not None:
+        refuse(test.data, test.objective, lengths, config.evaluation)
+    model = test.model(changes, temperature, prototypes)
+    points = test.points(model, watch)
+    if words_out is not None:
+        write_text(words_out, test.answered(model))
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
@@ -71,7 +82,8 @@ def points_again(
     folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, temperature: Temperature | None = None
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of; the refusals of `Retest.of`."""
-    return Retest.of(folder, config, lengths, seed).points(temperature=temperature)
+    test = Retest.of(folder, config, lengths, seed)
+    return test.points(test.model(temperature=temperature))
 
 
 @dataclass(frozen=True)
@@ -106,31 +118,40 @@ class Retest:
             raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
         return cls(folder, config, lengths, seed, words, objective)
 
-    def points(
+    def model(
         self,
-        watch: Watch = UNWATCHED,
         changes: Mapping[str, Any] = {},
         temperature: Temperature | None = None,
         prototypes: Float[Tensor, "K d_model"] | None = None,
-    ) -> list[Point]:
-        """The measures by length; UserError if the network has no states to be replaced by the `prototypes`."""
+    ) -> Model:
+        """The network as it is tested; UserError if it has no states to be replaced by the `prototypes`."""
         device, model = prepare(self.config), load_reader(self.folder, changes)
         if temperature is not None:
             temperature.set_on(model)
         if prototypes is not None:
             model = quantise(model, prototypes, self.folder)
+        return model.to(device)
+
+    def points(self, model: Model, watch: Watch = UNWATCHED) -> list[Point]:
+        """The measures by length."""
         return measures_by_length(
-            model.to(device),
+            model,
             self.data,
             self.objective,
             self.lengths,
             config=self.config.evaluation,
             seed=self.seed,
-            device=device,
+            device=prepare(self.config),
             train_len=self.config.data.train_len,
             on_test=watch.on_test,
             on_point=watch.on_point,
         )
+
+    def answered(self, model: Model) -> str:
+        """The test words with their answers, as a CSV file; the refusals of `regulargpt.runs.answered`."""
+        with seen_through(model, self.config.evaluation.attention, self.config.data.train_len):
+            of = self.lengths, self.config.evaluation, self.seed, prepare(self.config)
+            return answered(model.eval(), self.data, self.objective, *of)
 
     def reference(self) -> Reference | None:
         """What a test on a text is held against: the network with the options of its training.

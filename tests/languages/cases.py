@@ -69,6 +69,7 @@ CASES = (
     Case("symmetric-3:answer=identity", "tet", ("213", "213", "123"), "accept"),
     Case("alternating-4", "34e3", ("2314", "4321", "4321", "4132"), "4132"),
     Case("flip-flop", "1-0-", ("holds 1", "holds 1", "holds 0", "holds 0"), "0"),
+    Case("flip-flop-reads", "w0i1r", ("write", "holds 0", "ignore 0", "holds 0", "read 0"), "0"),
     Case("prefix", "0110", ("0", "01", "01", "01"), "01"),
     Case("prefix", "1", ("1",), "too short"),
     Case("prefix:p=4,k=4", "3012", ("3", "30", "301", "3012"), "3012"),

@@ -42,6 +42,11 @@ def last_written(word: str) -> str:
     return word.replace("-", "")[-1]
 
 
+def last_bit_written(word: str) -> str:
+    """By what stands behind the last w."""
+    return word[word.rindex("w") + 1]
+
+
 def first_symbols(word: str, p: int = 2) -> str:
     return word[:p] if len(word) >= p else "too short"
 
@@ -95,5 +100,6 @@ ORACLES: dict[str, Callable[[str], str]] = {
     "heisenberg-3": heisenberg,
     "cyclic-2*symmetric-3": sum_and_permutation,
     "flip-flop": last_written,
+    "flip-flop-reads": last_bit_written,
     "prefix": first_symbols,
 }

@@ -21,8 +21,15 @@ SPECIFICATIONS = [
     *("modular-arithmetic:modulus=12,operators=*,plus=true", "modular-arithmetic-left-to-right:modulus=2"),
     *("cyclic-12:letters=elements", "dihedral-3:answer=identity", "symmetric-4:answer=identity,letters=elements"),
     *("cyclic-4*alternating-4:letters=elements", "dihedral-4*cyclic-3*cyclic-2:answer=identity,order=right-to-left"),
-    "symmetric-5:letters=swaps",
-    *("symmetric-3:order=right-to-left", "alternating-3", "flip-flop:p_ignore=0.98", "prefix:p=1", "prefix:p=4,k=4"),
+    *("symmetric-5:letters=swaps", "flip-flop-reads:p_ignore=0.1"),
+    *(
+        "symmetric-3:order=right-to-left",
+        "alternating-3",
+        "flip-flop:p_ignore=0.98",
+        "flip-flop-reads:p_ignore=0.1",
+        "prefix:p=1",
+        "prefix:p=4,k=4",
+    ),
     *("regex:(ab)*", "regex:(0|1)*00,=:*", "regex:(aa)*;alphabet=ab"),
 ]
 
@@ -142,6 +149,7 @@ REFUSED = [
     ("cyclic-5*cyclic-2:answer=foo", "cyclic-5*cyclic-2: answer is 'foo'; it is 'element' or 'identity'"),
     ("cyclic-5:answer=foo", "cyclic-5: answer is 'foo'; it is 'element' or 'identity'"),
     ("flip-flop:p_ignore=1.0", "flip-flop: p_ignore is 1.0; it is a probability from 0.0, less than 1.0"),
+    ("flip-flop-reads:p_ignore=-1", "flip-flop-reads: p_ignore is -1.0; it is a probability from 0.0, less than 1.0"),
     ("prefix:p=0", "prefix: p is 0; it is the number of symbols asked for, 1 to 20"),
     ("prefix:p=999999999", "prefix: p is 999999999; it is the number of symbols asked for, 1 to 20"),
     ("prefix:k=1", "prefix: k is 1; it is the number of symbols there are, 2 to 10"),

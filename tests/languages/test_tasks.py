@@ -27,7 +27,7 @@ SIZES = {
     "aa-bb-cc-dd-ee": (7, 17, True), "cyclic-5": (5, 5, False), "dihedral-4": (8, 8, False),
     "symmetric-3": (6, 6, False), "symmetric-5": (120, 120, False), "alternating-5": (60, 60, False),
     "heisenberg-3": (27, 27, False), "cyclic-2*symmetric-3": (12, 12, False),
-    "flip-flop": (3, 3, True), "prefix": (7, 7, True),
+    "flip-flop": (3, 3, True), "prefix": (7, 7, True), "flip-flop-reads": (9, 81, True),
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import closing
 from itertools import pairwise
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
 from regulargpt.objectives.measures import measure
@@ -50,6 +51,7 @@ SAID = {
     metavar="KEY=VALUE",
     help="Test with other data.*, objective.* or evaluation.*; some model.encoding.* may change, too.",
 )
+@click.option("--words-out", type=PATH, help="Write the test words with the network's answers to this new CSV file.")
 @printed
 def command(
     folder: Path,
@@ -62,12 +64,14 @@ def command(
     seed: int | None,
     device: str,
     settings: tuple[str, ...],
+    words_out: Path | None,
     as_json: bool,
 ) -> None:
     """Test a trained model at any lengths, on words of the run's language or task, or segments of its text.
 
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
     """
+    from languages.registry import level_of
     from regulargpt.cli.configure import texts
     from regulargpt.config.protocols import MANY, protocol
     from regulargpt.config.schema import network_of_test
@@ -79,6 +83,8 @@ def command(
 
     if preset is not None and (lengths is not None or settings):
         raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
+    if words_out is not None:
+        check_out(words_out)
     given = None if lengths is None else read_lengths(lengths)
     run_folder = RunFolder.open(folder)
     config = open_run(run_folder, reads=False).config
@@ -87,7 +93,8 @@ def command(
     usual = MANY if is_language(config.data.name) else {}
     chosen = {} if samples is None else {"evaluation.samples": samples}
     config = config.replaced({**usual, **chosen, "device": device})
-    wanted = given or (read_lengths("41-500") if is_language(config.data.name) else config.tested)
+    is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
+    wanted = given or (read_lengths("41-500") if is_endless else config.tested)
     if preset is not None:
         config = protocol(preset).test_of(config)
         wanted = tuple(config.tested)
@@ -101,8 +108,20 @@ def command(
 
     with closing(Bars()) as bars:
         of_words = config.seed if seed is None else seed
-        result = evaluate(run_folder, config, wanted, of_words, bars.watch, changes, sharper, quantised)
+        result = evaluate(run_folder, config, wanted, of_words, bars.watch, changes, sharper, quantised, words_out)
     emit(result) if as_json else say(text(result))
+    if words_out is not None:
+        say(f"test words with their answers written to {shown(words_out)}", err=True)
+
+
+def check_out(out: Path) -> None:
+    """Refuse a file that cannot be written, or would replace another."""
+    if out.suffix.lower() != ".csv":
+        raise UserError(f"--words-out {shown(out)}: words are written as CSV; give a name that ends in .csv")
+    if os.path.lexists(out):
+        raise UserError(f"{shown(out)} exists; choose another --words-out")
+    if not out.parent.is_dir():
+        raise UserError(f"--words-out {shown(out)}: the folder {shown(out.parent)} does not exist; make it first")
 
 
 def text(result: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
     """
     import languages
     from languages.automata.oracle import Oracle
+    from languages.registry import no_finite_automaton
     from languages.task import Task
     from regulargpt.cli.kinds import kind_with
 
@@ -31,6 +32,8 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
         from languages.convert import pushdown
 
         task = languages.find(language)
+        if task.level == "unknown":
+            raise no_finite_automaton(language, task.level)
         if isinstance(task.machine, Oracle):
             raise UserError(f"{language} is a {task.level} language, which has no table of moves to draw")
         text = finite.to_dot(task.machine) if isinstance(task, Task) else pushdown.to_dot(task.machine)

@@ -1,0 +1,1 @@
+"""Words with their answers and nothing else: no automaton of them is known."""
