@@ -41,7 +41,7 @@ BLOCK = 4
 EMPTY = -64.0
 
 
-class Xlstm(Mixing, Bounded):
+class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverride]
     """Blocks of either kind."""
 
     GATES = 4
