@@ -94,6 +94,7 @@ def answer_margins(
     apart, offset = weight[answers][:, None] - weight, bias[answers][:, None] - bias  # (n, n_outputs, d_model) each
     if isinstance(model, Xlstm):
         read, size = answered_by(model, states, symbols)
+        assert isinstance(model.norm, RmsNorm)
         apart = apart * model.norm.weight  # (n, n_outputs, d_model)
     else:
         read, size = Interval(model.output(states.lower), model.output(states.upper)).relu(), None
@@ -112,7 +113,7 @@ def answered_by(model: Xlstm, states: Interval, symbols: Int[Tensor, "n"]) -> tu
     x = x + Interval(embedded, embedded)
     if isinstance(block.mlp, Swiglu) and isinstance(block.mlp_norm, RmsNorm):
         size = root_mean_square(x)
-        read = linear(x.over(size), block.mlp.up.weight * block.mlp_norm.weight)
+        read = linear(x.over(size), block.mlp_norm.weight * block.mlp.up.weight)
         gate, value = (Interval(*both) for both in zip(read.lower.chunk(2, 1), read.upper.chunk(2, 1), strict=True))
         x = x + linear(gate * gate.sigmoid() * value, block.mlp.down.weight)
     return x, root_mean_square(x)

@@ -39,7 +39,7 @@ class Fused(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Backwards in time. `new` is w; by the sum i~ - log f - log n the slope of a is w (1 - w) (z - a)."""
         (gates, R, hs, as_, new), (of_h, of_a, of_n) = ctx.saved_tensors, grad_outputs
         _, f, z, o = gates.chunk(4, 3)  # (length, G, batch, P) each; of z and o what their sums have become
