@@ -81,7 +81,9 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
     files = {"files", "networks", "images", "tables", "steps", "claims", *ARITHMETIC}
     files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
     files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps", "nearest"}
-    files |= {"chain_product", "chain_boxes", "chain_steps", "recurrences", "refutation"}
+    files |= {"chain_product", "chain_boxes", "chain_steps", "recurrences", "delta_recurrences", "refutation"}
+    files |= {f"chain_{name}" for name in ("networks", "mixing", "delta", "mamba", "mamba2", "gla", "rwkv7", "xlstm")}
+    files |= {"chain_pd_ssm", "chain_s4d"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 

@@ -90,7 +90,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
             return [*[(self.d,)] * 3, *self.conv_parts(self.d)]
         return [(self.H, self.K, self.K), (self.H, self.K), (self.H,), *self.conv_parts(2 * self.d)]
 
-    def start(self) -> Floats:
+    def first_state(self) -> Floats:
         """l is -64."""
         found = []
         for layer in range(self.layers):
