@@ -216,7 +216,7 @@ def test_states_do_not_grow_apart_by_rounding():
     """A ball in each coordinate would grow with every step, as it turns: 2^400 times here."""
     model, _, config = drawn(KINDS[0], PARITY, seed=4)
     network = of_checker(model, config)
-    _, _, (state,) = network.read([1, 0, 1, 1] * 100, network.start(), [])
+    _, _, (state,) = network.read([1, 0, 1, 1] * 100, network.beginning(), [])
     assert isinstance(state, Columns)
     assert float(max(state.radius.ravel())) < 1e-9
     with torch.no_grad():
@@ -229,7 +229,7 @@ def test_a_bit_that_nothing_reads_is_kept_for_ever():
     for written, forgets in (("delta:conv=0", False), ("delta:conv=0,gate=true", True)):
         model, _, config = drawn(written, PARITY, seed=0)
         network = of_checker(model, config)
-        starts = [network.read(u, network.start(), [])[2] for u in ([0, 0, 0], [1])]
+        starts = [network.read(u, network.beginning(), [])[2] for u in ([0, 0, 0], [1])]
         limits = [network.toward(start, [1], []).all(1 << 60) for start in starts]
         assert all_within(limits[0], limits[1].astype(float)[None], 1e-7) == forgets
 

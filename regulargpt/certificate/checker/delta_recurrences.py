@@ -68,7 +68,7 @@ class DeltaRecurrences(Delta):
         """About how many multiplications a symbol takes."""
         return sum(w.size for w in self.w.values()) + STEP * (1 + self.D)
 
-    def start(self) -> list[Columns]:
+    def beginning(self) -> list[Columns]:
         """The state before the first symbol."""
         S, radius = np.full((self.H, self.K, self.K), arb(0)), np.full((self.H, self.K), arb(0))
         return [Columns(S, radius, (-1,) * self.size)]

@@ -129,7 +129,7 @@ class Recurrences(LinearRnn):
         super().__init__(weights, record)
         self.of_layers = [Recurrence(self.w, f"blocks.{layer}.lru.") for layer in range(self.layers)]
 
-    def start(self) -> list[Discs]:
+    def beginning(self) -> list[Discs]:
         """The state of each layer before the first symbol."""
         return [Discs.zero(self.d) for _ in self.of_layers]
 

@@ -166,7 +166,7 @@ class Refutation:
         self.work = network.work_of_symbol()
         if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
-        self.after_u = self.network.start()
+        self.after_u = self.network.beginning()
         if family.u:
             self.after_u = self.network.read(family.u, self.after_u, [])[2]
         self.settling: Settling | Recurring = self.network.toward(self.after_u, family.v, family.w)
