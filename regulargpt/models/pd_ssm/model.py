@@ -128,7 +128,8 @@ class PdSsm(Mixing):
     were sum_k s_k P_k, and P_k the softmax of M_k's columns.
 
     `gate_bias` is where the last bias of mlp_1 starts. With 0, as published, the state halves with each symbol before
-    anything is learned. Cycle navigation on words of at most 40 was learned in 1,000 steps with 3, with 0 not in 2,500.
+    anything is learned. One layer of 32 learned cycle navigation on 1 to 40 symbols in 1,900 steps with 3, and not in
+    2,500 with 0.
 
     The two codes differ in more: the PyTorch code starts as here, has 8 matrices, and a dropout of 0.01 before W, which
     is left out here; the JAX code starts at h = 0, has 6, one linear map in place of each mlp, and no c. No published
