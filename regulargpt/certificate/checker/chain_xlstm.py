@@ -112,7 +112,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         reached, old = self.reached(name, u, old)
         q, k, v = (self.blockwise(name + of, u if of == "v" else reached) for of in "qkv")
         i, g = halves(self.linear(f"{name}gates", joined([q, k, v], -1)))  # (n, H) each
-        q, k, v = (part.reshape(len(x), self.H, self.K) for part in (q, k, v))
+        q, k, v = (part.reshape(len(x), self.H, self.K) for part in (q, k, v))  # (n, H, K)
         k, left = k / arb(self.K).sqrt(), m - softplus(-g)
         m = larger(left, i)
         kept, new = exp(left - m), exp(i - m)[..., None] * k
@@ -132,7 +132,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         reached, old = self.reached(name, x, old)
         sums = self.sums(name, x, reached) + product(carried[0], self.recurrent(name).T)
         after = cell(split(sums, *[self.d] * 4), carried)
-        return self.head_norm(name, after[0].reshape(len(x), self.H, self.P)), [*after, *old]
+        return self.head_norm(name, after[0].reshape(len(x), self.H, self.P)), [*after, *old]  # heads as (n, H, P)
 
     def sums(self, name: str, x: Any, reached: Any) -> Any:
         """w x and its bias (n, 4 d)."""
@@ -142,16 +142,16 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
     def recurrent(self, name: str) -> Any:
         """R as one matrix (4 d, d), with zeros between heads."""
         H, P = self.H, self.P
-        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))
+        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))  # gate, head, row, ...
         for head in range(H):
             found[:, head, :, head * P : (head + 1) * P] = r[:, head]
-        return self.of(found.reshape(4 * self.d, self.d))
+        return self.of(found.reshape(4 * self.d, self.d))  # (4 d, d)
 
     def head_norm(self, name: str, x: Any, is_box: bool = False) -> Any:
         """N of heads (n, H, m), as (n, H m)."""
         centred = x - x.sum(-1, keepdims=True) / x.shape[-1]
         found = over(centred, size_of(centred)) if is_box else centred / root_mean_square(centred)
-        return found.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]
+        return found.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]  # (n, H m)
 
     def why_no_boxes(self) -> str | None:
         if self.layers > 1 or self.kind(0) != "s" or self.model["conv"]:
@@ -168,7 +168,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         return joined([part.values for part in after], -1)
 
     def margin(self, point: Floats, radii: Floats, answer: int, symbol: int) -> float:
-        h = Doubles(point[: self.d], radii[: self.d]).reshape(1, self.H, self.P)
+        h = Doubles(point[: self.d], radii[: self.d]).reshape(1, self.H, self.P)  # (1, H, P)
         x = self.w["embedding.weight"][[symbol]] + self.head_norm("blocks.0.mixer.", h, is_box=True)
         x = self.fed("blocks.0.", x)
         weight, bias = self.w["readout.weight"], self.w["readout.bias"]
