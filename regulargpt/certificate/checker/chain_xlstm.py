@@ -90,7 +90,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
             return [*[(self.d,)] * 3, *self.conv_parts(self.d)]
         return [(self.H, self.K, self.K), (self.H, self.K), (self.H,), *self.conv_parts(2 * self.d)]
 
-    def start(self) -> Floats:
+    def first_state(self) -> Floats:
         """l is -64."""
         found = []
         for layer in range(self.layers):
@@ -132,8 +132,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         reached, old = self.reached(name, x, old)
         sums = self.sums(name, x, reached) + product(carried[0], self.recurrent(name).T)
         after = cell(split(sums, *[self.d] * 4), carried)
-        heads = after[0].reshape(len(x), self.H, self.P)  # (n, H, P)
-        return self.head_norm(name, heads), [*after, *old]
+        return self.head_norm(name, after[0].reshape(len(x), self.H, self.P)), [*after, *old]  # heads as (n, H, P)
 
     def sums(self, name: str, x: Any, reached: Any) -> Any:
         """w x and its bias (n, 4 d)."""
@@ -143,8 +142,7 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
     def recurrent(self, name: str) -> Any:
         """R as one matrix (4 d, d), with zeros between heads."""
         H, P = self.H, self.P
-        r = self.raw[f"{name}r"].reshape(4, H, P, P)  # gate, head, out, in
-        found = np.zeros((4, H, P, self.d))
+        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))  # gate, head, row, ...
         for head in range(H):
             found[:, head, :, head * P : (head + 1) * P] = r[:, head]
         return self.of(found.reshape(4 * self.d, self.d))  # (4 d, d)
