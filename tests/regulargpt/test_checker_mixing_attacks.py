@@ -7,6 +7,7 @@ it comes up, so that only these tests would notice.
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from regulargpt.certificate.checker.balls import Undecided, exact
 from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_pd_ssm import gathered, largest
+from regulargpt.certificate.checker.chain_product import Rows
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.refutation import Family, Refutation
 from tests.regulargpt import test_refutation_delta
 from tests.regulargpt.test_checker_mixing import CHECKED, assert_holds, record
 from tests.regulargpt.test_refutation_delta import PARITY, drawn, of_checker
@@ -75,6 +78,16 @@ def test_options_of_two_kinds_that_do_not_go_together():
         config["model"] |= options
         with pytest.raises(Malformed, match=message):
             network_of({}, config, known)
+
+
+def test_rows_of_many_narrow_layers_are_counted_by_the_layer():
+    """A row alone takes a second there, though its weights are few: rows that come up one by one would take days."""
+    quick: Any = SimpleNamespace(layers=1024, D=1, alphabet=["0"], output_names=["0", "1"])
+    quick.first_state, quick.work, quick.widest = lambda: np.zeros(1), lambda: 1, lambda: 4
+    rows = Rows(quick, lambda: quick, np.zeros((1, 1)), lambda *_: None)
+    rows.points = {(0, i): 1 for i in range(4096)}
+    with pytest.raises(Rejected, match=r"more than 4,0\d\d rows of the table come up: too many in a network of this"):
+        rows.add(iter([(1, 0)]))
 
 
 @np.errstate(invalid="ignore")
@@ -172,7 +185,7 @@ def test_the_states_of_many_words_lie_in_their_columns(monkeypatch: pytest.Monke
     with ctx.workprec(200):
         network = of_checker(model, config)
         begun = network.read([1, 0], network.beginning(), [])[2]
-        for v in ([1], [1, 0, 0]):
+        for v in ([1], [1, 0, 0], [1, 1, 1, 0]):
             settling, at, states = network.toward(begun, v, []), begun, {}
             for n in range(1, 40):
                 at = network.read(v, at, [])[2]
@@ -192,3 +205,56 @@ def is_near(S: Any, centre: Any, far: Any) -> bool:
     """Whether each column of each head lies so near to those of the centre; what is rounded is 2^-40."""
     apart = np.sqrt(np.square((S - centre).astype(float)).sum(-2))
     return bool((apart <= (1 + 2.0**-40) * far.astype(float) + 2.0**-40).all())
+
+
+class Scripted:
+    """Where one word has a wrong answer, in place of a network: from `known` on one comparison decides all words.
+
+    At most four words are decided at once.
+    """
+
+    def __init__(self, first: int, wrong: int, known: int):
+        self.first, self.wrong, self.known = first, wrong, known
+
+    def all(self, n: int) -> Any:
+        return ANSWERS[True if n >= self.known else None]
+
+    def some(self, n: int, count: int, period: int) -> Any:
+        assert n >= self.first
+        is_right = self.wrong not in range(n, n + count * period, period)
+        return ANSWERS[None if count > 4 or (count > 1 and not is_right) else is_right]
+
+
+ANSWERS = {True: exact(np.array([0, 1])), False: exact(np.array([1, 0])), None: exact(np.array([0, 1])) + arb(0, 9)}
+
+
+@pytest.mark.parametrize("period", [1, 2, 3])
+@pytest.mark.parametrize("filled", [0, 1, 2, 7, 40])
+def test_no_word_of_a_family_is_left_out(period: int, filled: int):
+    """Whichever it is that has a wrong answer: of those that are read, of every second, of the last before a limit."""
+    for start, residue, wrong in product((1, 2, 6), range(period), range(1, 32)):
+        family = Family([], [0], [], start, period, residue, 1)
+        found = Refutation.__new__(Refutation)
+        found.network, found.family, found.work = SimpleNamespace(output_names=["a", "b"]), family, 1
+        found.comparisons, found.progress = 0, lambda *_: None
+        found.settling = Scripted(filled, wrong, 30)  # type: ignore[assignment]
+
+        def read_on(first: int, settled: int, wrong: int = wrong) -> int:
+            if wrong in range(first, settled, period):
+                raise Rejected("read")
+            return 0
+
+        found.read_on = read_on  # type: ignore[method-assign]
+        if start <= wrong < 30 and wrong % period == residue:
+            with pytest.raises(Rejected, match=r"read|does not answer"):
+                found.run()
+        else:
+            settled, words, _ = found.run()
+            assert (settled, words) == (30, len(range(family.first(), 30, period)))
+
+
+def test_a_network_of_two_layers_is_not_refuted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(test_refutation_delta, "SMALL", "d_model=4,n_heads=2,n_layers=2")
+    model, _, config = drawn("delta:conv=0", PARITY, seed=0)
+    with pytest.raises(Rejected, match="networks of one layer of delta are refuted; this one has more"):
+        of_checker(model, config)
