@@ -24,7 +24,9 @@ from regulargpt.certificate.checker.chain_product import Rows
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.refutation import Family, Refutation
+from regulargpt.finite.chain import Chain
 from tests.regulargpt import test_refutation_delta
+from tests.regulargpt.cases import built, words_of
 from tests.regulargpt.test_checker_mixing import CHECKED, assert_holds, record
 from tests.regulargpt.test_refutation_delta import PARITY, drawn, of_checker
 
@@ -258,3 +260,54 @@ def test_a_network_of_two_layers_is_not_refuted(monkeypatch: pytest.MonkeyPatch)
     model, _, config = drawn("delta:conv=0", PARITY, seed=0)
     with pytest.raises(Rejected, match="networks of one layer of delta are refuted; this one has more"):
         of_checker(model, config)
+
+
+def test_words_read_one_by_one_are_the_networks(monkeypatch: pytest.MonkeyPatch):
+    """u, so many v and the whole of w, while the convolution fills and later."""
+    model, _, config = drawn("delta:conv=4,gate=true", PARITY, seed=6)
+    shown: dict[str, Any] = {}
+    monkeypatch.setattr(Refutation, "answers", lambda self, logits, which: shown.update({which: logits}))
+    found = Refutation(of_checker(model, config), Family([1], [0, 1], [1, 1, 0], 1, 2, 1, 0), lambda *_: None)
+    assert found.read_on(1, 8) == 4
+    assert [*shown] == [f"for n = {n}" for n in (1, 3, 5, 7)]
+    for n, logits in zip((1, 3, 5, 7), shown.values(), strict=True):
+        with torch.no_grad():
+            right = model(torch.tensor([[1, *[0, 1] * n, 1, 1, 0]]))[0]
+        assert np.allclose(logits.astype(float), right.numpy(), atol=1e-9)
+
+
+@pytest.mark.parametrize("written", ["slstm:mlp=none", "slstm"])
+def test_margins_of_a_box_that_is_nearly_a_point_are_those_of_the_logits(written: str):
+    """A gain or a bias that is left out makes no answer wrong that is right by far: the margin itself shows it."""
+    model, generator = built(written, n_layers=1), torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.4 * torch.randn(p.shape, generator=generator, dtype=torch.float64))
+    config = record(written)
+    config["model"]["n_layers"] = 1
+    network: Any = network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
+    point = Chain(model).along(words_of(1, 6))[1][0, -1]
+    for symbol in range(3):
+        logits, after = (part[0].numpy() for part in Chain(model).step(point[None], torch.tensor([symbol])))
+        image = network.image(point.numpy(), np.full(network.D, 1e-12), symbol)
+        assert np.allclose(image.middle, after, atol=1e-9)
+        assert (image.radius < 1e-9).all()
+        for answer in range(len(logits)):
+            least = network.margin(image.middle, image.radius, answer, symbol)
+            assert abs(least - (logits[answer] - np.delete(logits, answer).max())) < 1e-7
+
+
+def test_networks_of_xlstm_without_bounds_say_so():
+    for written, layers, has_boxes in (
+        ("slstm", 1, True),
+        ("mlstm:blocks=s,conv=0", 1, True),
+        ("mlstm:blocks=sm,conv=0", 1, True),
+        ("slstm", 2, False),
+        ("mlstm:conv=0", 1, False),
+        ("slstm:blocks=ms", 1, False),
+        ("slstm:conv=4", 1, False),
+    ):
+        model, config = built(written, n_layers=layers), record(written)
+        config["model"]["n_layers"] = layers
+        network: Any = network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
+        assert (network.why_no_boxes() is None) == has_boxes
