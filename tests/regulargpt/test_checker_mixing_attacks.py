@@ -17,10 +17,11 @@ from flint import arb, ctx
 
 from regulargpt.certificate.checker import Malformed, Rejected
 from regulargpt.certificate.checker.balls import Undecided, exact
-from regulargpt.certificate.checker.boxes import known
+from regulargpt.certificate.checker.boxes import ends, known
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_pd_ssm import gathered, largest
 from regulargpt.certificate.checker.chain_product import Rows
+from regulargpt.certificate.checker.chain_xlstm import over, size_of
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.refutation import Family, Refutation
@@ -311,3 +312,117 @@ def test_networks_of_xlstm_without_bounds_say_so():
         config["model"]["n_layers"] = layers
         network: Any = network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
         assert (network.why_no_boxes() is None) == has_boxes
+
+
+def read_of(written: str, model: Any, **sizes: int) -> Any:
+    """The checker's network of these weights, in float64."""
+    config = record(written)
+    config["model"] |= sizes
+    return network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
+
+
+def assert_steps_alike(model: Any, network: Any) -> None:
+    """From states that come up: as the model itself."""
+    chain, words = Chain(model), words_of(3, 5)
+    states, symbols = chain.along(words)[1][:, -1], words[:, 0]
+    for found, right in zip(
+        network.step(known(states.numpy()), symbols.numpy()), chain.step(states, symbols), strict=True
+    ):
+        assert np.allclose(found.middle, right.numpy(), rtol=1e-9, atol=1e-9)
+        assert np.isfinite(found.radius).all()
+
+
+WIDE = [
+    *CHECKED,
+    "mamba2:version=3",
+    "gla:decay=retention",
+    "gla:decay=head",
+    "pd-ssm:variant=row",
+    "rwkv7:range=signed",
+]
+
+
+@pytest.mark.parametrize("written", WIDE)
+def test_networks_wider_than_the_inner_widths_are_read_as_well(written: str):
+    """Ranks are 32 at most, or a sixteenth, and angles go by the width of a head: narrow networks show none of it."""
+    assert_steps_alike(model := built(written, d_model=48), read_of(written, model, d_model=48))
+
+
+def test_numbers_that_are_kept_from_0_are_kept_as_far():
+    """The slowest decay of Mamba-3, and the shortest key of RWKV-7."""
+    third, seventh = built("mamba2:version=3"), built("rwkv7")
+    with torch.no_grad():
+        third.embedding.weight.abs_()
+        for block in third.blocks:
+            block.norm.weight.abs_()
+            H, angles = len(block.mixer.d), len(block.mixer.b_norm.weight) // 2
+            block.mixer.in_proj.weight[-2 * H - angles : -H - angles] = -9  # log(1 + e^rate) is nearly 0
+        for block in seventh.blocks:
+            block.mixer.k_k.mul_(1e-13)
+    assert_steps_alike(third, read_of("mamba2:version=3", third))
+    assert_steps_alike(seventh, read_of("rwkv7", seventh))
+
+
+@pytest.mark.parametrize("variant", ["column", "row", "bank"])
+def test_a_step_with_a_choice_between_equal_numbers_is_not_known(variant: str):
+    """Else the first of them would be taken, and a proof rest on it."""
+    written = f"pd-ssm:variant={variant}"
+    model = built(written)
+    with torch.no_grad():
+        for mixer in (block.mixer for block in model.blocks):
+            if variant == "bank":
+                mixer.select.weight[1:] = mixer.select.weight[0]
+            else:
+                places = mixer.dictionary if variant == "column" else mixer.dictionary.transpose(1, 2)
+                places[:, :2] = 9
+    network = read_of(written, model)
+    for part in network.step(known(network.first_state()[None]), np.array([0])):
+        assert not np.isfinite(part.middle + part.radius).any()
+
+
+def test_what_may_be_divided_by_0_has_no_bounds():
+    found = over(known(np.array([1.0, 1.0, 1.0])), Doubles(np.array([0.5, 0.5, 2.0]), np.array([0.5, 0.6, 1.0])))
+    assert (np.isfinite(found.radius) & np.isfinite(found.middle)).tolist() == [False, False, True]
+
+
+RARE = [
+    "slstm:conv=4",
+    "slstm:blocks=smm,conv=2",
+    "mlstm:blocks=ms,conv=0",
+    "mlstm:conv=1",
+    "delta:conv=1,householders=3",
+    "mamba:conv=9,expand=3,d_state=5",
+    "mamba2:version=3,d_state=6,expand=3",
+    "pd-ssm:variant=row,d_state=3,dictionary=2,mlp=swiglu",
+]
+
+
+@pytest.mark.parametrize("written", RARE)
+def test_options_together_are_read_as_the_model_reads_them(written: str):
+    """Three blocks: kinds of blocks come around. A convolution of one symbol carries nothing, but is one."""
+    assert_steps_alike(model := built(written, n_layers=3), read_of(written, model, n_layers=3))
+
+
+@pytest.mark.parametrize("written", [*CHECKED, *RARE])
+def test_a_proof_begins_where_the_network_begins(written: str):
+    """To the last bit: after one symbol nothing of it may be seen."""
+    model = built(written)
+    chain = Chain(model)
+    start = chain._vector([block.mixer.start(1) for block in model.blocks])
+    assert read_of(written, model).first_state().tolist() == start[0].tolist()
+
+
+def test_norms_of_a_box_hold_those_of_its_points():
+    random = np.random.default_rng(0)
+    x = Doubles(random.normal(size=(50, 4)), random.exponential(size=(50, 4)))
+    low, high = ends(size_of(x))
+    for _ in range(20):
+        points = x.middle + x.radius * random.choice([-1.0, 1.0, 0.3], x.shape)
+        size = np.sqrt(np.square(points).mean(-1, keepdims=True) + 1e-5)
+        assert ((low <= size) & (size <= high)).all()
+
+
+def test_rows_of_wide_matrices_are_computed_a_few_at_a_time():
+    """A hundred rows of matrices of 10^6 numbers take gigabytes, where the state has a thousand."""
+    network = read_of("pd-ssm", built("pd-ssm"))
+    assert network.widest() >= 4 * network.N**2 > 4 * network.D
