@@ -18,9 +18,10 @@ from flint import arb, ctx
 from regulargpt.certificate.checker import Malformed, Rejected
 from regulargpt.certificate.checker.balls import Undecided, exact
 from regulargpt.certificate.checker.boxes import ends, known
+from regulargpt.certificate.checker.chain_boxes import Boxes
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_pd_ssm import gathered, largest
-from regulargpt.certificate.checker.chain_product import Rows
+from regulargpt.certificate.checker.chain_product import START, Product, Rows
 from regulargpt.certificate.checker.chain_xlstm import over, size_of
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
@@ -426,3 +427,37 @@ def test_rows_of_wide_matrices_are_computed_a_few_at_a_time():
     """A hundred rows of matrices of 10^6 numbers take gigabytes, where the state has a thousand."""
     network = read_of("pd-ssm", built("pd-ssm"))
     assert network.widest() >= 4 * network.N**2 > 4 * network.D
+
+
+def test_boxes_begin_with_the_start_and_nothing_around_it():
+    """A start that is not 0, as that of sLSTM, has to lead into the boxes itself."""
+    network: Any = SimpleNamespace(GATES=1, d=1, layers=1, D=1, first_state=lambda: np.array([5.0]))
+    network.image = lambda point, radii, symbol, alone: Doubles(point, radii)
+    rows = SimpleNamespace(points={(0, 0): 1}, progress=lambda *_: None, shown=str)
+    proven: Any = SimpleNamespace(rows=rows, answered=[])
+    radii = np.array([[0.1]])
+    assert 0.08 < Boxes(network, np.array([[5.0]]), radii, 1e-3, proven).room < 0.1
+    with pytest.raises(Rejected, match=r"may be 5\.001 from that of point 1"):
+        Boxes(network, np.array([[0.0]]), radii, 1e-3, proven)
+
+
+def test_every_answer_is_asked_of_the_box_and_the_symbol_that_led_there():
+    """Also of the first symbol, and where two symbols lead to one box."""
+    found = Product.__new__(Product)
+    found.before = {(START, 0): None, (1, 1): ((START, 0), 0), (2, 0): ((1, 1), 1)}
+    found.machine = SimpleNamespace(letters=[(1, 1), (0, 0)], outputs=[None, 7])  # type: ignore[assignment]
+    found.rows = SimpleNamespace(points={(START, 0): 1, (1, 0): 2, (1, 1): 2, (2, 0): 3})  # type: ignore[assignment]
+    assert found.answered == {(1, 0, 7), (2, 0, 7), (3, 0, 7)}
+    found.machine.outputs = [6, 7]
+    found.rows.points |= {(START, 1): 1, (2, 1): 3}
+    assert found.answered == {(place, symbol, 7 - symbol) for place in (1, 2, 3) for symbol in (0, 1)}
+
+
+def test_steps_toward_a_limit_that_is_far_are_counted():
+    found = Refutation.__new__(Refutation)
+    found.network, found.family = SimpleNamespace(output_names=["a", "b"]), Family([], [0], [], 1, 1, 0, 1)
+    found.comparisons, found.progress, found.work = 0, lambda *_: None, 1 << 28
+    found.settling = Scripted(0, -1, 1 << 40)  # type: ignore[assignment]
+    with pytest.raises(Rejected, match=r"settled from n = .* on; too many steps before that: a larger 'from'"):
+        found.run()
+    assert found.comparisons < 20
