@@ -441,6 +441,20 @@ def test_boxes_begin_with_the_start_and_nothing_around_it():
         Boxes(network, np.array([[0.0]]), radii, 1e-3, proven)
 
 
+def test_what_is_no_number_is_no_bound():
+    """Neither of a state nor of a margin: every comparison with it is false."""
+    network: Any = SimpleNamespace(GATES=1, d=1, layers=1, D=1, first_state=lambda: np.zeros(1))
+    network.image = lambda point, radii, symbol, alone: Doubles(point, radii)
+    network.margin = lambda point, radii, answer, symbol: np.nan
+    rows = SimpleNamespace(points={(0, 0): 1}, progress=lambda *_: None, shown=str)
+    proven: Any = SimpleNamespace(rows=rows, answered=[(1, 0, 0)])
+    with pytest.raises(Rejected, match="the answer can change within the box of point 1"):
+        Boxes(network, np.zeros((1, 1)), np.array([[0.1]]), 1e-3, proven)
+    network.image = lambda point, radii, symbol, alone: Doubles(point, np.full(1, np.nan))
+    with pytest.raises(Rejected, match="may be nan from that of point 1"):
+        Boxes(network, np.zeros((1, 1)), np.array([[0.1]]), 1e-3, proven)
+
+
 def test_every_answer_is_asked_of_the_box_and_the_symbol_that_led_there():
     """Also of the first symbol, and where two symbols lead to one box."""
     found = Product.__new__(Product)
