@@ -25,6 +25,7 @@ from regulargpt.certificate.checker.chain_product import START, Product, Rows
 from regulargpt.certificate.checker.chain_xlstm import over, size_of
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.network import COST
 from regulargpt.certificate.checker.refutation import Family, Refutation
 from regulargpt.finite.chain import Chain
 from tests.regulargpt import test_refutation_delta
@@ -112,6 +113,10 @@ def test_equal_numbers_have_no_largest_one_and_more_bits_tell_near_ones_apart():
     values = exact(np.array([[1.0, 2.0, 3.0], [5.0, 3.0, 1.0]]))
     places, certain = largest(values, 1)
     assert (places.tolist(), certain.tolist()) == ([2, 0], [True, True])
+    with ctx.workprec(128):  # float64 would take the first two for equal
+        near = exact(np.array([[1.0, 1.0, 0.0]]))
+        near[0, 1] += arb(2) ** -70
+        assert largest(near, 1)[0].tolist() == [1]
     with pytest.raises(Rejected, match="are equal"):
         largest(exact(np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 3.0]])), 1)
     for wide in (arb(3, 1e-9), arb("nan")):
@@ -425,8 +430,9 @@ def test_norms_of_a_box_hold_those_of_its_points():
 
 def test_rows_of_wide_matrices_are_computed_a_few_at_a_time():
     """A hundred rows of matrices of 10^6 numbers take gigabytes, where the state has a thousand."""
-    network = read_of("pd-ssm", built("pd-ssm"))
+    network = read_of("pd-ssm:d_state=64", built("pd-ssm:d_state=64"))
     assert network.widest() >= 4 * network.N**2 > 4 * network.D
+    assert network.work() > COST * network.layers * network.N**2 > 16 * COST * network.D  # each is compared, too
 
 
 def test_boxes_begin_with_the_start_and_nothing_around_it():

@@ -34,7 +34,7 @@ from regulargpt.certificate.checker.doubles import Doubles, U, up
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import COST, Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
 
-floats: Any = np.frompyfunc(lambda x: float(x.mid()), 1, 1)
+middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
 
 
 class PdSsm(Mixing):
@@ -136,8 +136,8 @@ def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     In balls of FLINT it is always certain: else it raises Undecided, or Rejected for two that are equal.
     """
     quick = isinstance(values, Doubles)
-    middle = values.middle if quick else floats(values).astype(float)
-    best = np.expand_dims(np.nan_to_num(middle, nan=-np.inf).argmax(axis), axis)
+    middles = np.nan_to_num(values.middle, nan=-np.inf) if quick else middle(values)
+    best = np.expand_dims(middles.argmax(axis), axis)
     low, high = ends(values) if quick else (values, values.copy())
     own = np.take_along_axis(low, best, axis)
     nowhere: Any = -np.inf if quick else arb("-inf")
