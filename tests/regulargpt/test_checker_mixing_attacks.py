@@ -16,7 +16,7 @@ import torch
 from flint import arb, ctx
 
 from regulargpt.certificate.checker import Malformed, Rejected
-from regulargpt.certificate.checker.balls import Undecided, exact
+from regulargpt.certificate.checker.balls import Undecided, cos, exact, sin
 from regulargpt.certificate.checker.boxes import ends, known
 from regulargpt.certificate.checker.chain_boxes import Boxes
 from regulargpt.certificate.checker.chain_networks import network_of
@@ -481,3 +481,15 @@ def test_steps_toward_a_limit_that_is_far_are_counted():
     with pytest.raises(Rejected, match=r"settled from n = .* on; too many steps before that: a larger 'from'"):
         found.run()
     assert found.comparisons < 20
+
+
+@pytest.mark.parametrize("turned", [cos, sin])
+def test_angles_of_many_turns_are_right_or_not_known(turned: Any):
+    """What is left of an angle after its turns is exact for a million of them, and soon no longer."""
+    random = np.random.default_rng(0)
+    x = np.concatenate([random.normal(size=50) * size for size in (1e5, 1e6, 1e7, 1e10)])
+    found = turned(known(x))
+    is_known = np.isfinite(found.radius + found.middle)
+    assert (is_known == (abs(x) < 2.0**20 * np.pi / 2)).all()
+    with ctx.workprec(200):
+        assert_holds(found[is_known], turned(exact(x[is_known])))
