@@ -7,8 +7,6 @@ that takes another's rows, and a chunk that reads a symbol too many would be not
 from __future__ import annotations
 
 from functools import partial
-from importlib import util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ from regulargpt.models.mixing import chunks
 from regulargpt.options import ConfigError
 from tests.pairwise import pairwise
 from tests.regulargpt.cases import SYMBOLS, assert_equal, built, fresh, slopes, words_of
+from tests.regulargpt.references import flash_linear_attention
 
 
 def sigmoid(x: Any) -> Any:
@@ -145,24 +144,10 @@ def test_a_decay_that_leaves_nothing_makes_no_nan():
     assert all(bool(x.isfinite().all()) for x in (o, S, *gradients))
 
 
-def reference() -> Any:
-    """flash-linear-attention's own loop, from its file: the package needs triton. `pip install --no-deps fla-core`."""
-    found = util.find_spec("fla")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("fla-core is not installed; its plain reference is an oracle here: pip install --no-deps fla-core")
-    path = Path(next(iter(found.submodule_search_locations))) / "ops" / "gated_delta_product" / "naive.py"
-    spec = util.spec_from_file_location("naive_gated_delta_product", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.naive_recurrent_gated_delta_product
-
-
 @pytest.mark.parametrize("n", [1, 2, 4])
 @pytest.mark.parametrize("gate", [False, True])
 def test_it_is_flash_linear_attention_s_reference(n: int, gate: bool):
-    theirs = reference()
+    theirs = flash_linear_attention("gated_delta_product").naive_recurrent_gated_delta_product
     q, k, v, beta, log_decay, S = (part.detach() for part in drawn(n, (2, 3), 11, n, 4, 5))
     log_decay = log_decay if gate else torch.zeros_like(log_decay)
     o, after = chunks.delta(q, k, v, beta, log_decay, S, 4)

@@ -28,7 +28,7 @@ class PdSsmOptions(MixingOptions):
     )
     d_state: int = option(0, "Complex numbers of the state; 0: d_model.", least=0, most=65_536, why="not negative")
     gate_bias: float = option(
-        0.0, "Where the last bias of |d| starts: with 0, as published, half of the state fades a symbol, with 3 5 %."
+        0.0, "Where the last bias of |d| starts: 0, as published: a symbol fades the state by half; 3: by 5 %."
     )
 
     @property
