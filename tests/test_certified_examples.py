@@ -56,6 +56,7 @@ def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli, name: st
     assert "Without that, it is proven to be wrong." in page.read_text()
     assert f"Wrong. {html.escape(wrong['claim'])}" in page.read_text()
     assert "<li>wrong" in page.read_text()
+    assert "has no tree" not in page.read_text()
 
 
 def test_the_guide_says_of_their_tests_what_they_have():

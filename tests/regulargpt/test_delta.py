@@ -23,19 +23,7 @@ from regulargpt.models.mixing import chunks
 from regulargpt.options import ConfigError
 from tests.pairwise import pairwise
 from tests.regulargpt.cases import SYMBOLS, assert_equal, built, fresh, slopes, words_of
-from tests.regulargpt.references import flash_linear_attention
-
-
-def sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-def silu(x: Any) -> Any:
-    return x * sigmoid(x)
-
-
-def rms(x: Any, gain: Any) -> Any:
-    return gain * x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
+from tests.regulargpt.references import flash_linear_attention, rms, sigmoid, silu
 
 
 def mixed(w: dict[str, Any], xs: Any, H: int, n: int, largest: float) -> Any:
@@ -126,7 +114,8 @@ def drawn(seed: int, rows: tuple[int, int], length: int, n: int, K: int, V: int)
 @settings(max_examples=25)
 def test_chunks_of_any_size_are_the_loop_in_outputs_and_gradients(seed, length, size, n, K, V):
     results = []
-    for form in (loop, partial(chunks.delta, size=size)):
+    forms: list[Any] = [loop, partial(chunks.delta, size=size)]
+    for form in forms:
         parts = drawn(seed, (2, 2), length, n, K, V)
         o, S = form(*parts)
         loss = (o * torch.linspace(-1, 1, o.numel(), dtype=o.dtype).reshape(o.shape)).sum() + S.square().sum()
