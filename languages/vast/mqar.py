@@ -75,10 +75,8 @@ def check(pairs: str, vocabulary: int, power: float, fill: str) -> None:
     if not (pairs.isascii() and pairs.isdigit() and len(pairs) < 6 and pairs == str(int(pairs)) and int(pairs)):
         raise LanguageError(f"mqar: pairs is {pairs!r:.80}; it is a whole number from 1, 'any' or 'most'")
     if int(pairs) >= vocabulary // 2:
-        keys = vocabulary // 2 - 1
-        raise LanguageError(
-            f"mqar: {pairs} pairs need as many keys, and vocabulary={vocabulary} has {keys}; raise vocabulary or lower pairs"
-        )
+        found = f"vocabulary={vocabulary} has {vocabulary // 2 - 1}"
+        raise LanguageError(f"mqar: {pairs} pairs need as many keys, and {found}; raise vocabulary or lower pairs")
 
 
 def recalled(words: Indices, first_value: int) -> npt.NDArray[np.int64]:
