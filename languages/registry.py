@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from languages.drawn_families import FLARE, ROWS, WITHOUT_ROWS
-from languages.errors import LanguageError, nearest, one_of
+from languages.errors import VAST, LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
 if TYPE_CHECKING:
@@ -204,9 +204,6 @@ MQAR = Family(
 
 ABOVE = (*NESTED, *ROWS, *WITHOUT_ROWS, *FLARE, MQAR, OWN_WORDS)
 """All above the regular ones, one that is too large for an automaton, and words whose automaton nobody knows."""
-
-VAST = "regular, but has too many states for an automaton"
-"""What a language of the level "vast" is."""
 
 WITHOUT_MACHINE = ("vast", "unknown")
 """The levels of languages whose machine nobody makes: it has too many states, or nobody knows it."""

@@ -2,8 +2,7 @@
 
 from languages.context_free.nested import NestedTask
 from languages.drawn import DrawnTask
-from languages.errors import LanguageError
-from languages.registry import VAST
+from languages.errors import VAST, LanguageError
 from languages.task import Task
 
 AnyTask = Task | NestedTask | DrawnTask

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 import languages
-from languages.registry import VAST
+from languages.errors import VAST
 from regulargpt.cli.kinds.nested import moves
 from regulargpt.cli.kinds.words import MOST_SYMBOLS, rows, sample, samples, some
 from regulargpt.cli.output import table
