@@ -41,8 +41,8 @@ def mqar(pairs: str = "4", vocabulary: int = 64, power: float = 0.01, fill: str 
     >>> [task.machine.decode(word) for word in words]
     ['k10 v9 k31 v29 . . k31 . . . . . k10', 'k21 v26 k16 v0 . . k21 . . . . . k16']
 
-    Source: Arora et al. 2023, "Zoology: Measuring and improving recall in efficient language models", section 4, and
-    its code (`multiquery_ar`). There words have one more symbol, a filler, no question is bound to stand at the end,
+    Source: Arora et al. 2023, "Zoology: Measuring and improving recall in efficient language models", and its code
+    (`multiquery_ar`). There words have one more symbol, a filler, no question is bound to stand at the end,
     and a key that stands among the fillers by chance is not asked.
     """
     check(pairs, vocabulary, power, fill)

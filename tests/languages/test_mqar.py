@@ -3,9 +3,11 @@
 from collections import deque
 from collections.abc import Callable
 from itertools import permutations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +18,13 @@ from languages.drawn import DrawnTask
 from languages.errors import LanguageError
 from languages.registry import level_of
 from languages.tasks import tree_task
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
+from regulargpt.data import read_data
+from regulargpt.objectives import build
+from regulargpt.runs.run import run
 from tests.languages.refusing import is_like, refusal
+from tests.regulargpt.planted import Whole
 
 Memory = dict[str, str]
 
@@ -173,6 +181,32 @@ def test_where_an_automaton_is_needed_one_line_says_why_there_is_none() -> None:
     too_large = "mqar is regular, but has too many states for an automaton"
     assert refusal(languages.get, "mqar", error=LanguageError).startswith(f"{too_large}, and this needs one; choose")
     assert refusal(tree_task, mqar(), error=LanguageError).startswith(f"{too_large}: no table along a tree")
+
+
+def test_answers_are_counted_at_questions_only() -> None:
+    """A network that says at every other symbol anything, and at one question of three the wrong value."""
+    data = read_data("mqar:pairs=3,vocabulary=8,fill=blank")
+    words = data.test(0, 15, 40)
+    labels = data.task.labels(words, every=True)
+    said = np.where(labels >= 0, labels, 1)  # (words, length)
+    rows, places = np.nonzero(labels >= 0)
+    said[rows[::3], places[::3]] = (said[rows[::3], places[::3]] + 1) % 4
+    goal = build(RunConfig().replaced({"data.name": data.name, "objective.name": "prefixes"}).objective, data)
+    found = goal.measure(Whole(lambda words, every: said, 4), words, torch.device("cpu"))
+    assert np.allclose(found["accuracy_by_position"], 200 / 3)
+    assert found["accuracy"].all()
+    assert not found["words"].any()
+
+
+@pytest.mark.parametrize("model", ["delta", "lstm"])
+def test_a_network_is_trained_tested_and_searched_for_wrong_words(model: str, tmp_path: Path) -> None:
+    tiny = {"training.steps": 3, "training.cooldown": 0, "model.d_model": 8, "evaluation.samples": 4}
+    lengths = {"data.train_len": 7, "evaluation.test_len": 9, "evaluation.extra_lengths": ()}
+    config = resolve(None, model, "mqar:pairs=2,vocabulary=6", {"objective.name": "prefixes"})
+    summary = run(config.replaced({**tiny, **lengths}), tmp_path / "run")
+    assert set(summary["measures"]) == {"accuracy", "accuracy_by_position", "words"}
+    assert (summary["proven"], summary["phases"]) == (None, {})
+    assert summary["falsified"]["wrong"]
 
 
 def test_names_and_examples() -> None:
