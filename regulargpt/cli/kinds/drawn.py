@@ -44,9 +44,11 @@ def describe(name: str, seed: int) -> dict[str, Any]:
 
 def text(facts: dict[str, Any]) -> str:
     """For people."""
-    row = f"one at each {facts['empty']} behind the word" if facts["empty"] else "one, at the last symbol"
+    is_vast = facts["level"] == "vast"
+    at_end = "one at each question" if is_vast else "one, at the last symbol"
+    row = f"one at each {facts['empty']} behind the word" if facts["empty"] else at_end
     cells = [
-        ("level", f"vast: {VAST}" if facts["level"] == "vast" else facts["level"]),
+        ("level", f"vast: {VAST}" if is_vast else facts["level"]),
         ("alphabet", some(facts["alphabet"])),
         ("answers", f"{some(facts['outputs'])}; {row}"),
         *([("states", f"{facts['states']:,}, {facts['stack_symbols']:,} stack symbols")] if "states" in facts else []),
