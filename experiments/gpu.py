@@ -39,12 +39,15 @@ from regulargpt.tables import Table, markdown
 from regulargpt.training.trainer import Trainer
 
 CPU = torch.device("cpu")
-RIVAL = "linear-rnn"
+RIVAL = "delta:range=signed"
 TREES = ("regulargpt:gates=true", "regulargpt:gates=false", "ldru")
 NETWORKS = (
     *((language, model) for language in ("parity", "brackets-2", "formula") for model in ("regulargpt", "ldru")),
     *(("brackets-2", f"regulargpt:chunk_size=3,gates={gates}") for gates in ("true", "false")),
     *(("dyck-2", model) for model in ("rnn", "lstm", "gru", "linear-rnn", "transformer", "stack-rnn", "tape-rnn")),
+    *(("dyck-2", model) for model in (RIVAL, "delta:gate=true,householders=2", "mamba", "mamba2", "mamba2:version=3")),
+    *(("dyck-2", model) for model in ("gla", "rwkv7", "mlstm", "slstm", "pd-ssm", "s4d", "looped")),
+    ("dyck-2", "transformer:causal=true,encoding=path"),
 )
 """Language and model of each comparison."""
 SPEEDS = tuple(("parity", model) for model in (*TREES, "lstm", "transformer"))

@@ -33,17 +33,38 @@ def is_small_and_names_no_other_folder(run: Path):
     assert json.loads((run / "summary.json").read_text())["run_dir"] == f"docs/certified/{run.name}"
 
 
-def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli):  # noqa: F811
-    run = CERTIFIED / "flip-flop"
-    proven = cli("check", str(run), "--language", "flip-flop", "--json")
-    refuted = cli("check", str(run / "refutation.json"), "--language", "flip-flop", "--json")
+REFUTED = {
+    "flip-flop": ("flip-flop", 2, 'n >= 14: to the word u v^n w, with u = "1", v = "-"'),
+    "parity-delta": ("parity", 4, 'n >= 12 with n = 0 mod 2: to the word u v^n w, with u empty, v = "1", w empty'),
+}
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli, name: str):  # noqa: F811
+    run, (language, points, family) = CERTIFIED / name, REFUTED[name]
+    proven = cli("check", str(run), "--language", language, "--json")
+    refuted = cli("check", str(run / "refutation.json"), "--language", language, "--json")
     assert (proven.code, refuted.code) == (0, 0)
     accepted, wrong = json.loads(proven.out), json.loads(refuted.out)
-    assert "replaced by the nearest of 2 points" in accepted["claim"]
+    assert f"replaced by the nearest of {points} points" in accepted["claim"]
     assert accepted["unquantised_claim"] is None
-    assert wrong["claim"].startswith('For every whole number n >= 14: to the word u v^n w, with u = "1", v = "-"')
-    # What the guide says of its test.
-    accuracy = json.loads((run / "summary.json").read_text())["measures"]["accuracy"]["values"]
-    assert set(accuracy.values()) == {100.0}
-    assert list(map(int, accuracy)) == [*range(41, 61), 100, 500]
+    assert wrong["claim"].startswith(f"For every whole number {family}")
     is_small_and_names_no_other_folder(run)
+
+
+def test_the_guide_says_of_their_tests_what_they_have():
+    keeps = accuracies("flip-flop")
+    assert set(keeps.values()) == {100.0}
+    assert list(keeps) == [*range(41, 61), 100, 500]
+    counts = accuracies("parity-delta")
+    assert {accuracy for length, accuracy in counts.items() if length <= 140} == {100.0}
+    assert round(counts[200]) == 80
+    summary = json.loads((CERTIFIED / "parity-delta" / "summary.json").read_text())
+    assert summary["steps"] == 200
+    assert round(summary["train_seconds"]) == 8
+
+
+def accuracies(name: str) -> dict[int, float]:
+    """Of the run's test by length."""
+    values = json.loads((CERTIFIED / name / "summary.json").read_text())["measures"]["accuracy"]["values"]
+    return {int(length): accuracy for length, accuracy in values.items()}

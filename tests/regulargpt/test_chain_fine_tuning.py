@@ -213,10 +213,11 @@ def short(monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("model", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("model", ["rnn", "gru", "lstm", "slstm"])
 def test_a_network_is_trained_from_answers_to_a_proof_as_it_is(model: str, tmp_path: Path):
     """Boxes hold what thousands of states in them become; the checker accepts; all tested words are right."""
-    summary = run(config_of(model), tmp_path)
+    one_block = {"model__n_layers": 1, "model__mlp": "none"} if model == "slstm" else {}
+    summary = run(config_of(model, **one_block), tmp_path)
     phase = summary["phases"]["chain_fine_tuning"]
     assert (summary["proven"], phase["proven_unquantised"], phase["is_language"]) == (True, True, True)
     assert (summary["steps"], summary["worst"]) == (phase["closed_at"], 100.0)

@@ -64,7 +64,7 @@ def test_boxes_of_many_narrow_layers_are_counted_by_the_layer():
 def test_matrices_of_all_layers_are_counted():
     """Where layers are bounded together those of all of them are kept: 30 GB, of a network of 6 MB."""
     D = 16 * 1024
-    network: Any = SimpleNamespace(GATES=3, d=16, layers=1024, D=D, start=lambda: np.zeros(D))
+    network: Any = SimpleNamespace(GATES=3, d=16, layers=1024, D=D, first_state=lambda: np.zeros(D))
     point, rows = np.zeros((1, D)), SimpleNamespace(points={})
     with pytest.raises(Rejected, match="boxes take matrices of 805,306,368 numbers in this network; at most"):
         Boxes(network, point, point, 1e-3, SimpleNamespace(rows=rows, pairs=[]))  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ def test_a_step_is_the_models_in_balls_that_hold_what_many_bits_give(case: str):
     """From states that come up, and from any others; of some of them also for all states near."""
     model = built(case)
     quick = network(case, model)
-    states, symbols, *expected = rows_of(model, quick.start())
+    states, symbols, *expected = rows_of(model, quick.first_state())
     assert states.shape[1] == quick.D
     for found, right in zip(quick.step(known(states), symbols), expected, strict=True):
         # Where a step magnifies what is rounded, a little of what it may be off by.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from regulargpt.certificate.checker import Rejected
 from regulargpt.certificate.checker.boxes import ends, known
+from regulargpt.certificate.checker.chain_network import Bounded
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_steps import boxes_of
 from regulargpt.finite.chain import Chain
@@ -53,9 +54,9 @@ def inputs(seed: int = 1) -> Tensor:
 def theirs(kind: str, ours: Any, conv: int) -> Any:
     """Their layer with our weights, without the 10^-6 beside the scale: it is no 10^-6 of the number itself."""
     pytest.importorskip("xlstm", reason="pip install --no-deps xlstm==2.0.6 has the oracle")
-    from xlstm.blocks.mlstm import cell
-    from xlstm.blocks.mlstm.layer import mLSTMLayer, mLSTMLayerConfig
-    from xlstm.blocks.slstm.layer import sLSTMLayer, sLSTMLayerConfig
+    from xlstm.blocks.mlstm import cell  # pyright: ignore[reportMissingImports]
+    from xlstm.blocks.mlstm.layer import mLSTMLayer, mLSTMLayerConfig  # pyright: ignore[reportMissingImports]
+    from xlstm.blocks.slstm.layer import sLSTMLayer, sLSTMLayerConfig  # pyright: ignore[reportMissingImports]
 
     sizes = {"embedding_dim": D, "num_heads": H, "conv1d_kernel_size": conv}
     if kind == "m":
@@ -201,6 +202,7 @@ def test_the_checker_s_bounds_hold_what_states_of_a_box_become(written: str):
     config = record(written)
     config["model"]["n_layers"] = 1
     chain, checked = Chain(model), network_of(weights, config, known)
+    assert isinstance(checked, Bounded)
     point, symbols = chain.along(words_of(1, 5))[1][0, -1].numpy(), torch.ones(1000, dtype=torch.long)
     for width in (1e-3, 0.2):
         radii = width * random.uniform(0, 1, len(point))
@@ -216,4 +218,4 @@ def test_the_checker_s_bounds_hold_what_states_of_a_box_become(written: str):
         assert np.isfinite(least) or width > 0.1  # nothing is known of an MLP behind so wide a box
         assert not (logits[:, [answer]] - np.delete(logits, answer, 1) < least).any()
     with pytest.raises(Rejected, match="one block of sLSTM without a convolution"):
-        boxes_of({}, network("slstm:conv=4", built("slstm:conv=4")), point[None], None)
+        boxes_of({}, network("slstm:conv=4", built("slstm:conv=4")), point[None], cast(Any, None))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regulargpt.certificate.chain.intervals import Interval, linear
 from regulargpt.finite.chain import tensors
 from regulargpt.models.mixing.layers import EPS, RmsNorm, Swiglu
+from regulargpt.models.mixing.model import Block
 from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.models.xlstm.mlstm import HeadNorm
 from regulargpt.models.xlstm.model import Xlstm
@@ -33,9 +34,16 @@ def is_bounded(model: nn.Module) -> TypeGuard[Bounded]:
     return isinstance(model, TorchRecurrent)
 
 
-def mixer_of(model: Xlstm) -> SlstmMixer:
+def block_of(model: Xlstm) -> Block:
     """Its only one."""
-    mixer = model.blocks[0].mixer
+    block = model.blocks[0]
+    assert isinstance(block, Block)
+    return block
+
+
+def mixer_of(model: Xlstm) -> SlstmMixer:
+    """That of its only block."""
+    mixer = block_of(model).mixer
     assert isinstance(mixer, SlstmMixer), "whoever asks has asked `is_bounded`"
     return mixer
 
@@ -73,7 +81,7 @@ def rows_of(model: Bounded) -> list[Sequence[Tensor]]:
 def read_by(model: Bounded, symbols: Int[Tensor, "n"]) -> Float[Tensor, "n width"]:
     """What the first layer reads of symbols."""
     if isinstance(model, Xlstm):
-        return model.blocks[0].norm(model.embedding(symbols))
+        return block_of(model).norm(model.embedding(symbols))
     return model.embed(symbols[:, None])[:, 0]
 
 
@@ -86,7 +94,8 @@ def answer_margins(
     apart, offset = weight[answers][:, None] - weight, bias[answers][:, None] - bias  # (n, n_outputs, d_model) each
     if isinstance(model, Xlstm):
         read, size = answered_by(model, states, symbols)
-        apart = apart * model.norm.weight
+        assert isinstance(model.norm, RmsNorm)
+        apart = apart * model.norm.weight  # (n, n_outputs, d_model)
     else:
         read, size = Interval(model.output(states.lower), model.output(states.upper)).relu(), None
     centre = (apart @ read.centre[..., None])[..., 0]
@@ -98,13 +107,13 @@ def answer_margins(
 
 def answered_by(model: Xlstm, states: Interval, symbols: Int[Tensor, "n"]) -> tuple[Interval, Interval]:
     """What the last norm reads (n, d_model), and by what it divides that (n, 1)."""
-    mixer, block, d = mixer_of(model), model.blocks[0], shape_of(model)[2]
+    mixer, block, d = mixer_of(model), block_of(model), shape_of(model)[2]
     x = normed(Interval(states.lower[:, :d], states.upper[:, :d]), mixer.head_norm, mixer.r.shape[1])
     embedded = model.embedding(symbols.to(model.embedding.weight.device)).to(states.lower)
     x = x + Interval(embedded, embedded)
     if isinstance(block.mlp, Swiglu) and isinstance(block.mlp_norm, RmsNorm):
         size = root_mean_square(x)
-        read = linear(x.over(size), block.mlp.up.weight * block.mlp_norm.weight)
+        read = linear(x.over(size), block.mlp_norm.weight * block.mlp.up.weight)
         gate, value = (Interval(*both) for both in zip(read.lower.chunk(2, 1), read.upper.chunk(2, 1), strict=True))
         x = x + linear(gate * gate.sigmoid() * value, block.mlp.down.weight)
     return x, root_mean_square(x)

@@ -244,7 +244,7 @@ def images(model: Bounded, states: Interval, symbols: Int[Tensor, "n"]) -> Inter
     """Where all states of boxes (n, d_state) come to by one more symbol each."""
     x, kind = read_by(model, symbols).to(states.lower), bounds_of(model)
     read, (parts, layers, d) = Interval(x, x), shape_of(model)
-    ends = (end.unflatten(1, (parts, layers, d)).unbind(2) for end in (states.lower, states.upper))
+    ends = (end.unflatten(1, (parts, layers, d)).unbind(2) for end in (states.lower, states.upper))  # (n, parts, d)
     of_layers = zip(*ends, strict=True)  # a layer's two ends, each (n, parts, d_model)
     after = []
     for weights, (lower, upper) in zip(sums_of(model), of_layers, strict=True):
@@ -269,7 +269,7 @@ def saturated(
     kind, shape = bounds_of(model), shape_of(model)
     x, found = read_by(model, symbols).to(states), []
     for number, weights in enumerate(sums_of(model)):
-        before, moved = (each.unflatten(1, shape)[:, :, number].unbind(1) for each in (states, after))
+        before, moved = (each.unflatten(1, shape)[:, :, number].unbind(1) for each in (states, after))  # (n, d)
         at, h = Interval(x, x), Interval(before[0], before[0])  # (n, d_model)
         found.append(kind.saturated(kind(weights, shape[2]).summed(at, h).lower.unbind(1), before))
         x = moved[0]

@@ -23,7 +23,7 @@ class Boxes:
 
     def __init__(self, network: Bounded, points: Floats, radii: Floats, slack: float, product: Product):
         self.network, self.slack, self.rows = network, slack, product.rows
-        self.middle = np.concatenate([network.start()[None], points])  # (K + 1, D)
+        self.middle = np.concatenate([network.first_state()[None], points])  # (K + 1, D)
         self.radii = np.concatenate([np.zeros((1, network.D)), radii])  # (K + 1, D)
         self.room = self.margin = np.inf
         if not is_ieee():

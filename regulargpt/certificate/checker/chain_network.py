@@ -78,7 +78,7 @@ class ChainNetwork(Layers):
         """The numbers of a state."""
         raise NotImplementedError
 
-    def start(self) -> Floats:
+    def first_state(self) -> Floats:
         """The state (D,) before the first symbol."""
         return np.zeros(self.D)
 

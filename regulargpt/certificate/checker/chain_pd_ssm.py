@@ -53,7 +53,7 @@ class PdSsm(Mixing):
     def widest(self) -> int:
         return max(super().widest(), 4 * self.N**2)
 
-    def start(self) -> Floats:
+    def first_state(self) -> Floats:
         found = np.zeros((self.layers, self.N, 2))
         found[:, 0, 0] = 1
         return found.ravel()

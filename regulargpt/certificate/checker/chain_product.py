@@ -43,7 +43,7 @@ class Rows:
 
     def __init__(self, quick: ChainNetwork, exactly: Callable[[], ChainNetwork], points: Floats, progress: Progress):
         self.quick, self._exactly, self.progress = quick, exactly, progress
-        self.places = np.concatenate([quick.start()[None], points])  # (K + 1, D)
+        self.places = np.concatenate([quick.first_state()[None], points])  # (K + 1, D)
         self.nearest = Nearest(exact(points))
         self.points: dict[Row, int] = {}
         self.answers: dict[Row, tuple[int, float] | None] = {}

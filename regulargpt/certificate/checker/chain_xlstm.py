@@ -31,7 +31,16 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import exp, joined, positive, product, softplus, sqrt
 from regulargpt.certificate.checker.boxes import Box, State, between, ends, flatness, known, times
-from regulargpt.certificate.checker.chain_mixing import EPS, Mixing, halves, outer, read_by, silu, split
+from regulargpt.certificate.checker.chain_mixing import (
+    EPS,
+    Mixing,
+    halves,
+    outer,
+    read_by,
+    root_mean_square,
+    silu,
+    split,
+)
 from regulargpt.certificate.checker.chain_network import MAX_LAYERS, Bounded, applied
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed
@@ -41,7 +50,7 @@ BLOCK = 4
 EMPTY = -64.0
 
 
-class Xlstm(Mixing, Bounded):
+class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverride]
     """Blocks of either kind."""
 
     GATES = 4
@@ -81,7 +90,7 @@ class Xlstm(Mixing, Bounded):
             return [*[(self.d,)] * 3, *self.conv_parts(self.d)]
         return [(self.H, self.K, self.K), (self.H, self.K), (self.H,), *self.conv_parts(2 * self.d)]
 
-    def start(self) -> Floats:
+    def first_state(self) -> Floats:
         """l is -64."""
         found = []
         for layer in range(self.layers):
@@ -103,7 +112,7 @@ class Xlstm(Mixing, Bounded):
         reached, old = self.reached(name, u, old)
         q, k, v = (self.blockwise(name + of, u if of == "v" else reached) for of in "qkv")
         i, g = halves(self.linear(f"{name}gates", joined([q, k, v], -1)))  # (n, H) each
-        q, k, v = (part.reshape(len(x), self.H, self.K) for part in (q, k, v))
+        q, k, v = (part.reshape(len(x), self.H, self.K) for part in (q, k, v))  # (n, H, K)
         k, left = k / arb(self.K).sqrt(), m - softplus(-g)
         m = larger(left, i)
         kept, new = exp(left - m), exp(i - m)[..., None] * k
@@ -123,7 +132,7 @@ class Xlstm(Mixing, Bounded):
         reached, old = self.reached(name, x, old)
         sums = self.sums(name, x, reached) + product(carried[0], self.recurrent(name).T)
         after = cell(split(sums, *[self.d] * 4), carried)
-        return self.head_norm(name, after[0].reshape(len(x), self.H, self.P)), [*after, *old]
+        return self.head_norm(name, after[0].reshape(len(x), self.H, self.P)), [*after, *old]  # heads as (n, H, P)
 
     def sums(self, name: str, x: Any, reached: Any) -> Any:
         """w x and its bias (n, 4 d)."""
@@ -133,18 +142,16 @@ class Xlstm(Mixing, Bounded):
     def recurrent(self, name: str) -> Any:
         """R as one matrix (4 d, d), with zeros between heads."""
         H, P = self.H, self.P
-        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))
+        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))  # gate, head, row, ...
         for head in range(H):
             found[:, head, :, head * P : (head + 1) * P] = r[:, head]
-        return self.of(found.reshape(4 * self.d, self.d))
+        return self.of(found.reshape(4 * self.d, self.d))  # (4 d, d)
 
-    def rms(self, name: str, x: Any) -> Any:
-        return over(x, size_of(x)) * self.w[f"{name}.weight"]
-
-    def head_norm(self, name: str, x: Any) -> Any:
+    def head_norm(self, name: str, x: Any, is_box: bool = False) -> Any:
         """N of heads (n, H, m), as (n, H m)."""
         centred = x - x.sum(-1, keepdims=True) / x.shape[-1]
-        return over(centred, size_of(centred)).reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]
+        found = over(centred, size_of(centred)) if is_box else centred / root_mean_square(centred)
+        return found.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]  # (n, H m)
 
     def why_no_boxes(self) -> str | None:
         if self.layers > 1 or self.kind(0) != "s" or self.model["conv"]:
@@ -161,8 +168,8 @@ class Xlstm(Mixing, Bounded):
         return joined([part.values for part in after], -1)
 
     def margin(self, point: Floats, radii: Floats, answer: int, symbol: int) -> float:
-        h = Doubles(point[: self.d], radii[: self.d]).reshape(1, self.H, self.P)
-        x = self.w["embedding.weight"][[symbol]] + self.head_norm("blocks.0.mixer.", h)
+        h = Doubles(point[: self.d], radii[: self.d]).reshape(1, self.H, self.P)  # (1, H, P)
+        x = self.w["embedding.weight"][[symbol]] + self.head_norm("blocks.0.mixer.", h, is_box=True)
         x = self.fed("blocks.0.", x)
         weight, bias = self.w["readout.weight"], self.w["readout.bias"]
         others = np.delete(np.arange(len(self.output_names)), answer)
@@ -190,15 +197,13 @@ def larger(a: Any, b: Any) -> Any:
     return b + positive(a - b)
 
 
-def size_of(x: Any) -> Any:
-    """sqrt(mean x^2 + 10^-5) along the last axis, which stays. A square of all from -1 to 2 is from 0 to 4."""
-    squares = 1 - flatness(x) if isinstance(x, Doubles) else x * x
+def size_of(x: Doubles) -> Doubles:
+    """sqrt(mean x^2 + 10^-5) of a box, along the last axis, which stays; squares of -1 to 2 are from 0 to 4."""
+    squares = 1 - flatness(x)
     return sqrt(squares.sum(-1, keepdims=True) / x.shape[-1] + arb(EPS))
 
 
-def over(x: Any, size: Any) -> Any:
-    """x / size for what is above 0: largest and least where both are at an end."""
-    if not isinstance(x, Doubles):
-        return x / size
+def over(x: Doubles, size: Doubles) -> Doubles:
+    """x / size of a box, for what is above 0: largest and least where both are at an end."""
     low, high = (known(np.where(end > 0, end, np.nan)) for end in ends(size))
     return times(x, between(ends(1 / high)[0], ends(1 / low)[1]))

@@ -39,9 +39,9 @@ class Fused(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, of_h: Tensor, of_a: Tensor, of_n: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Backwards in time. `new` is w; by the sum i~ - log f - log n the slope of a is w (1 - w) (z - a)."""
-        gates, R, hs, as_, new = ctx.saved_tensors
+        (gates, R, hs, as_, new), (of_h, of_a, of_n) = ctx.saved_tensors, grad_outputs
         _, f, z, o = gates.chunk(4, 3)  # (length, G, batch, P) each; of z and o what their sums have become
         old, back, back_R = 1 - new, of_h[-1], R.transpose(1, 2)
         by_sum, by_z, by_o, by_f = new * old * (z - as_[:-1]), new * (1 - z * z), hs[1:] * (1 - o), (-f).sigmoid()

@@ -85,14 +85,14 @@ class SlstmMixer(Mixer):
         R = self.matrices()
         groups = (len(R), R.shape[1])
         x = inputs[0].unflatten(2, (4, *groups)).permute(1, 3, 0, 2, 4).flatten(3)  # (length, G, batch, 4 * P)
-        h, *after = Fused.apply(x, R, *(part.unflatten(1, groups).transpose(0, 1) for part in state))
+        h, *after = Fused.apply(x, R, *(part.unflatten(1, groups).transpose(0, 1) for part in state))  # (G, batch, ...)
         h = h.permute(2, 0, 1, 3).flatten(2)  # (batch, length, d_model)
         return h, (h[:, -1], *(part.transpose(0, 1).flatten(1) for part in after))  # (batch, d_model)
 
     def blocks(self) -> Float[Tensor, "4 H out in"]:
         """R of each gate and head."""
         size = self.r.shape[1]
-        return self.r.unflatten(0, (4, -1, size))
+        return self.r.unflatten(0, (4, -1, size))  # (gates, H, P, P)
 
     def whole(self) -> Float[Tensor, "gates_d d_model"]:
         """R as one matrix, with zeros between the heads."""
