@@ -21,6 +21,7 @@ from languages.tasks import tree_task
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
+from regulargpt.data.language import LanguageData
 from regulargpt.objectives import build
 from regulargpt.runs.run import run
 from tests.languages.refusing import is_like, refusal
@@ -186,6 +187,7 @@ def test_where_an_automaton_is_needed_one_line_says_why_there_is_none() -> None:
 def test_answers_are_counted_at_questions_only() -> None:
     """A network that says at every other symbol anything, and at one question of three the wrong value."""
     data = read_data("mqar:pairs=3,vocabulary=8,fill=blank")
+    assert isinstance(data, LanguageData)
     words = data.test(0, 15, 40)
     labels = data.task.labels(words, every=True)
     said = np.where(labels >= 0, labels, 1)  # (words, length)
