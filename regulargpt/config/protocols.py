@@ -89,7 +89,7 @@ class Protocol:
             if any(part.partition("=")[0] == other.partition("=")[0] for other in parts):
                 raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
             parts.append(part)
-        return f"{name}:{mark.join(parts)}" if parts else name
+        return f"{name}:{mark.join(parts)}" if parts else language
 
     def put(self, draft: Draft) -> Draft:
         """Set all that is fixed in a config in the making."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import languages
+from regulargpt import api
 from regulargpt.config.protocols import PROTOCOLS, protocol
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import ConfigError, RunConfig, value_of
@@ -152,6 +153,12 @@ def test_a_test_draws_other_words_of_the_same_language(trained: str, language: s
     tested = protocol(name).test_of(config)
     assert (tested.data.name, tested.protocol) == (drawn, protocol(name).id)
     validate(tested)
+
+
+def test_a_run_scored_on_training_lengths_is_tested_again_at_any(tmp_path: Path):
+    small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "evaluation.samples": 4}
+    run(protocol("merrill2024").apply(made("cyclic-5", "words", "rnn")).replaced(small), tmp_path / "run")
+    assert list(api.evaluate(tmp_path / "run", [5, 30])["samples"]) == ["5", "30"]
 
 
 def test_a_hard_test_has_both_classes_and_swaps_where_they_change_something():
