@@ -13,8 +13,8 @@ from regulargpt.options import option
 class PdSsmOptions(MixingOptions):
     """pd-ssm; as in the paper there is no MLP behind the mixer, and its norm stands after it.
 
-    >>> PdSsmOptions("pd-ssm").title, PdSsmOptions("pd-ssm", variant="row", dictionary=8).title
-    ('pd-ssm', 'row-pd-ssm-8')
+    >>> PdSsmOptions("pd-ssm").title, PdSsmOptions("pd-ssm", variant="row", dictionary=8, d_state=16).title
+    ('pd-ssm', 'row-pd-ssm-8-state-16')
     """
 
     mlp: Literal["swiglu", "none"] = option("none", "What stands behind each mixer.")
@@ -34,7 +34,8 @@ class PdSsmOptions(MixingOptions):
     @property
     def title(self) -> str:
         kind = "" if self.variant == "column" else f"{self.variant}-"
-        return f"{kind}{self.name}" + (f"-{self.dictionary}" if self.dictionary != 6 else "")
+        size = f"-state-{self.d_state}" if self.d_state not in (0, self.d_model) else ""
+        return f"{kind}{self.name}" + (f"-{self.dictionary}" if self.dictionary != 6 else "") + size
 
     def parameters(self) -> int:
         N = self.d_state or self.d_model
