@@ -104,7 +104,7 @@ class Chain:
     def _state(self, vectors: Float[Tensor, "n D"]) -> Any:
         """The state of these numbers."""
         parts = vectors.split([shape.numel() for shape in self.shapes], 1)
-        numbers = (x.reshape(-1, *shape) for x, shape in zip(parts, self.shapes, strict=True))  # each (n, *shape)
+        numbers = (x.reshape(len(x), *shape) for x, shape in zip(parts, self.shapes, strict=True))  # each (n, *shape)
         return rebuilt(self.pattern, numbers)
 
     def _shapes(self, state: Any, n: int) -> list[torch.Size]:

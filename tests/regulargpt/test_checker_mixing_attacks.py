@@ -7,6 +7,7 @@ it comes up, so that only these tests would notice.
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,18 @@ from flint import arb, ctx
 
 from regulargpt.certificate.checker import Malformed, Rejected
 from regulargpt.certificate.checker.balls import Undecided, exact
-from regulargpt.certificate.checker.boxes import known
+from regulargpt.certificate.checker.boxes import ends, known
+from regulargpt.certificate.checker.chain_boxes import Boxes
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_pd_ssm import gathered, largest
+from regulargpt.certificate.checker.chain_product import START, Product, Rows
+from regulargpt.certificate.checker.chain_xlstm import over, size_of
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.refutation import Family, Refutation
+from regulargpt.finite.chain import Chain
 from tests.regulargpt import test_refutation_delta
+from tests.regulargpt.cases import built, words_of
 from tests.regulargpt.test_checker_mixing import CHECKED, assert_holds, record
 from tests.regulargpt.test_refutation_delta import PARITY, drawn, of_checker
 
@@ -75,6 +82,16 @@ def test_options_of_two_kinds_that_do_not_go_together():
         config["model"] |= options
         with pytest.raises(Malformed, match=message):
             network_of({}, config, known)
+
+
+def test_rows_of_many_narrow_layers_are_counted_by_the_layer():
+    """A row alone takes a second there, though its weights are few: rows that come up one by one would take days."""
+    quick: Any = SimpleNamespace(layers=1024, D=1, alphabet=["0"], output_names=["0", "1"])
+    quick.first_state, quick.work, quick.widest = lambda: np.zeros(1), lambda: 1, lambda: 4
+    rows = Rows(quick, lambda: quick, np.zeros((1, 1)), lambda *_: None)
+    rows.points = {(0, i): 1 for i in range(4096)}
+    with pytest.raises(Rejected, match=r"more than 4,0\d\d rows of the table come up: too many in a network of this"):
+        rows.add(iter([(1, 0)]))
 
 
 @np.errstate(invalid="ignore")
@@ -172,7 +189,7 @@ def test_the_states_of_many_words_lie_in_their_columns(monkeypatch: pytest.Monke
     with ctx.workprec(200):
         network = of_checker(model, config)
         begun = network.read([1, 0], network.beginning(), [])[2]
-        for v in ([1], [1, 0, 0]):
+        for v in ([1], [1, 0, 0], [1, 1, 1, 0]):
             settling, at, states = network.toward(begun, v, []), begun, {}
             for n in range(1, 40):
                 at = network.read(v, at, [])[2]
@@ -192,3 +209,255 @@ def is_near(S: Any, centre: Any, far: Any) -> bool:
     """Whether each column of each head lies so near to those of the centre; what is rounded is 2^-40."""
     apart = np.sqrt(np.square((S - centre).astype(float)).sum(-2))
     return bool((apart <= (1 + 2.0**-40) * far.astype(float) + 2.0**-40).all())
+
+
+class Scripted:
+    """Where one word has a wrong answer, in place of a network: from `known` on one comparison decides all words.
+
+    At most four words are decided at once.
+    """
+
+    def __init__(self, first: int, wrong: int, known: int):
+        self.first, self.wrong, self.known = first, wrong, known
+
+    def all(self, n: int) -> Any:
+        return ANSWERS[True if n >= self.known else None]
+
+    def some(self, n: int, count: int, period: int) -> Any:
+        assert n >= self.first
+        is_right = self.wrong not in range(n, n + count * period, period)
+        return ANSWERS[None if count > 4 or (count > 1 and not is_right) else is_right]
+
+
+ANSWERS = {True: exact(np.array([0, 1])), False: exact(np.array([1, 0])), None: exact(np.array([0, 1])) + arb(0, 9)}
+
+
+@pytest.mark.parametrize("period", [1, 2, 3])
+@pytest.mark.parametrize("filled", [0, 1, 2, 7, 40])
+def test_no_word_of_a_family_is_left_out(period: int, filled: int):
+    """Whichever it is that has a wrong answer: of those that are read, of every second, of the last before a limit."""
+    for start, residue, wrong in product((1, 2, 6), range(period), range(1, 32)):
+        family = Family([], [0], [], start, period, residue, 1)
+        found = Refutation.__new__(Refutation)
+        found.network, found.family, found.work = SimpleNamespace(output_names=["a", "b"]), family, 1
+        found.comparisons, found.progress = 0, lambda *_: None
+        found.settling = Scripted(filled, wrong, 30)  # type: ignore[assignment]
+
+        def read_on(first: int, settled: int, wrong: int = wrong) -> int:
+            if wrong in range(first, settled, period):
+                raise Rejected("read")
+            return 0
+
+        found.read_on = read_on  # type: ignore[method-assign]
+        if start <= wrong < 30 and wrong % period == residue:
+            with pytest.raises(Rejected, match=r"read|does not answer"):
+                found.run()
+        else:
+            settled, words, _ = found.run()
+            assert (settled, words) == (30, len(range(family.first(), 30, period)))
+
+
+def test_a_network_of_two_layers_is_not_refuted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(test_refutation_delta, "SMALL", "d_model=4,n_heads=2,n_layers=2")
+    model, _, config = drawn("delta:conv=0", PARITY, seed=0)
+    with pytest.raises(Rejected, match="networks of one layer of delta are refuted; this one has more"):
+        of_checker(model, config)
+
+
+def test_words_read_one_by_one_are_the_networks(monkeypatch: pytest.MonkeyPatch):
+    """u, so many v and the whole of w, while the convolution fills and later."""
+    model, _, config = drawn("delta:conv=4,gate=true", PARITY, seed=6)
+    shown: dict[str, Any] = {}
+    monkeypatch.setattr(Refutation, "answers", lambda self, logits, which: shown.update({which: logits}))
+    found = Refutation(of_checker(model, config), Family([1], [0, 1], [1, 1, 0], 1, 2, 1, 0), lambda *_: None)
+    assert found.read_on(1, 8) == 4
+    assert [*shown] == [f"for n = {n}" for n in (1, 3, 5, 7)]
+    for n, logits in zip((1, 3, 5, 7), shown.values(), strict=True):
+        with torch.no_grad():
+            right = model(torch.tensor([[1, *[0, 1] * n, 1, 1, 0]]))[0]
+        assert np.allclose(logits.astype(float), right.numpy(), atol=1e-9)
+
+
+@pytest.mark.parametrize("written", ["slstm:mlp=none", "slstm"])
+def test_margins_of_a_box_that_is_nearly_a_point_are_those_of_the_logits(written: str):
+    """A gain or a bias that is left out makes no answer wrong that is right by far: the margin itself shows it."""
+    model, generator = built(written, n_layers=1), torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.4 * torch.randn(p.shape, generator=generator, dtype=torch.float64))
+    config = record(written)
+    config["model"]["n_layers"] = 1
+    network: Any = network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
+    point = Chain(model).along(words_of(1, 6))[1][0, -1]
+    for symbol in range(3):
+        logits, after = (part[0].numpy() for part in Chain(model).step(point[None], torch.tensor([symbol])))
+        image = network.image(point.numpy(), np.full(network.D, 1e-12), symbol)
+        assert np.allclose(image.middle, after, atol=1e-9)
+        assert (image.radius < 1e-9).all()
+        for answer in range(len(logits)):
+            least = network.margin(image.middle, image.radius, answer, symbol)
+            assert abs(least - (logits[answer] - np.delete(logits, answer).max())) < 1e-7
+
+
+def test_networks_of_xlstm_without_bounds_say_so():
+    for written, layers, has_boxes in (
+        ("slstm", 1, True),
+        ("mlstm:blocks=s,conv=0", 1, True),
+        ("mlstm:blocks=sm,conv=0", 1, True),
+        ("slstm", 2, False),
+        ("mlstm:conv=0", 1, False),
+        ("slstm:blocks=ms", 1, False),
+        ("slstm:conv=4", 1, False),
+    ):
+        model, config = built(written, n_layers=layers), record(written)
+        config["model"]["n_layers"] = layers
+        network: Any = network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
+        assert (network.why_no_boxes() is None) == has_boxes
+
+
+def read_of(written: str, model: Any, **sizes: int) -> Any:
+    """The checker's network of these weights, in float64."""
+    config = record(written)
+    config["model"] |= sizes
+    return network_of({key: value.numpy() for key, value in model.state_dict().items()}, config, known)
+
+
+def assert_steps_alike(model: Any, network: Any) -> None:
+    """From states that come up: as the model itself."""
+    chain, words = Chain(model), words_of(3, 5)
+    states, symbols = chain.along(words)[1][:, -1], words[:, 0]
+    for found, right in zip(
+        network.step(known(states.numpy()), symbols.numpy()), chain.step(states, symbols), strict=True
+    ):
+        assert np.allclose(found.middle, right.numpy(), rtol=1e-9, atol=1e-9)
+        assert np.isfinite(found.radius).all()
+
+
+WIDE = [
+    *CHECKED,
+    "mamba2:version=3",
+    "gla:decay=retention",
+    "gla:decay=head",
+    "pd-ssm:variant=row",
+    "rwkv7:range=signed",
+]
+
+
+@pytest.mark.parametrize("written", WIDE)
+def test_networks_wider_than_the_inner_widths_are_read_as_well(written: str):
+    """Ranks are 32 at most, or a sixteenth, and angles go by the width of a head: narrow networks show none of it."""
+    assert_steps_alike(model := built(written, d_model=48), read_of(written, model, d_model=48))
+
+
+def test_numbers_that_are_kept_from_0_are_kept_as_far():
+    """The slowest decay of Mamba-3, and the shortest key of RWKV-7."""
+    third, seventh = built("mamba2:version=3"), built("rwkv7")
+    with torch.no_grad():
+        third.embedding.weight.abs_()
+        for block in third.blocks:
+            block.norm.weight.abs_()
+            H, angles = len(block.mixer.d), len(block.mixer.b_norm.weight) // 2
+            block.mixer.in_proj.weight[-2 * H - angles : -H - angles] = -9  # log(1 + e^rate) is nearly 0
+        for block in seventh.blocks:
+            block.mixer.k_k.mul_(1e-13)
+    assert_steps_alike(third, read_of("mamba2:version=3", third))
+    assert_steps_alike(seventh, read_of("rwkv7", seventh))
+
+
+@pytest.mark.parametrize("variant", ["column", "row", "bank"])
+def test_a_step_with_a_choice_between_equal_numbers_is_not_known(variant: str):
+    """Else the first of them would be taken, and a proof rest on it."""
+    written = f"pd-ssm:variant={variant}"
+    model = built(written)
+    with torch.no_grad():
+        for mixer in (block.mixer for block in model.blocks):
+            if variant == "bank":
+                mixer.select.weight[1:] = mixer.select.weight[0]
+            else:
+                places = mixer.dictionary if variant == "column" else mixer.dictionary.transpose(1, 2)
+                places[:, :2] = 9
+    network = read_of(written, model)
+    for part in network.step(known(network.first_state()[None]), np.array([0])):
+        assert not np.isfinite(part.middle + part.radius).any()
+
+
+def test_what_may_be_divided_by_0_has_no_bounds():
+    found = over(known(np.array([1.0, 1.0, 1.0])), Doubles(np.array([0.5, 0.5, 2.0]), np.array([0.5, 0.6, 1.0])))
+    assert (np.isfinite(found.radius) & np.isfinite(found.middle)).tolist() == [False, False, True]
+
+
+RARE = [
+    "slstm:conv=4",
+    "slstm:blocks=smm,conv=2",
+    "mlstm:blocks=ms,conv=0",
+    "mlstm:conv=1",
+    "delta:conv=1,householders=3",
+    "mamba:conv=9,expand=3,d_state=5",
+    "mamba2:version=3,d_state=6,expand=3",
+    "pd-ssm:variant=row,d_state=3,dictionary=2,mlp=swiglu",
+]
+
+
+@pytest.mark.parametrize("written", RARE)
+def test_options_together_are_read_as_the_model_reads_them(written: str):
+    """Three blocks: kinds of blocks come around. A convolution of one symbol carries nothing, but is one."""
+    assert_steps_alike(model := built(written, n_layers=3), read_of(written, model, n_layers=3))
+
+
+@pytest.mark.parametrize("written", [*CHECKED, *RARE])
+def test_a_proof_begins_where_the_network_begins(written: str):
+    """To the last bit: after one symbol nothing of it may be seen."""
+    model = built(written)
+    chain = Chain(model)
+    start = chain._vector([block.mixer.start(1) for block in model.blocks])
+    assert read_of(written, model).first_state().tolist() == start[0].tolist()
+
+
+def test_norms_of_a_box_hold_those_of_its_points():
+    random = np.random.default_rng(0)
+    x = Doubles(random.normal(size=(50, 4)), random.exponential(size=(50, 4)))
+    low, high = ends(size_of(x))
+    for _ in range(20):
+        points = x.middle + x.radius * random.choice([-1.0, 1.0, 0.3], x.shape)
+        size = np.sqrt(np.square(points).mean(-1, keepdims=True) + 1e-5)
+        assert ((low <= size) & (size <= high)).all()
+
+
+def test_rows_of_wide_matrices_are_computed_a_few_at_a_time():
+    """A hundred rows of matrices of 10^6 numbers take gigabytes, where the state has a thousand."""
+    network = read_of("pd-ssm", built("pd-ssm"))
+    assert network.widest() >= 4 * network.N**2 > 4 * network.D
+
+
+def test_boxes_begin_with_the_start_and_nothing_around_it():
+    """A start that is not 0, as that of sLSTM, has to lead into the boxes itself."""
+    network: Any = SimpleNamespace(GATES=1, d=1, layers=1, D=1, first_state=lambda: np.array([5.0]))
+    network.image = lambda point, radii, symbol, alone: Doubles(point, radii)
+    rows = SimpleNamespace(points={(0, 0): 1}, progress=lambda *_: None, shown=str)
+    proven: Any = SimpleNamespace(rows=rows, answered=[])
+    radii = np.array([[0.1]])
+    assert 0.08 < Boxes(network, np.array([[5.0]]), radii, 1e-3, proven).room < 0.1
+    with pytest.raises(Rejected, match=r"may be 5\.001 from that of point 1"):
+        Boxes(network, np.array([[0.0]]), radii, 1e-3, proven)
+
+
+def test_every_answer_is_asked_of_the_box_and_the_symbol_that_led_there():
+    """Also of the first symbol, and where two symbols lead to one box."""
+    found = Product.__new__(Product)
+    found.before = {(START, 0): None, (1, 1): ((START, 0), 0), (2, 0): ((1, 1), 1)}
+    found.machine = SimpleNamespace(letters=[(1, 1), (0, 0)], outputs=[None, 7])  # type: ignore[assignment]
+    found.rows = SimpleNamespace(points={(START, 0): 1, (1, 0): 2, (1, 1): 2, (2, 0): 3})  # type: ignore[assignment]
+    assert found.answered == {(1, 0, 7), (2, 0, 7), (3, 0, 7)}
+    found.machine.outputs = [6, 7]
+    found.rows.points |= {(START, 1): 1, (2, 1): 3}
+    assert found.answered == {(place, symbol, 7 - symbol) for place in (1, 2, 3) for symbol in (0, 1)}
+
+
+def test_steps_toward_a_limit_that_is_far_are_counted():
+    found = Refutation.__new__(Refutation)
+    found.network, found.family = SimpleNamespace(output_names=["a", "b"]), Family([], [0], [], 1, 1, 0, 1)
+    found.comparisons, found.progress, found.work = 0, lambda *_: None, 1 << 28
+    found.settling = Scripted(0, -1, 1 << 40)  # type: ignore[assignment]
+    with pytest.raises(Rejected, match=r"settled from n = .* on; too many steps before that: a larger 'from'"):
+        found.run()
+    assert found.comparisons < 20

@@ -157,7 +157,7 @@ class Mixing(ChainNetwork):
             total = total + before[:, j] * weight[:, j]
         if f"{name}.bias" in self.w:
             total = total + self.w[f"{name}.bias"]
-        return silu(total), [joined([before[:, 1:], x.reshape(len(x), 1, -1)], 1)]  # (n, size - 1, m)
+        return silu(total), [joined([before, x.reshape(len(x), 1, -1)], 1)[:, 1:]]  # (n, size - 1, m)
 
 
 def silu(x: Any) -> Any:

@@ -32,7 +32,7 @@ from regulargpt.certificate.checker.boxes import ends
 from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
 from regulargpt.certificate.checker.doubles import Doubles, U, up
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
-from regulargpt.certificate.checker.network import Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
+from regulargpt.certificate.checker.network import COST, Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
 
 floats: Any = np.frompyfunc(lambda x: float(x.mid()), 1, 1)
 
@@ -49,6 +49,10 @@ class PdSsm(Mixing):
         if min(self.N, self.count) < 1:
             raise Malformed("config.json: the sizes are not those of a network")
         super().measure()
+
+    def work(self) -> int:
+        """Each number of the matrices is compared, too."""
+        return super().work() + COST * self.layers * self.N**2
 
     def widest(self) -> int:
         return max(super().widest(), 4 * self.N**2)

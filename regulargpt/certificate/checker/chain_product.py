@@ -32,6 +32,7 @@ START = 0
 MAX_ROWS, MAX_PAIRS, MAX_STEPS = 1 << 20, 1 << 20, 1 << 25
 # Multiplications for all rows in float64, and for those that it does not decide: less than two hours of either.
 MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
+OF_LAYER = 1 << 21  # a layer takes at least as long as so many multiplications in float64: rows may come up one by one
 MAX_AT_ONCE, NUMBERS = 256, 1 << 18  # rows that are computed together, and numbers of all: they fit into a cache
 MOST_SHOWN = 64  # symbols of a word in a message
 
@@ -61,7 +62,7 @@ class Rows:
     def add(self, rows: Iterator[Row]) -> None:
         """Compute rows that have not come up; whether one has is asked when it is drawn."""
         while some := [*dict.fromkeys(islice(rows, self.at_once))]:
-            most = min(MAX_ROWS, MAX_WORK // self.work)
+            most = min(MAX_ROWS, MAX_WORK // (self.work + OF_LAYER * self.quick.layers))
             if len(self.points) + len(some) > most:
                 raise Rejected(f"more than {most:,} rows of the table come up: too many in a network of this size")
             self.progress("rows", len(self.points), len(self.places) * len(self.quick.alphabet))
