@@ -180,7 +180,7 @@ def measured(
             found = {"why_not": LATE}
         except (RuntimeError, UserError) as error:
             found = {"why_not": "out of memory" if is_out_of_memory(error) else str(error).splitlines()[0][:200]}
-        print(language, model, *(f"{key} {value}" for key, value in found.items()), file=sys.stderr, flush=True)
+        print(language, model, *(f"{key} {figure(value)}" for key, value in found.items()), file=sys.stderr, flush=True)
         yield {"language": language, "model": model, **found}
 
 
@@ -235,9 +235,11 @@ def page(record: Mapping[str, Any]) -> str:
 def figure(value: Any) -> str:
     """A cell.
 
-    >>> figure(1.23456), figure(4.6e-16), figure(True), figure(None)
-    ('1.23', '4.6e-16', 'yes', '')
+    >>> figure(1.23456), figure(4.6e-16), figure(True), figure(None), figure("time was up")
+    ('1.23', '4.6e-16', 'yes', '', 'time was up')
     """
+    if isinstance(value, str):
+        return value
     if value is None or isinstance(value, bool):
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, int) or not math.isfinite(value):

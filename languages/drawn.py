@@ -57,7 +57,7 @@ class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
     asked: Callable[[int], int] | None = None
     has: Callable[[int], bool] = bool
     sampling: Literal["uniform", "balanced"] = "uniform"
-    level: Literal["context-free", "context-sensitive", "unknown"] = "context-free"
+    level: Literal["context-free", "context-sensitive", "vast", "unknown"] = "context-free"
     perturbs: bool = False
     domain = None
 

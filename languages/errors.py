@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+VAST = "regular, but has too many states for an automaton"
+"""What a language of the level "vast" is, where an automaton is needed."""
 MAX_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
 
 

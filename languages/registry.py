@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from languages.drawn_families import FLARE, ROWS, WITHOUT_ROWS
-from languages.errors import LanguageError, nearest, one_of
+from languages.errors import VAST, LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
 
 if TYPE_CHECKING:
@@ -189,8 +189,24 @@ OWN_WORDS = Family(
     "words:FILE", "words:words", "words and answers in a CSV or TSV file: words:path.csv", level="unknown"
 )
 
-ABOVE = (*NESTED, *ROWS, *WITHOUT_ROWS, *FLARE, OWN_WORDS)
-"""All above the regular ones, and words whose automaton nobody knows."""
+MQAR = Family(
+    "mqar",
+    "mqar:mqar",
+    "the value behind a key, asked where the key comes again",
+    (
+        Parameter("pairs", "4", "a whole number from 1, 'any' or 'most'"),
+        Parameter("vocabulary", 64, "an even number, 4 to 65536"),
+        Parameter("power", 0.01, "a number above 0.0, at most 1.0"),
+        Parameter("fill", "any", "'any' or 'blank'", ("any", "blank")),
+    ),
+    level="vast",
+)
+
+ABOVE = (*NESTED, *ROWS, *WITHOUT_ROWS, *FLARE, MQAR, OWN_WORDS)
+"""All above the regular ones, one that is too large for an automaton, and words whose automaton nobody knows."""
+
+WITHOUT_MACHINE = ("vast", "unknown")
+"""The levels of languages whose machine nobody makes: it has too many states, or nobody knows it."""
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}
 """What others call a language that is here."""
@@ -355,8 +371,8 @@ def get(spec: str) -> "Task":
 
 
 def no_finite_automaton(name: str, level: str) -> LanguageError:
-    """What is said where a finite automaton is needed of a language above the regular ones, or of a file of words."""
-    if level == "unknown":
+    """What is said where a finite automaton is needed of a language that has none."""
+    if level in WITHOUT_MACHINE:
         return LanguageError(f"{no_known_machine(name)}, and this needs one; choose a regular language, as in dyck-4")
     has = "has a stack" if level == "context-free" else "has more than a stack"
     return LanguageError(
@@ -366,11 +382,15 @@ def no_finite_automaton(name: str, level: str) -> LanguageError:
 
 
 def no_known_machine(name: str) -> str:
-    """What is said of a file of words where a machine is needed.
+    """What is said where a machine is needed of a language that has none.
 
     >>> no_known_machine("words:mine.csv")
     'of words:mine.csv only words and their answers are known, no automaton'
+    >>> no_known_machine("mqar:pairs=2")
+    'mqar:pairs=2 is regular, but has too many states for an automaton'
     """
+    if level_of(name) == "vast":
+        return f"{name:.80} is {VAST}"
     return f"of {name:.80} only words and their answers are known, no automaton"
 
 

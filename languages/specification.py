@@ -74,7 +74,7 @@ class Family:
     numbers: tuple[int, ...] = ()  # of a numbered pattern, those that the listing and the tests use
     examples: tuple[str, ...] = ()  # of a product, the names that they use
     package: str = ""  # the installed package that brings it, empty for a built-in
-    level: Literal["regular", "context-free", "context-sensitive", "unknown"] = "regular"  # of the hierarchy
+    level: Literal["regular", "context-free", "context-sensitive", "vast", "unknown"] = "regular"  # of the hierarchy
     has_brackets: bool = False  # whether its words have visible brackets, so that a tree can follow them
     has_rows: bool = False  # whether a word is answered by a row of symbols
 

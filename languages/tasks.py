@@ -2,7 +2,7 @@
 
 from languages.context_free.nested import NestedTask
 from languages.drawn import DrawnTask
-from languages.errors import LanguageError
+from languages.errors import VAST, LanguageError
 from languages.task import Task
 
 AnyTask = Task | NestedTask | DrawnTask
@@ -22,10 +22,10 @@ def tree_task(task: AnyTask) -> TreeTask:
     languages.errors.LanguageError: reverse-string is a context-free language without visible brackets: no table along a tree answers it; choose a regular language, as in dyck-4, or brackets-2
     """  # noqa: E501
     if isinstance(task, DrawnTask):
+        what = {"unknown": "has no automaton that is known", "vast": f"is {VAST}"}
         of_level = f"is a {task.level} language without visible brackets"
-        what = "has no automaton that is known" if task.level == "unknown" else of_level
         raise LanguageError(
-            f"{task.name:.80} {what}: no table along a tree answers it; "
+            f"{task.name:.80} {what.get(task.level, of_level)}: no table along a tree answers it; "
             "choose a regular language, as in dyck-4, or brackets-2"
         )
     return task

@@ -1,5 +1,6 @@
 """The certified runs in the repository: what README and docs say of them is accepted, today, by the checker."""
 
+import html
 import json
 from pathlib import Path
 
@@ -40,7 +41,7 @@ REFUTED = {
 
 
 @pytest.mark.parametrize("name", REFUTED)
-def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli, name: str):  # noqa: F811
+def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli, name: str, tmp_path: Path):  # noqa: F811
     run, (language, points, family) = CERTIFIED / name, REFUTED[name]
     proven = cli("check", str(run), "--language", language, "--json")
     refuted = cli("check", str(run / "refutation.json"), "--language", language, "--json")
@@ -50,6 +51,13 @@ def test_a_network_is_proven_with_points_and_refuted_as_it_is(cli: Cli, name: st
     assert accepted["unquantised_claim"] is None
     assert wrong["claim"].startswith(f"For every whole number {family}")
     is_small_and_names_no_other_folder(run)
+    page = tmp_path / "page.html"
+    assert cli("report", str(run), "--out", str(page)).code == 0
+    assert "Without that, it is proven to be wrong." in page.read_text()
+    assert f"Wrong. {html.escape(wrong['claim'])}" in page.read_text()
+    assert "<li>wrong" in page.read_text()
+    # Of delta, which has no page script, the page does not even say so.
+    assert ("has no tree." in page.read_text()) == (name == "flip-flop")
 
 
 def test_the_guide_says_of_their_tests_what_they_have():

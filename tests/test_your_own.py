@@ -70,8 +70,11 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_page(lab: Path):
-    assert {"pyproject.toml", *(f"my_lab/{name}" for name in ("peephole.py", "slope.py", "has_aba.py"))} <= set(FILES)
-    assert COMMANDS.count("pip install .") == 5
+    assert {
+        "pyproject.toml",
+        *(f"my_lab/{name}" for name in ("peephole.py", "leaky.py", "slope.py", "has_aba.py")),
+    } <= set(FILES)
+    assert COMMANDS.count("pip install .") == 6
     commands = [command.removeprefix("regulargpt ") for command in COMMANDS if command != "pip install ."]
     *done, (code, report, _) = called(lab, *commands, "results sweeps/mine --group-by model,forget_bias --json")
     assert {*done} == {(0, *said) for _, *said in done}

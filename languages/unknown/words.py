@@ -141,6 +141,8 @@ def words(file: str) -> GivenTask:
     from languages.convert.reading import named
     from languages.unknown.table import read_table
 
+    if not file:
+        raise AutomatonError("words: needs a file of words and answers, as in words:mine.csv")
     path = Path(file)
     table = read_table(path)
     with named(shown(path)):

@@ -17,7 +17,7 @@ from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.convert.machines import AnyMachine, read_json
 from languages.errors import AutomatonError, LanguageError, UserError
-from languages.registry import no_known_machine
+from languages.registry import WITHOUT_MACHINE, no_known_machine
 from languages.task import Task
 from languages.tasks import AnyTask
 from regulargpt.finite.nonempty import counterexample
@@ -53,7 +53,7 @@ def right_machine(task: AnyTask) -> AnyMachine:
     """
     if isinstance(task, Task):
         return specified_machine(task)
-    if task.level == "unknown":
+    if task.level in WITHOUT_MACHINE:
         raise LanguageError(no_known_machine(task.name))
     if isinstance(task.machine, Oracle):
         raise LanguageError(f"{task.name} is a {task.level} language: there is no table of moves to prove it by")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,13 @@ from languages.drawn import DrawnTask
 from languages.errors import UserError
 from regulargpt.certificate.checker import (
     Accepted,
+    AcceptedRefutation,
     AcceptedStack,
     AnyProof,
     Malformed,
     Progress,
     Rejected,
+    decide,
 )
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.verdict import has_changed, of_another, proof
@@ -38,7 +41,16 @@ from regulargpt.findings import Finding
 from regulargpt.finite.specification import specified_machine
 from regulargpt.runs.opened import OpenedRun, open_run
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.folder import (
+    AUTOMATON,
+    CERTIFICATE,
+    MEASURES,
+    MODEL_CONFIG,
+    REFUTATION,
+    REFUTED_AUTOMATON,
+    WEIGHTS,
+    RunFolder,
+)
 
 if TYPE_CHECKING:
     from regulargpt.classroom.text import TextRun
@@ -76,7 +88,8 @@ class PageRun:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
     `reasons` say why there is none, if `verify` was called; or why what is proven is not proven of the run's language.
-    `live` is the network itself. The symbols are those that people read: brackets for 0 and 1.
+    `live` is the network itself. `refutation` says on which words it is proven to be wrong, `falsified` what a search
+    for wrong words came to. The symbols are those that people read: brackets for 0 and 1.
     """
 
     path: Path
@@ -89,6 +102,13 @@ class PageRun:
     field: Finding | None
     live: Live
     rows: Rows | None = None  # of a language whose words a function draws
+    refutation: AcceptedRefutation | None = None
+    falsified: Mapping[str, Any] | None = None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a word is known that the network as it is answers wrongly."""
+        return self.refutation is not None or bool((self.falsified or {"wrong": []})["wrong"])
 
     @property
     def is_another(self) -> bool:
@@ -143,7 +163,9 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
         words, network = rows.gather(folder, config, task, is_proven=is_proven)
     else:
         network = live_network(folder, config, machine, certificate, is_proven=is_proven)
-    return PageRun(path, config, summary, points, machine, certificate, reasons, receptive_field(run), network, words)
+    wrong = refuted(folder, progress), folder.load_falsified()
+    field = receptive_field(run)
+    return PageRun(path, config, summary, points, machine, certificate, reasons, field, network, words, *wrong)
 
 
 def live_network(
@@ -179,6 +201,21 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     machine = read_json(automaton.decode(), AUTOMATON)
     assert isinstance(machine, Machine), "the checker accepts no other automaton"
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
+
+
+def refuted(folder: RunFolder, progress: Progress) -> AcceptedRefutation | None:
+    """What the checker accepts now of the run's refutation, if it has one; UserError if it does not accept."""
+    path = folder.path / REFUTATION
+    if not atomic.disk.exists(path):
+        return None
+    again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
+    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
+    files["automaton"] = atomic.read_bytes(folder.path / REFUTED_AUTOMATON)
+    try:
+        accepted = decide(atomic.read_bytes(path), files, progress=progress, name=atomic.shown(path))
+    except (Malformed, Rejected) as error:
+        raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
+    return accepted if isinstance(accepted, AcceptedRefutation) else None
 
 
 def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyProof) -> Certificate:

@@ -12,6 +12,7 @@ from regulargpt.certificate.sentences import STACKED, pointed
 from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
+from regulargpt.falsification.sentences import sentence
 from regulargpt.findings.markup import tag, text
 from regulargpt.objectives.measures import Measure
 from regulargpt.objectives.measures import measure as measure_of
@@ -41,6 +42,8 @@ def identity(config: RunConfig) -> str:
 
 def status(run: PageRun) -> tuple[str, str]:
     """How much is proven, and that in words."""
+    if run.certificate is None and run.refutation is not None:
+        return OBSERVED, f"Proven to be wrong, in real arithmetic: {run.refutation.claim}"
     if run.certificate is None:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
         measured = "the share of whole words that are right" if measured == "words" else measured
@@ -61,7 +64,14 @@ def status(run: PageRun) -> tuple[str, str]:
         replaced = (
             f"the state of each node above the symbols is replaced by the nearest of {accepted.prototypes} prototypes"
         )
-    return PARTLY, f"{proof}, for the quantised network: {replaced}. Of the network as it is, this is observed."
+    return PARTLY, f"{proof}, for the quantised network: {replaced}. {as_it_is(run)}"
+
+
+def as_it_is(run: PageRun) -> str:
+    """What is said of the network as it is, where the proof is about the quantised one."""
+    if run.refutation is not None:
+        return "Without that, it is proven to be wrong."
+    return "Without that, it is wrong on some words." if run.is_wrong else "Of the network as it is, this is observed."
 
 
 def without(run: PageRun) -> str:
@@ -94,7 +104,8 @@ def proof(run: PageRun) -> str:
     record, accepted = run.certificate.record, run.certificate.accepted
     lines = [("claim", text(accepted.claim))]
     if not isinstance(accepted, AcceptedStack):
-        lines.append(("as it is", text(accepted.unquantised_claim or "not proven")))
+        wrong = "not proven" if run.refutation is None else f"Wrong. {run.refutation.claim}"
+        lines.append(("as it is", text(accepted.unquantised_claim or wrong)))
     lines += [("table", text(entries(accepted))), ("automaton", text(answered(accepted)))]
     lines += [
         (record[name]["file"], tag("code", text(record[name]["sha256"])))
@@ -160,6 +171,8 @@ def observations(run: PageRun) -> list[str]:
         for other, of in summary.get("scores", {}).items()
         if other != measure.name
     ]
+    if run.falsified is not None and run.is_wrong:
+        found.append(sentence(run.falsified))
     longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
     found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
     if run.field is not None and (erf := run.field.values["erf"]) is not None:

@@ -122,7 +122,7 @@ def article(i: int, run: PageRun, data: Mapping[str, Any]) -> str:
         why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
         note = f"{why} Each node is named by the {element_of(run)} whose states lie nearest to its own."
         parts.append(tree_section(run.live, tag("p", note), *nested_note(run)))
-    elif run.machine is not None:
+    elif run.machine is not None and (run.live.network is not None or isinstance(run.config.model, TreeOptions)):
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
     if run.live.network is not None:
         parts.append(map_section(run.live, element_of(run)))

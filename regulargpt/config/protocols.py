@@ -42,6 +42,8 @@ class Protocol:
     departures: tuple[str, ...] = ()
     of_brackets: bool = False
     """Whether it is about languages with visible brackets alone."""
+    of: str = ""
+    """The only language that it is about, if there is one."""
     of_training_lengths: bool = False
     """Whether fresh words of the training lengths make the score; else they are longer."""
 
@@ -62,6 +64,8 @@ class Protocol:
             raise ConfigError(f"{language} has words of its own, and a protocol says how words are drawn; leave it out")
         if self.of_brackets and not has_brackets(language):
             raise ConfigError(f"protocol {self.id} is of languages with brackets, {language} is none; leave it out")
+        if self.of and language.partition(":")[0] != self.of:
+            raise ConfigError(f"protocol {self.id} is of {self.of}, not of {language}; leave it out")
         balanced = self.balanced if sampling(language) == "balanced" else {}
         name = language.partition(":")[0]
         fields = rows_of(self.fields) if has_rows(language) else self.fields
@@ -78,12 +82,14 @@ class Protocol:
         name, _, written = language.partition(":")
         given = self.spelling.get(name, self.spelling.get(stem(name), ""))
         mark = ";" if name == "pushdown" else ","  # a file may have commas in its name
-        if not given or given in written.split(mark):
-            return language
-        key = given.partition("=")[0]
-        if any(part.partition("=")[0] == key for part in written.split(mark)):
-            raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
-        return f"{name}:{written}{mark}{given}" if written else f"{name}:{given}"
+        parts = written.split(mark) if written else []
+        for part in given.split(",") if given else ():
+            if part in parts:
+                continue
+            if any(part.partition("=")[0] == other.partition("=")[0] for other in parts):
+                raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
+            parts.append(part)
+        return f"{name}:{mark.join(parts)}" if parts else language
 
     def put(self, draft: Draft) -> Draft:
         """Set all that is fixed in a config in the making."""
@@ -120,7 +126,7 @@ class Protocol:
             if key.startswith("objective.") and not agrees(key, value, draft.flat):
                 trained = shown(draft.flat.get(key))
                 raise ConfigError(f"protocol {self.id} asks with {key} = {shown(value)}, the run {trained}")
-        if 0 < fixed["evaluation.test_from"] <= config.data.train_len:
+        if 0 < fixed["evaluation.test_from"] <= config.data.train_len and not self.of_training_lengths:
             first, trained = fixed["evaluation.test_from"], config.data.train_len
             raise ConfigError(f"protocol {self.id} scores from {first} symbols on; the run was trained on {trained}")
         return draft.put({key: value for key, value in fixed.items() if key.startswith(OF_THE_TEST)}).config()
@@ -183,18 +189,29 @@ def stem(name: str) -> str:
     return re.sub(r"-\d+$", "", name)
 
 
-# Families whose parameters say how members are drawn, and nothing about the language.
-SAMPLED = ("dyck", "tomita", "flip-flop", "flip-flop-reads")
+# The parameters of families that say how words are drawn, and nothing about the language.
+SAMPLED: Mapping[str, tuple[str, ...]] = {
+    "dyck": ("depth", "members"),
+    "tomita": ("members",),
+    "flip-flop": ("p_ignore",),
+    "flip-flop-reads": ("p_ignore",),
+    "mqar": ("pairs", "power", "fill"),
+}
 
 
 def without_sampling(language: str) -> str:
-    """The language without the parameters that say how its members are drawn.
+    """The language without the parameters that say how its words are drawn.
 
     >>> without_sampling("dyck-4:depth=every"), without_sampling("modular-arithmetic:plus=true")
     ('dyck-4', 'modular-arithmetic:plus=true')
+    >>> without_sampling("tomita-3:forbidden=later"), without_sampling("mqar:pairs=8,vocabulary=32")
+    ('tomita-3:forbidden=later', 'mqar:vocabulary=32')
     """
-    name = language.partition(":")[0]
-    return name if stem(name) in SAMPLED else language
+    name, _, written = language.partition(":")
+    if stem(name) not in SAMPLED:
+        return language
+    kept = [part for part in written.split(",") if part and part.partition("=")[0] not in SAMPLED[stem(name)]]
+    return f"{name}:{','.join(kept)}" if kept else name
 
 
 # The languages of the second block of Table 6.1, and their kin from the same paper.
@@ -243,6 +260,41 @@ HARD = Protocol(
         "data.test.both_classes": False,
     },
     spelling={"dyck": "depth=every"},
+)
+
+LIU = Protocol(
+    "liu2023",
+    1,
+    "Flip-flop language modeling: words of 511 symbols, every read answered; trained on, and scored here, with "
+    "p_ignore 0.8",
+    "Liu et al. 2023 (arXiv 2306.00946)",
+    "single answers at reads right (`accuracy_by_position`); 100 % less that is their error",
+    {**lengths((511, 511), (511, 511)), "objective.name": "prefixes"},
+    spelling={"flip-flop-reads": "p_ignore=0.8"},
+    departures=(
+        "a word ends with the last read, 511 symbols (theirs has the bit behind it, too)",
+        "only reads are answered (their language model predicts every symbol)",
+    ),
+    of="flip-flop-reads",
+    of_training_lengths=True,
+)
+
+ZOOLOGY = Protocol(
+    "zoology",
+    1,
+    "MQAR: 8,192 symbols, words of 63..255 with any number of pairs, every question answered and scored",
+    "Arora et al. 2023 (arXiv 2312.04927), and the paper configs of its code",
+    "single answers at questions right (`accuracy_by_position`); then the best of the learning rates",
+    {**lengths((63, 255), (63, 255)), "objective.name": "prefixes"},
+    spelling={"mqar": "pairs=any,vocabulary=8192"},
+    departures=(
+        "every odd length from 63 to 255, and each number of pairs as likely (theirs are 64 x 4, 128 x 8, and 256 x "
+        "16, 32 and 64)",
+        "a word ends with a question, and so has one symbol less",
+        "a key that comes again by chance is asked as well",
+    ),
+    of="mqar",
+    of_training_lengths=True,
 )
 
 PROTOCOLS: dict[str, Protocol] = {
@@ -392,6 +444,29 @@ PROTOCOLS: dict[str, Protocol] = {
             spelling=ELEMENTS,
             departures=("a network learns all of these lengths (theirs learn one each)", HALF_MEMBERS),
             of_training_lengths=True,
+        ),
+        LIU,
+        *(
+            replace(
+                LIU,
+                name=f"liu2023-{name}",
+                summary=f"a network of liu2023 tested on {name} words: p_ignore {p_ignore}",
+                spelling={"flip-flop-reads": f"p_ignore={p_ignore}"},
+            )
+            for name, p_ignore in (("sparse", 0.98), ("dense", 0.1))
+        ),
+        ZOOLOGY,
+        replace(
+            ZOOLOGY,
+            name="zoology-most",
+            summary="a network of zoology tested with the most pairs: 256 in 1,023 symbols; also 128, 64, 32 and 16",
+            fields={
+                **ZOOLOGY.fields,
+                **lengths((63, 255), (1023, 1023)),
+                "evaluation.extra_lengths": (63, 127, 255, 511),
+            },
+            spelling={"mqar": "pairs=most,vocabulary=8192"},
+            departures=ZOOLOGY.departures[1:],
         ),
         HARD,
         replace(

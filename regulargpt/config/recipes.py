@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from languages.registry import has_brackets, has_rows, level_of
+from languages.registry import WITHOUT_MACHINE, has_brackets, has_rows, level_of
 from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig
 from regulargpt.data import is_language, kind_of, sampling
@@ -234,7 +234,7 @@ def usual_model(language: str) -> str:
     """
     if not is_language(language):
         return "transformer"
-    is_flat = level_of(language) in ("regular", "unknown")
+    is_flat = level_of(language) in ("regular", *WITHOUT_MACHINE)
     return "regulargpt" if is_flat or has_brackets(language) else "stack-rnn"
 
 

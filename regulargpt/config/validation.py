@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def validate(config: RunConfig, task: AnyTask | None = None) -> Data:
+def validate(config: RunConfig, task: AnyTask | None = None, again: bool = False) -> Data:
     """The data of a config that can be run; raises ConfigError for the first reason why it cannot, before any work.
 
-    `task` is that of the language, if it is known already: some automata take seconds to build.
+    `task` is that of the language, if it is known already: some automata take seconds to build. A run that is tested
+    `again` may have been trained on words as long as the test's.
 
     >>> validate(RunConfig().replaced({"evaluation.test_len": 3}))
     Traceback (most recent call last):
     regulargpt.options.ConfigError: evaluation.test_len = 3; test words are longer than data.train_len = 40
     """
     words = data.build(config.data, task)
-    for problem in _problems(config, words):
+    for problem in _problems(config, words, again):
         raise ConfigError(problem)
     return words
 
 
-def _problems(config: RunConfig, words: Data) -> Iterator[str]:
+def _problems(config: RunConfig, words: Data, again: bool) -> Iterator[str]:
     if config.device not in DEVICES:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
     if config.recipe not in (*RECIPES, *CONSTRUCTED):
@@ -47,7 +48,7 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
         yield reason
     if config.model.follows_brackets and not words.has_brackets:
         yield f"model.tree = 'nested': {words.name} has no brackets to follow; choose 'flat'"
-    yield from _lengths(config, words)
+    yield from _lengths(config, words, again)
     if (reason := refuse_attention(config)) is not None:
         yield reason
     for reason in config.objective.refuse(words, config.model):
@@ -87,10 +88,10 @@ def _steps(config: RunConfig) -> Iterator[str]:
         yield "training.steps = 0; training has at least 1 step"
 
 
-def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
+def _lengths(config: RunConfig, words: Data, again: bool) -> Iterator[str]:
     train_from, train_len, test_len = config.data.shortest, config.data.train_len, config.test_len
     is_known = bool(config.protocol) and protocol(config.protocol).of_training_lengths
-    first = 1 if is_known else config.data.first_tested
+    first = 1 if is_known or again else config.data.first_tested
     test_from = config.evaluation.test_from or config.data.first_tested
     if train_len < config.model.shortest:
         yield f"data.train_len = {train_len} is too short for {config.model.label}; at least {config.model.shortest}"

@@ -147,7 +147,7 @@ def point_at(
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
     symbols = words.shape[1] if data.has_rows else length  # with those that ask for answers
-    at_once = min(words_at_once(model, symbols), max(1, LOGITS_AT_ONCE // (symbols * objective.n_outputs)))
+    at_once = words_at_once(model, symbols, objective.n_outputs)
     parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
     found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
     return point_of(length, words, found, objective, data.files(seed, length, samples))
@@ -177,12 +177,13 @@ def _value(name: str, of_words: Tensor, files: np.ndarray | None) -> Interval:
     return Interval.of_mean(of_words.double().numpy(), files).through(measure(name).of_mean)
 
 
-def words_at_once(model: nn.Module, length: int) -> int:
-    """How many words of a length go through the model together."""
-    if not getattr(model, "quadratic", False):
-        return max(1, SYMBOLS_AT_ONCE // length)
-    on_cpu = next(model.parameters()).device.type == "cpu"
-    return max(1, (CPU_PAIRS_AT_ONCE if on_cpu else GPU_PAIRS_AT_ONCE) // length**2)
+def words_at_once(model: nn.Module, length: int, n_outputs: int = 1) -> int:
+    """How many words of a length go through the model together, if it gives so many outputs at each symbol."""
+    most = min(SYMBOLS_AT_ONCE, LOGITS_AT_ONCE // n_outputs) // length
+    if getattr(model, "quadratic", False):
+        on_cpu = next(model.parameters()).device.type == "cpu"
+        most = min(most, (CPU_PAIRS_AT_ONCE if on_cpu else GPU_PAIRS_AT_ONCE) // length**2)
+    return max(1, most)
 
 
 @dataclass(frozen=True)

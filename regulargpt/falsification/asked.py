@@ -88,7 +88,7 @@ class Asked:
     @torch.no_grad()
     def wrong(self, words: Words) -> npt.NDArray[np.bool_]:
         """(n,) which of these questions the network answers wrongly, by the first measure of its evaluation."""
-        at_once = words_at_once(self.model, words.shape[1])
+        at_once = words_at_once(self.model, words.shape[1], self.objective.n_outputs)
         parts = [
             next(iter(self.objective.measure(self.model, words[at : at + at_once], self.device).values()))
             for at in range(0, len(words), at_once)

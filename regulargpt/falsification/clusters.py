@@ -66,14 +66,16 @@ class Walk:
         new = np.arange(len(beside))
         while len(new) and len(beside) < MOST_STATES and self.replayed < MOST_REPLAYED and not self.is_wrong:
             at_once = max(1, MOST_ROWS // self.chain.n_symbols)
-            part, rest = new[:at_once], new[at_once:]
+            part, new = new[:at_once], new[at_once:]
             of, _, after = self.guide.extended(np.zeros((len(part), 0), dtype=np.int64), beside[part])
+            if not len(of):  # no question begins so and is longer
+                continue
             of, symbols = part[of], self.symbols_of(beside[part])
             moved = self.step(of, symbols, after, vectors[torch.from_numpy(of).to(vectors.device)])
             kept = self.apart(vectors, beside, moved, after)
             self.note(of[kept], symbols[kept])
             vectors = torch.cat([vectors, moved[torch.from_numpy(kept).to(moved.device)]])
-            new = np.concatenate([rest, len(beside) + np.arange(len(kept))])
+            new = np.concatenate([new, len(beside) + np.arange(len(kept))])
             beside = np.concatenate([beside, after[kept]])
 
     def first(self) -> tuple[Float[Tensor, "n D"], Words]:

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from languages.context_free.nested import NestedTask
-from languages.errors import LanguageError
+from languages.errors import LanguageError, SamplingError
 from languages.randomness import rng
 from regulargpt.falsification.asked import Asked, Words
 from regulargpt.falsification.hunt import Hunt
@@ -33,7 +33,7 @@ def structured(hunt: Hunt) -> None:
             random = rng(hunt.seed, f"falsify: {kind}", number)
             try:
                 words = draw(random, length).astype(np.int64)
-            except LanguageError:  # no such word, or too large a table to draw it from
+            except (LanguageError, SamplingError):  # no such word, or too large a table to draw it from
                 words = np.zeros((0, 1), dtype=np.int64)
             hunt.try_all(kind, words)
 

@@ -114,7 +114,7 @@ class Registry(Mapping[str, Row]):
 
         >>> from regulargpt.models import MODELS
         >>> MODELS.who_has("causal"), MODELS.who_has("casual")
-        ("'transformer' has", '')
+        ("'transformer', 'looped' have", '')
         """
         found = [name for name, row in self.rows.items() if option != "name" and option in hints(row.options)]
         return f"{one_of(found)} ha{'s' if len(found) == 1 else 've'}" if found else ""

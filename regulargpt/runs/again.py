@@ -104,7 +104,7 @@ class Retest:
         Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of
         any of the lengths, or it has other symbols or answers than the model was trained on.
         """
-        words = validate(config)
+        words = validate(config, again=True)
         refuse_other_data(folder, words)
         refuse_other_symbols(folder, words)
         if not any(words.is_tested(length) for length in lengths):

@@ -67,7 +67,8 @@ def rows(
     model: Model, data: LanguageData, objective: Objective, words: Words, device: torch.device
 ) -> Iterator[tuple[int, str, str, str, str]]:
     """A row for each of these words (n, length)."""
-    answer, task, at_once = answer_of(objective), data.task, words_at_once(model, words.shape[1])
+    answer, task = answer_of(objective), data.task
+    at_once = words_at_once(model, words.shape[1], objective.n_outputs)
     for at in range(0, len(words), at_once):
         part = words[at : at + at_once]
         for word, (right, given) in zip(part, answer.said(model, part, device), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from languages.registry import level_of, no_known_machine
+from languages.registry import WITHOUT_MACHINE, level_of, no_known_machine
 from regulargpt.options import option
 from regulargpt.training.options import PhaseOptions
 
@@ -99,7 +99,7 @@ def no_automaton(objective: ObjectiveOptions, language: str) -> str | None:
     is_read = objective.answers_prefixes and objective.reading == "largest"
     if not is_read and (reason := objective.no_map_of_words()) is not None:
         return reason
-    if (level := level_of(language)) == "unknown":
+    if (level := level_of(language)) in WITHOUT_MACHINE:
         return no_known_machine(language)
     if level != "regular":
         return f"a state of fixed size holds no {level} language such as {language}; choose --model stack-rnn"

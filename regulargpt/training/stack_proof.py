@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from languages.registry import level_of, no_known_machine
+from languages.registry import WITHOUT_MACHINE, level_of, no_known_machine
 from regulargpt.options import option
 from regulargpt.training.options import PhaseOptions
 
@@ -85,7 +85,7 @@ def no_proof(model: ModelOptions, objective: ObjectiveOptions, language: str) ->
         return reason
     if objective.reading != "largest" and not objective.asks_for_rows:
         return f"the run answers '{objective.name}', which is no answer of the language's machine"
-    if (level := level_of(language)) == "unknown":
+    if (level := level_of(language)) in WITHOUT_MACHINE:
         return no_known_machine(language)
     if level != "context-free":
         return f"{language} is {level}: a stack network is proven by a machine with a stack"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from languages.registry import has_brackets, level_of, no_known_machine
+from languages.registry import WITHOUT_MACHINE, has_brackets, level_of, no_known_machine
 from regulargpt.options import option
 from regulargpt.training.options import PhaseOptions
 
@@ -106,7 +106,7 @@ def no_table(model: ModelOptions, objective: ObjectiveOptions, language: str) ->
     reason = objective.no_map_of_words() or model.why_no_certificate()
     if reason is None and model.name not in CHECKED:
         return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
-    if reason is None and level_of(language) == "unknown":
+    if reason is None and level_of(language) in WITHOUT_MACHINE:
         return no_known_machine(language)
     if reason is None and not model.follows_brackets and (level := level_of(language)) != "regular":
         remedy = "set model.tree = 'nested'" if has_brackets(language) else "choose --model stack-rnn"

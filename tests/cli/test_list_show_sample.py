@@ -119,6 +119,9 @@ def test_a_part_outside_is_listed_like_any_other(cli: Cli, tmp_path: Path, monke
     assert lines[0] == "tilted_outside:Tilt: An encoding from outside. (tilted_outside)"
     assert lines[3].split() == ["slope", "0.5", "a", "number", "How", "steep", "it", "is."]
     assert lines[-1] == "set as in --set model.encoding.slope=0.5"
+    # A class without a docstring has no summary.
+    (tmp_path / "bare_outside.py").write_text(OUTSIDE.replace('    """An encoding from outside."""\n', ""))
+    assert cli("list", "encodings", "bare_outside:Tilt").out.startswith("bare_outside:Tilt (bare_outside)\n")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def test_verify_writes_the_refutation_and_check_accepts_it(cli: Cli, copy: Path)
     )
     # Beside no certificate it is what the folder has.
     assert cli("check", copy).out.startswith(f"accepted: {checked['claim']}\n1 linear recurrence, 64 bits: from n = ")
+    assert cli("report", copy, "--out", "page.html").code == 0
+    assert "Proven to be wrong, in real arithmetic: For every whole number n " in Path("page.html").read_text()
 
 
 def test_a_forged_one_is_rejected_and_verify_writes_it_anew(cli: Cli, copy: Path):

@@ -73,6 +73,10 @@ def test_refusals(name: str, text: str | bytes, message: str, tmp_path: Path, mo
     assert is_like(refusal(find, f"words:{name}"), message)
 
 
+def test_a_file_is_named() -> None:
+    assert refusal(find, "words:") == "words: needs a file of words and answers, as in words:mine.csv"
+
+
 def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGUAGES_BUDGET", "0.00001")
     name = written(tmp_path / "it.csv", "word,answer\n" + "".join(f"{n},x\n" for n in range(12)))

@@ -1,4 +1,4 @@
-"""Plain references of other packages, which are oracles where they are installed."""
+"""Oracles: plain functions in numpy, and the references of other packages where they are installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,25 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def silu(x: Any) -> Any:
+    return x * sigmoid(x)
+
+
+def softplus(x: Any) -> Any:
+    return np.log1p(np.exp(x))
+
+
+def rms(x: Any, gain: Any) -> Any:
+    """RMSNorm of the last axis."""
+    return gain * x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
 
 
 def flash_linear_attention(family: str) -> Any:

@@ -7,8 +7,6 @@ that takes another's rows, and a chunk that reads a symbol too many would be not
 from __future__ import annotations
 
 from functools import partial
-from importlib import util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,18 +23,7 @@ from regulargpt.models.mixing import chunks
 from regulargpt.options import ConfigError
 from tests.pairwise import pairwise
 from tests.regulargpt.cases import SYMBOLS, assert_equal, built, fresh, slopes, words_of
-
-
-def sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-def silu(x: Any) -> Any:
-    return x * sigmoid(x)
-
-
-def rms(x: Any, gain: Any) -> Any:
-    return gain * x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
+from tests.regulargpt.references import flash_linear_attention, rms, sigmoid, silu
 
 
 def mixed(w: dict[str, Any], xs: Any, H: int, n: int, largest: float) -> Any:
@@ -127,7 +114,8 @@ def drawn(seed: int, rows: tuple[int, int], length: int, n: int, K: int, V: int)
 @settings(max_examples=25)
 def test_chunks_of_any_size_are_the_loop_in_outputs_and_gradients(seed, length, size, n, K, V):
     results = []
-    for form in (loop, partial(chunks.delta, size=size)):
+    forms: list[Any] = [loop, partial(chunks.delta, size=size)]
+    for form in forms:
         parts = drawn(seed, (2, 2), length, n, K, V)
         o, S = form(*parts)
         loss = (o * torch.linspace(-1, 1, o.numel(), dtype=o.dtype).reshape(o.shape)).sum() + S.square().sum()
@@ -145,24 +133,10 @@ def test_a_decay_that_leaves_nothing_makes_no_nan():
     assert all(bool(x.isfinite().all()) for x in (o, S, *gradients))
 
 
-def reference() -> Any:
-    """flash-linear-attention's own loop, from its file: the package needs triton. `pip install --no-deps fla-core`."""
-    found = util.find_spec("fla")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("fla-core is not installed; its plain reference is an oracle here: pip install --no-deps fla-core")
-    path = Path(next(iter(found.submodule_search_locations))) / "ops" / "gated_delta_product" / "naive.py"
-    spec = util.spec_from_file_location("naive_gated_delta_product", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.naive_recurrent_gated_delta_product
-
-
 @pytest.mark.parametrize("n", [1, 2, 4])
 @pytest.mark.parametrize("gate", [False, True])
 def test_it_is_flash_linear_attention_s_reference(n: int, gate: bool):
-    theirs = reference()
+    theirs = flash_linear_attention("gated_delta_product").naive_recurrent_gated_delta_product
     q, k, v, beta, log_decay, S = (part.detach() for part in drawn(n, (2, 3), 11, n, 4, 5))
     log_decay = log_decay if gate else torch.zeros_like(log_decay)
     o, after = chunks.delta(q, k, v, beta, log_decay, S, 4)

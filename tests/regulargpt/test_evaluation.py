@@ -145,7 +145,7 @@ def test_every_measure_of_an_objective_is_kept_by_its_name():
 @pytest.mark.parametrize("at_once", [1, 7, 99, 100, 1000])
 def test_the_result_does_not_depend_on_how_many_words_go_through_at_once(at_once: int, monkeypatch):
     expected = measured(Knows(3), [9])
-    monkeypatch.setattr(evaluation, "words_at_once", lambda model, length: at_once)
+    monkeypatch.setattr(evaluation, "words_at_once", lambda model, length, n_outputs: at_once)
     model = Knows(3)
     assert measured(model, [9]) == expected
     assert sum(model.sizes) == 100
@@ -206,7 +206,7 @@ def build(written: str, n_symbols: int = 2, n_outputs: int = 2) -> nn.Module:
 @pytest.mark.parametrize(
     ("written", "at_once"),
     [
-        *((name, 2 if name in ("transformer", "encoder-decoder") else 1048) for name in models.MODELS),
+        *((name, 2 if name in ("transformer", "encoder-decoder", "looped") else 1048) for name in models.MODELS),
         ("regulargpt:attention=full", 2),
     ],
 )
@@ -215,6 +215,7 @@ def test_a_model_that_attends_to_every_pair_gets_fewer_words_at_once(written: st
     assert models.MODELS.options(written, "model").quadratic == getattr(model, "quadratic", False) == (at_once == 2)
     assert words_at_once(model, 500) == at_once
     assert words_at_once(model, 10**7) == 1
+    assert words_at_once(model, 500, 4096) == min(at_once, 32)  # so many outputs are 256 MiB
 
 
 @given(st.integers(1, 10**7), st.integers(1, 5000), st.integers(1, 10**9))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,22 @@ def test_a_right_network_has_no_wrong_word(network: Any, language: str):
     assert report["ruled_out"][0] == f"no word of at most {report['all_up_to']} symbols is wrong"
     total = Guide(of.machine).is_total if of.machine else False
     assert (len(report["ruled_out"]) == 2) == total
+
+
+FINITE = """{"states": ["start", "one", "two", "no"], "alphabet": ["a", "b"], "initial": "start",
+ "outputs": {"start": null, "one": "x", "two": "y", "no": null},
+ "transitions": {"start": {"a": "one", "b": "one"}, "one": {"a": "two", "b": "two"}, "two": {"a": "no", "b": "no"},
+                 "no": {"a": "no", "b": "no"}}}"""
+
+
+@pytest.mark.parametrize("network", [steps, whole])
+def test_a_language_of_finitely_many_words_is_searched_to_the_end(network: Any, tmp_path: Path):
+    """From some states no word goes on, and at most lengths there is none."""
+    (file := tmp_path / "finite.json").write_text(FINITE)
+    right = languages.get(f"dfa:{file}").machine
+    for machine, is_wrong in ((right, False), (replace(right, outputs=(-1, 0, 0, -1)), True)):
+        report = falsify(asked(network(machine), f"dfa:{file}"), 600)
+        assert [wrong["length"] for wrong in report["wrong"]] == [2] * 4 * is_wrong
 
 
 def brute_force(machine: MooreMachine, other: MooreMachine, longest: int) -> set[str]:

@@ -21,14 +21,10 @@ from regulargpt.models.gla.model import Gla
 from regulargpt.models.mixing.chunks import gated
 from regulargpt.options import ConfigError
 from tests.regulargpt.cases import assert_equal, built
-from tests.regulargpt.references import flash_linear_attention
+from tests.regulargpt.references import flash_linear_attention, sigmoid
 
 DECAYS = ["channel", "head", "retention"]
 H, D = 2, 8
-
-
-def sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
 
 
 def turned(x: Any, position: int) -> Any:

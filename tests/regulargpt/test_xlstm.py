@@ -160,7 +160,7 @@ def test_large_gates_overflow_nothing(large: float):
         ("mlstm:n_layers=3", "mmm", "mlstm"),
         ("mlstm:blocks=ms,n_layers=3", "msm", "mlstm-msm"),
         ("slstm:blocks=smm", "sm", "slstm-sm"),
-        ("slstm:blocks=s,conv=4", "ss", "slstm-conv4"),
+        ("slstm:blocks=s,conv=4", "ss", "slstm-conv-4"),
     ],
 )
 def test_blocks_come_in_turn(written: str, kinds: str, title: str):

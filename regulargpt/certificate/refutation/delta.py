@@ -38,7 +38,7 @@ class DeltaNetwork:
         mixer = self.model.blocks[0].mixer
         assert isinstance(mixer, DeltaMixer), "that of delta"
         self.mixer: DeltaMixer = mixer
-        self.reach = 0 if self.mixer.conv is None else self.mixer.conv.weight.shape[1] - 1
+        self.reach = self.mixer.conv.reach
         self.maps: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
         self.limits: dict[tuple[tuple[int, ...], ...], Any] = {}
 

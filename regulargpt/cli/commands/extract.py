@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError, one_of
-from languages.registry import level_of, no_known_machine
+from languages.registry import WITHOUT_MACHINE, level_of, no_known_machine
 from regulargpt.cli.output import CountBar, emit, printed, say, table
 from regulargpt.cli.types import PATH, FiniteRange
 from regulargpt.extraction import LONGEST, SECONDS
@@ -155,7 +155,7 @@ def no_states(config: RunConfig, codebook: str | None) -> str | None:
     model, stepwise = config.model.name, is_stepwise(config.model.name)
     if stepwise and codebook == "classes":
         return f"--codebook {codebook} is for weight-shared trees, not for '{model}'; choose --codebook blind"
-    if level_of(config.data.name) == "unknown":
+    if level_of(config.data.name) in WITHOUT_MACHINE:
         return f"{no_known_machine(config.data.name)}{ASK}"
     if level_of(config.data.name) != "regular" and not config.model.follows_brackets:
         of = f"{model} does not follow the brackets of {config.data.name}: there is no finite machine in its states"

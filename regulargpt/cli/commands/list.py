@@ -104,7 +104,8 @@ def part(kind: str, name: str) -> dict[str, Any]:
 
 def text(found: Mapping[str, Any]) -> str:
     """A part for people: what it is, a row an option, and how one is set."""
-    heading = f"{found['name']}: {found['summary']}" + (f" ({found['source']})" if found["source"] else "")
+    summary, source = (f": {found['summary']}" if found["summary"] else ""), found["source"]
+    heading = f"{found['name']}{summary}" + (f" ({source})" if source else "")
     options = found["options"]
     if not options:
         return f"{heading}\n\nno options"

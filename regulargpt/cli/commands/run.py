@@ -33,7 +33,11 @@ def notice_trivial(words: Data) -> None:
 
 @click.command()
 @click.argument("language", required=False)
-@click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt; stack-rnn of hidden stacks]")
+@click.option(
+    "--model",
+    help="The model, with options as in delta:range=signed; `regulargpt list models`.  [default: regulargpt; stack-rnn "
+    "of hidden stacks]",
+)
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: answers]")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
 @field_options()

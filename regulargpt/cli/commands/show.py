@@ -21,7 +21,7 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
     """
     import languages
     from languages.automata.oracle import Oracle
-    from languages.registry import no_finite_automaton
+    from languages.registry import WITHOUT_MACHINE, no_finite_automaton
     from languages.task import Task
     from regulargpt.cli.kinds import kind_with
 
@@ -32,7 +32,7 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
         from languages.convert import pushdown
 
         task = languages.find(language)
-        if task.level == "unknown":
+        if task.level in WITHOUT_MACHINE:
             raise no_finite_automaton(language, task.level)
         if isinstance(task.machine, Oracle):
             raise UserError(f"{language} is a {task.level} language, which has no table of moves to draw")

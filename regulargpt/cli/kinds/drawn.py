@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 import languages
+from languages.errors import VAST
 from regulargpt.cli.kinds.nested import moves
 from regulargpt.cli.kinds.words import MOST_SYMBOLS, rows, sample, samples, some
 from regulargpt.cli.output import table
@@ -43,9 +44,11 @@ def describe(name: str, seed: int) -> dict[str, Any]:
 
 def text(facts: dict[str, Any]) -> str:
     """For people."""
-    row = f"one at each {facts['empty']} behind the word" if facts["empty"] else "one, at the last symbol"
+    is_vast = facts["level"] == "vast"
+    at_end = "one at each question" if is_vast else "one, at the last symbol"
+    row = f"one at each {facts['empty']} behind the word" if facts["empty"] else at_end
     cells = [
-        ("level", facts["level"]),
+        ("level", f"vast: {VAST}" if is_vast else facts["level"]),
         ("alphabet", some(facts["alphabet"])),
         ("answers", f"{some(facts['outputs'])}; {row}"),
         *([("states", f"{facts['states']:,}, {facts['stack_symbols']:,} stack symbols")] if "states" in facts else []),

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt.models.mixing import chunks
-from regulargpt.models.mixing.layers import Draw, RmsNorm, ShortConvolution
+from regulargpt.models.mixing.layers import Draw, RmsNorm, convolution, start_of_steps
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.mixing.model import Mixing
 
@@ -53,21 +53,19 @@ class DeltaMixer(Mixer):
         draw, n = Draw(init, generator), householders
         self.n_heads, self.householders, self.largest = n_heads, n, 2.0 if range == "signed" else 1.0
         self.qkv = draw(d_model, (1 + 2 * n) * d_model)
-        self.conv = ShortConvolution((1 + 2 * n) * d_model, conv, generator) if conv else None
+        self.conv = convolution((1 + 2 * n) * d_model, conv, generator)
         self.beta = draw(d_model, n_heads * n)
         self.decay = draw(d_model, n_heads) if gate else None
         if gate:
-            rate, dt = torch.rand(2, n_heads, generator=generator)
-            self.a_log = nn.Parameter((16 * rate).clamp(min=1e-4).log())  # rates uniform in (0, 16)
-            dt = 1e-3 * 100**dt  # log-uniform between 0.001 and 0.1
-            self.dt_bias = nn.Parameter(dt + (-torch.expm1(-dt)).log())  # softplus gives dt back
+            rates = 16 * torch.rand(n_heads, generator=generator)
+            self.a_log = nn.Parameter(rates.clamp(min=1e-4).log())
+            self.dt_bias = nn.Parameter(start_of_steps(n_heads, generator))
         self.output_gate = draw(d_model, d_model) if output_gate else None
         self.norm, self.out = RmsNorm(d_model // n_heads), draw(d_model, d_model)
 
     def inputs(self, x: Float[Tensor, "batch length d_model"], before: Any) -> tuple[Inputs, Any]:
         """q (.., H, K), k (.., H, n, K), v (.., H, n, V), beta (.., H, n), and log alpha (.., H) if it is gated."""
-        n, y = self.householders, self.qkv(x)
-        y, after = (F.silu(y), before) if self.conv is None else self.conv(y, before)
+        n, (y, after) = self.householders, self.conv(self.qkv(x), before)
         parts = y.unflatten(-1, (1 + 2 * n, self.n_heads, -1)).transpose(2, 3)  # (batch, length, heads, 1 + 2 n, K)
         q, k, v = parts.split([1, n, n], 3)
         beta = self.largest * self.beta(x).sigmoid().unflatten(-1, (self.n_heads, n))  # (batch, length, heads, n)
@@ -77,9 +75,8 @@ class DeltaMixer(Mixer):
         return found, after
 
     def start(self, batch: int) -> tuple[State, Any]:
-        K, like = self.norm.weight.shape[0], self.norm.weight
-        state = like.new_zeros(batch, self.n_heads, K, K)
-        return (state,), () if self.conv is None else self.conv.start(batch)
+        K = len(self.norm.weight)
+        return (self.norm.weight.new_zeros(batch, self.n_heads, K, K),), self.conv.start(batch)
 
     def step(self, state: State, at: Inputs) -> State:
         (S,), (_, k, v, beta, *gates) = state, at

@@ -34,6 +34,10 @@ class Heads(Mixer):
     ) -> tuple[Float[Tensor, "batch heads chunk P"], Float[Tensor, "batch heads N P"]]:
         """What is read at each of these symbols, and S after them; of `inputs` each (batch, heads, chunk, ...)."""
 
+    def read(self, state: State, at: Inputs) -> Float[Tensor, "batch heads P"]:
+        """S^T q; q are the first of the inputs."""
+        return (at[0][..., None, :] @ state[0])[..., 0, :]
+
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length heads P"], State]:
         (S,), found = state, []
         for part in zip(*(x.split(CHUNK, 1) for x in inputs), strict=True):

@@ -21,7 +21,7 @@ class Mamba2Options(HeadsOptions):
     mlp: Literal["swiglu", "none"] = option("none", "What stands behind each mixer.")
     version: int = option(
         2,
-        "2: Mamba-2; 3: the update of Mamba-3, which also turns the state.",
+        "Of Mamba-2, or with 3 the update of Mamba-3, which also turns the state.",
         least=2,
         most=3,
         why="there are versions 2 and 3",

@@ -50,9 +50,6 @@ class Ssd(Heads):
         (S,), (_, B, v, _, log_a, _) = state, at
         return (log_a.exp()[..., None, None] * S + B[..., None] * v[..., None, :],)
 
-    def read(self, state: State, at: Inputs) -> Float[Tensor, "batch heads P"]:
-        return (at[0][..., None, :] @ state[0])[..., 0, :]
-
     def output(
         self, o: Float[Tensor, "batch read heads P"], x: Float[Tensor, "batch read d_model"], at: Inputs
     ) -> Float[Tensor, "batch read d_model"]:

@@ -79,9 +79,6 @@ class Turning(Heads):
         S = log_a.exp()[..., None, None] * turned(S, -angles)
         return (S + k[..., None] * (gain[..., None] * v)[..., None, :],)
 
-    def read(self, state: State, at: Inputs) -> Float[Tensor, "batch heads P"]:
-        return (at[0][..., None, :] @ state[0])[..., 0, :]
-
     def output(
         self, o: Float[Tensor, "batch read heads P"], x: Float[Tensor, "batch read d_model"], at: Inputs
     ) -> Float[Tensor, "batch read d_model"]:

@@ -60,9 +60,13 @@ class ShortConvolution(nn.Module):
         self.weight = nn.Parameter(weight)
         self.bias = nn.Parameter(torch.zeros(width)) if bias else None
 
+    @property
+    def reach(self) -> int:
+        """Symbols before each that it reads."""
+        return self.weight.shape[1] - 1
+
     def start(self, batch: int) -> Float[Tensor, "batch before width"]:
-        width, size = self.weight.shape
-        return self.weight.new_zeros(batch, size - 1, width)
+        return self.weight.new_zeros(batch, self.reach, len(self.weight))
 
     def forward(
         self, x: Float[Tensor, "batch length width"], before: Float[Tensor, "batch before width"]
@@ -75,6 +79,8 @@ class ShortConvolution(nn.Module):
 
 class NoConvolution(nn.Module):
     """SiLU alone, in the place of a convolution; it carries nothing."""
+
+    reach = 0
 
     def start(self, batch: int) -> None:
         return None

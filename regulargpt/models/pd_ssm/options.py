@@ -13,8 +13,8 @@ from regulargpt.options import option
 class PdSsmOptions(MixingOptions):
     """pd-ssm; as in the paper there is no MLP behind the mixer, and its norm stands after it.
 
-    >>> PdSsmOptions("pd-ssm").title, PdSsmOptions("pd-ssm", variant="row", dictionary=8).title
-    ('pd-ssm', 'row-pd-ssm-8')
+    >>> PdSsmOptions("pd-ssm").title, PdSsmOptions("pd-ssm", variant="row", dictionary=8, d_state=16).title
+    ('pd-ssm', 'row-pd-ssm-8-state-16')
     """
 
     mlp: Literal["swiglu", "none"] = option("none", "What stands behind each mixer.")
@@ -28,13 +28,14 @@ class PdSsmOptions(MixingOptions):
     )
     d_state: int = option(0, "Complex numbers of the state; 0: d_model.", least=0, most=65_536, why="not negative")
     gate_bias: float = option(
-        0.0, "Where the last bias of |d| starts: with 0, as published, half of the state fades a symbol, with 3 5 %."
+        0.0, "Where the last bias of |d| starts: 0, as published: a symbol fades the state by half; 3: by 5 %."
     )
 
     @property
     def title(self) -> str:
         kind = "" if self.variant == "column" else f"{self.variant}-"
-        return f"{kind}{self.name}" + (f"-{self.dictionary}" if self.dictionary != 6 else "")
+        size = f"-state-{self.d_state}" if self.d_state not in (0, self.d_model) else ""
+        return f"{kind}{self.name}" + (f"-{self.dictionary}" if self.dictionary != 6 else "") + size
 
     def parameters(self) -> int:
         N = self.d_state or self.d_model

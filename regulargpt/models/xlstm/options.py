@@ -30,7 +30,8 @@ class XlstmOptions(HeadsOptions):
     def title(self) -> str:
         usual = type(self).__dataclass_fields__["conv"].default
         mixed = "" if set(self.kinds) == {self.name[0]} else f"-{self.kinds}"
-        return f"{self.name}{mixed}" + (f"-conv{self.conv}" if self.conv != usual else "")
+        conv = "" if self.conv == usual else f"-conv-{self.conv}" if self.conv else "-no-conv"
+        return f"{self.name}{mixed}{conv}"
 
     def problems(self) -> Iterator[str]:
         if set(self.blocks) - set("ms"):
@@ -59,7 +60,7 @@ class SlstmOptions(XlstmOptions):
     """slstm. Published runs on formal languages have no convolution.
 
     >>> SlstmOptions("slstm").title, SlstmOptions("slstm", conv=4).title
-    ('slstm', 'slstm-conv4')
+    ('slstm', 'slstm-conv-4')
     """
 
     conv: int = option(0, CONV, **BOUNDS)
