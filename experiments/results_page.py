@@ -424,7 +424,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Texts", 2, texts),
     ("Encodings on formal languages", 2, encodings),
     ("Speed and memory", 2, nothing),
-    *((heading, 3, nothing) for heading in ("Samplers and models", "Language models")),
+    *((heading, 3, nothing) for heading in ("Samplers and models", "Networks that carry a state", "Language models")),
     ("GPUs", 3, devices),
     ("Pages", 3, nothing),
 )
