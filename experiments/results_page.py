@@ -33,6 +33,7 @@ from regulargpt.tables import percent, piped
 ROOT = Path(__file__).parents[1]
 RESULTS, OUT = ROOT / "experiments" / "results", ROOT / "docs" / "results.md"
 LINK = "../experiments/results"
+HIERARCHY = ("rnn", "lstm", "stack-rnn", "tape-rnn", "transformer", "flat", "nested", "binary")
 STACK = ("binary", "long-binary", "proven-binary", "training-binary")
 TESTED = (("10,000 symbols", "long"), ("1,000 deep", "deep"))  # of trees along brackets, with the columns of their runs
 OPENING = """\
@@ -412,6 +413,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("LDRU's languages", 3, lambda: by_column("ldru-2026-cpu", ("ldru", "gated-regulargpt", "rnn", "lstm"))),
     ("Nested words", 3, nested),
     ("Networks with a stack", 3, lambda: grid("hierarchy-cpu", STACK, with_a_stack)),
+    ("Up the hierarchy", 3, lambda: grid("deletang-2023-cpu", HIERARCHY)),
     ("Recurrent networks", 3, recurrent),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
