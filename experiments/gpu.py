@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.exits import REFUSED, is_out_of_memory
 from regulargpt.runs.run import first_model, make_model
+from regulargpt.runs.sweep.names import plain
 from regulargpt.storage import atomic
 from regulargpt.storage.environment import environment
 from regulargpt.tables import Table, markdown
@@ -50,8 +52,8 @@ NETWORKS = (
     ("dyck-2", "transformer:causal=true,encoding=path"),
 )
 """Language and model of each comparison."""
-SPEEDS = tuple(("parity", model) for model in (*TREES, "lstm", "transformer"))
-TRAININGS = tuple((language, model) for language in ("parity", "cycle-navigation", "dyck-4") for model in TREES)
+SPEEDS = tuple(("parity", model) for model in (*TREES, "lstm", "transformer", RIVAL))
+TRAININGS = tuple(product(("parity", "cycle-navigation", "dyck-4"), (*TREES, RIVAL)))
 LATE = "time was up"
 # Of all seconds, when the comparisons end, and when the speeds do; the rest is for the trainings.
 SHARES = 0.15, 0.4
@@ -99,10 +101,6 @@ def apart(language: str, model: str, device: torch.device) -> float:
     return max(float((x - y).abs().max()) for x, y in zip(here, there, strict=True)) / size
 
 
-def equality(case: tuple[str, str], device: torch.device, _: Deadline, __: str) -> Line:
-    return {"apart": apart(*case, device)}
-
-
 def speed(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str) -> Line:
     """Steps a second on both devices, the median over laps in turn; fewer laps where time runs short."""
     places = {"cpu": CPU, "device": device}
@@ -141,16 +139,16 @@ def timed(trainer: Trainer, device: torch.device, steps: int) -> float:
 def training(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str, out: Path) -> Line:
     """Train, then check the certificate on the CPU; each in a process of its own, that may fail or be stopped alone."""
     language, model = case
-    folder = out / "runs" / f"{language}-{model.replace(':', '-').replace('=', '-').replace(',', '-')}"
+    folder = out / "runs" / plain(f"{language}-{model}")
     short = ["--steps", "20", "--test-len", "60", "--extra-lengths", ""] if scale == "smoke" else []
     asked = ["run", language, "--model", model, "--device", device.type, "--out", str(folder), *short]
     start = time.monotonic()
     summary = asking(asked, deadline.left())
-    found = {"score": summary["score"], "steps": summary["steps"], "train_seconds": summary["train_seconds"]}
-    if (folder / "certificate.json").exists():
+    is_certified = (folder / "certificate.json").exists()
+    if is_certified:
         asking(["check", str(folder), "--language", language], max(deadline.left(), 10))
-        found["checked"] = True
-    return {**found, "checked": found.get("checked", False), "seconds": time.monotonic() - start}
+    seen = {key: summary[key] for key in ("score", "steps", "train_seconds")}
+    return {**seen, "checked": is_certified, "seconds": time.monotonic() - start}
 
 
 def asking(arguments: Sequence[str], seconds: float) -> Mapping[str, Any]:
@@ -187,15 +185,10 @@ def measured(
 def report(out: Path, device: torch.device, seconds: float, scale: str) -> Mapping[str, Any]:
     """Measure everything, and write both files."""
     deadline = Deadline(seconds, time.monotonic())
-    rival = tuple((language, RIVAL) for language in dict.fromkeys(language for language, _ in TRAININGS))
     parts = {
-        "equal": measured(NETWORKS, lambda case, left: equality(case, device, left, scale), deadline, SHARES[0]),
-        "speed": measured(
-            (*SPEEDS, ("parity", RIVAL)), lambda case, left: speed(case, device, left, scale), deadline, SHARES[1]
-        ),
-        "trained": measured(
-            (*TRAININGS, *rival), lambda case, left: training(case, device, left, scale, out), deadline, 1.0
-        ),
+        "equal": measured(NETWORKS, lambda case, _: {"apart": apart(*case, device)}, deadline, SHARES[0]),
+        "speed": measured(SPEEDS, lambda case, left: speed(case, device, left, scale), deadline, SHARES[1]),
+        "trained": measured(TRAININGS, lambda case, left: training(case, device, left, scale, out), deadline, 1.0),
     }
     record = {"environment": environment(device.type), "scale": scale, "seconds": seconds}
     record |= {name: list(lines) for name, lines in parts.items()}

@@ -15,9 +15,8 @@ CPU = torch.device("cpu")
 
 def test_the_command_measures_trains_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(gpu, "NETWORKS", (("parity", "ldru"),))
-    monkeypatch.setattr(gpu, "SPEEDS", (("parity", "rnn"),))
-    monkeypatch.setattr(gpu, "TRAININGS", (("parity", "rnn"), ("parity", "no-such-model")))
-    monkeypatch.setattr(gpu, "RIVAL", "gru")
+    monkeypatch.setattr(gpu, "SPEEDS", (("parity", "rnn"), ("parity", "gru")))
+    monkeypatch.setattr(gpu, "TRAININGS", (("parity", "rnn"), ("parity", "no-such-model"), ("parity", "gru")))
     gpu.main([str(tmp_path / "page"), "--device", "cpu", "--scale", "smoke", "--seconds", "600"])
     record = json.loads((tmp_path / "page" / "gpu.json").read_text("utf-8"))
     assert record["environment"]["device"] == "cpu"

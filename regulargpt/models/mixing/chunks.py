@@ -59,9 +59,9 @@ def additive(
     O = (Q K^T o D) V + (Q e^c) S_0 and S_C = e^{c_C} S_0 + (K e^{c_C - c})^T V.
     """
     c = log_decay.cumsum(-1)
-    o = (q @ k.transpose(-1, -2) * decays(c)) @ v + (q * c.exp()[..., None]) @ state
+    o = (q @ k.mT * decays(c)) @ v + (q * c.exp()[..., None]) @ state
     left = (c[..., -1:] - c).exp()[..., None]  # (*rows, chunk, 1)
-    return o, c[..., -1:, None].exp() * state + (k * left).transpose(-1, -2) @ v
+    return o, c[..., -1:, None].exp() * state + (k * left).mT @ v
 
 
 def delta(
@@ -90,11 +90,11 @@ def delta(
     each = c.repeat_interleave(n, -1)  # (batch, heads, chunks, size n)
     D = decays(each)
     right = beta * torch.cat([k * each.exp()[..., None], v], -1)
-    A = beta * (k @ k.transpose(-1, -2)) * D
+    A = beta * (k @ k.mT) * D
     W, U = torch.linalg.solve_triangular(A, right, upper=False, unitriangular=True).split([K, v.shape[-1]], -1)
-    seen = (q @ k.transpose(-1, -2)) * D[..., n - 1 :: n, :]  # (batch, heads, chunks, size, size n)
+    seen = (q @ k.mT) * D[..., n - 1 :: n, :]  # (batch, heads, chunks, size, size n)
     q = q * c.exp()[..., None]
-    left = (k * (c[..., -1:] - each).exp()[..., None]).transpose(-1, -2)
+    left = (k * (c[..., -1:] - each).exp()[..., None]).mT
     whole, found = c[..., -1:, None].exp(), []
     for i in range(q.shape[2]):
         u = U[:, :, i] - W[:, :, i] @ state
