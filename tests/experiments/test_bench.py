@@ -73,10 +73,10 @@ def test_memory_is_measured_in_a_process_of_its_own():
     "networks", [["gla"], pytest.param(rivals.carrying(), marks=pytest.mark.slow)], ids=["one", "all"]
 )
 def test_memory_does_not_grow_with_the_word_of_a_network_that_carries_a_state(networks: list[str]):
-    """One vector kept of each of 6,144 symbols would be 1.5 MiB."""
-    short, long = memory.peaks("experiments.bench.rivals", networks, [2048, 8192])
+    """One vector kept of each of 14,336 symbols would be 3.5 MiB; what an allocator keeps differs by up to 1.2 MiB."""
+    short, long = memory.peaks("experiments.bench.rivals", networks, [2048, 16_384])
     assert short > 0
-    assert long - short < 1 << 20
+    assert long - short < 2 << 20
 
 
 def test_a_chunked_form_stands_against_the_loop_of_the_same_network(monkeypatch: pytest.MonkeyPatch):
