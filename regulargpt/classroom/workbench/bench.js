@@ -5,6 +5,7 @@
 //   drawn      Drawn: what the editor edits
 //   language   Language, complete and minimal; null while what is drawn is none
 //   problem    why it is none, as a sentence; else ""
+//   classes    the language's state of each drawn state, null of one that is none of its; null with it
 //   cases      Cases of the language; null with it
 //   word       numbers of symbols: the word that is shown
 //   lanes      ["regulargpt", "lstm", "transformer"]
@@ -20,19 +21,21 @@
 //   wrong      by lane: { lane, word | null, answer, truth, tried }: the shortest wrong word of the network as it is now, or
 //              null and that all words of up to `tried` symbols are right; null before the first search
 //   wagers     by lane: true, false, null: "right on every word of 1,000 symbols?", said before training
+//   tested     by lane: { right, tried }: answers to words of 1,000 symbols after the training; null before
 //   step       1 to 7: the caption that is read
 //
 // Kinds, for `on(kind, listener)`: the listener is called with the bench after each change. `tell(kind)` calls them.
 //   "language"  another machine: everything learned is forgotten (snapshots, network, hits, proven, wrong, wagers, training)
-//   "word" "snapshot" "proven" "wrong" "hits" "training" "wager" "step"
+//   "word" "snapshot" "proven" "wrong" "hits" "training" "wager" "tested" "step"
 //   A hit changes `network`: who draws it listens to "snapshot" and "hits". "begin again" and another seed forget as a
-//   new machine does, but keep language and wagers: they tell "snapshot", "hits", "proven", "wrong" and "training".
+//   new machine does, but keep language and wagers: they tell "snapshot", "hits", "proven", "wrong", "tested", "training".
 //
 // Changes, each of which tells its kind
 //   set.language(drawn)   set.word(symbols)   set.hits(hits)   set.wager(lane, answer)   set.step(number)
 //   set.seed(number)   set.speed(speed)
 //   set.training("going" | "paused")   set.one()  one step, then paused   set.again()   as if nothing had been learned
-// Of the workers only: set.snapshot(snapshot)   set.proven(found)   set.wrong(found)   set.failed(sentence)   set.training("ended")
+// Of the workers only: set.snapshot(snapshot)   set.proven(found)   set.wrong(found)   set.failed(sentence)   set.tested(lane, found)
+//   set.training("ended")
 
 import { Weights } from "../../models/weights.js";
 import { RegularGPT } from "../../models/regulargpt/model.js";
@@ -43,10 +46,10 @@ export const SPEEDS = ["slow", "fast"];
 const each = (value) => Object.fromEntries(LANES.map((lane) => [lane, value]));
 
 export class Bench {
-  // `languageOf(drawn)` gives { language, problem }; `casesOf(language)`; `struck(network, hits, prototypes)` the network with hits.
+  // `languageOf(drawn)` gives { language, problem, classes }; `casesOf(language)`; `struck(network, hits, prototypes)` the network with hits.
   constructor({ languageOf = standInLanguage, casesOf = standInCases, struck = (network) => network } = {}) {
     Object.assign(this, { languageOf, casesOf, struck, lanes: LANES, listeners: new Map() });
-    Object.assign(this, { drawn: null, language: null, problem: "", cases: null, word: [], seed: 0, speed: "fast", wagers: each(null), step: 1 });
+    Object.assign(this, { drawn: null, language: null, problem: "", classes: null, cases: null, word: [], seed: 0, speed: "fast", wagers: each(null), step: 1 });
     this.forget();
     this.set = this.changes();
   }
@@ -64,7 +67,7 @@ export class Bench {
 
   // Nothing is learned yet.
   forget() {
-    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), onlyOne: false });
+    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), onlyOne: false });
   }
 
   changes() {
@@ -89,13 +92,14 @@ export class Bench {
       snapshot: told("snapshot", (snapshot) => this.take(snapshot)),
       proven: told("proven", (found) => { this.proven = found; }),
       wrong: told("wrong", (found) => { this.wrong[found.lane] = found; }),
+      tested: told("tested", (lane, found) => { this.tested[lane] = found; }),
       failed: told("proven", (sentence) => { this.failed = sentence; }),
     };
   }
 
   draw(drawn) {
-    const { language, problem } = this.languageOf(drawn);
-    Object.assign(this, { drawn, language, problem, cases: language && this.casesOf(language), wagers: each(null) });
+    const { language, problem, classes = null } = this.languageOf(drawn);
+    Object.assign(this, { drawn, language, problem, classes, cases: language && this.casesOf(language), wagers: each(null) });
     const known = language ? language.alphabet.length : 0;
     this.word = this.word.filter((symbol) => symbol < known);
     this.forget();
@@ -103,7 +107,7 @@ export class Bench {
 
   again() {
     this.forget();
-    for (const kind of ["snapshot", "hits", "proven", "wrong", "training"]) this.tell(kind);
+    for (const kind of ["snapshot", "hits", "proven", "wrong", "tested", "training"]) this.tell(kind);
   }
 
   take(snapshot) {
