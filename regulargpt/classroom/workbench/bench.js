@@ -37,8 +37,7 @@
 // Of the workers only: set.snapshot(snapshot)   set.proven(found)   set.wrong(found)   set.failed(sentence)   set.tested(lane, found)
 //   set.training("ended")
 
-import { Weights } from "../../models/weights.js";
-import { RegularGPT } from "../../models/regulargpt/model.js";
+import { networkOf } from "./networks.js";
 
 export const LANES = ["regulargpt", "lstm", "transformer"];
 export const SPEEDS = ["slow", "fast"];
@@ -46,8 +45,8 @@ export const SPEEDS = ["slow", "fast"];
 const each = (value) => Object.fromEntries(LANES.map((lane) => [lane, value]));
 
 export class Bench {
-  // `languageOf(drawn)` gives { language, problem, classes }; `casesOf(language)`; `struck(network, hits, prototypes)` the network with hits.
-  constructor({ languageOf = standInLanguage, casesOf = standInCases, struck = (network) => network } = {}) {
+  // `languageOf(drawn)` gives { language, problem, classes }; `casesOf(language)`; `struck(snapshot, hits, prototypes, language)` the twin with hits.
+  constructor({ languageOf = standInLanguage, casesOf = standInCases, struck = (snapshot, hits, prototypes, language) => networkOf(snapshot, language) } = {}) {
     Object.assign(this, { languageOf, casesOf, struck, lanes: LANES, listeners: new Map() });
     Object.assign(this, { drawn: null, language: null, problem: "", classes: null, cases: null, word: [], seed: 0, speed: "fast", wagers: each(null), step: 1 });
     this.forget();
@@ -125,14 +124,8 @@ export class Bench {
 
   calculate() {
     const { regulargpt } = this.snapshots;
-    this.network = regulargpt && this.struck(networkOf(regulargpt, this.language), this.hits, this.prototypes);
+    this.network = regulargpt && this.struck(regulargpt, this.hits, this.prototypes, this.language);
   }
-}
-
-// The twin of a snapshot's network.
-export function networkOf({ options, weights }, language) {
-  const tensors = new Map(Object.entries(weights));
-  return new RegularGPT({ options, weights: new Weights(tensors), direction: language.nesting?.direction ?? null, n_symbols: language.alphabet.length });
 }
 
 // Until the real ones are here: an even number of a, whatever is drawn.
