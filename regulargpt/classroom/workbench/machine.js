@@ -1,8 +1,8 @@
 // The language of a machine that a person draws: deterministic, complete, minimal, with its monoid.
 //
-//   languageOf(drawn, most = 60)   -> { language, problem, classes }: the Language and "", or null and one line that says
-//                                     what is missing or too large and what to do; classes: the Language's state of each
-//                                     drawn state (null: no word leads there, or states stand for sets of drawn states)
+//   languageOf(drawn, most = 60)   -> { language, problem, classes }: the Language and "", or null and one line that
+//                                     says what is missing or too large and what to do; classes: the Language's state
+//                                     of each drawn state (null: no word leads there, or states are sets of those drawn)
 //   stateOf(language, word)        -> the state after a word (a list of symbol numbers)
 //   answerOf(language, word)       -> the name of its answer; null where it has none
 //   elementOf(language, word)      -> the monoid element of a word
@@ -104,20 +104,22 @@ export function isAcceptor(drawn) {
 // The machine { delta, outputs, names, places } of a drawing, from state 0, complete; only what words lead to.
 export function deterministic(drawn) {
   checkDrawn(drawn);
+  return complete(drawn);
+}
+
+// The same of any drawing that has a start; `problem` is what is wrong where it needs too many states.
+export function complete(drawn, problem = tooManySets()) {
   const targets = targetsOf(drawn);
   const isDeterministic = targets.every((sets) => sets.every((set) => set.length <= 1));
-  return isDeterministic ? byStates(drawn, targets) : bySubsets(drawn, targets);
+  return isDeterministic ? byStates(drawn, targets) : bySubsets(drawn, targets, problem);
 }
 
 // Refuses a drawing of which no machine can be made.
-function checkDrawn({ alphabet, states, initial, arrows }) {
+function checkDrawn({ alphabet, outputs, states, initial, arrows }) {
   if (!states.length) throw new Refusal("There is no state yet. Add one.");
-  if (!alphabet.length) throw new Refusal("There is no symbol yet. Add one to the alphabet.");
-  const twice = alphabet.find((symbol, i) => alphabet.indexOf(symbol) < i);
-  if (twice !== undefined) throw new Refusal(`The symbol ${short(twice)} is in the alphabet twice. Take one away.`);
-  if (alphabet.length > MOST_SYMBOLS) {
-    throw new Refusal(`There are ${alphabet.length} symbols. Take at most ${MOST_SYMBOLS}.`);
-  }
+  checkAlphabet(alphabet);
+  const twice = outputs.find((name, i) => outputs.indexOf(name) < i);
+  if (twice !== undefined) throw new Refusal(`The answer ${short(twice)} is there twice. Take one away.`);
   if (states.length * alphabet.length > MOST_MOVES) {
     throw new Refusal(`${states.length} states are too many for this page. Draw a smaller machine.`);
   }
@@ -125,6 +127,21 @@ function checkDrawn({ alphabet, states, initial, arrows }) {
   if (arrows.every(({ symbols }) => !symbols.length)) {
     throw new Refusal("There is no arrow yet. Draw one from a state to a state.");
   }
+}
+
+// Refuses symbols of which no words can be written.
+function checkAlphabet(alphabet) {
+  if (!alphabet.length) throw new Refusal("There is no symbol yet. Add one to the alphabet.");
+  if (alphabet.length > MOST_SYMBOLS) {
+    throw new Refusal(`There are ${alphabet.length} symbols. Take at most ${MOST_SYMBOLS}.`);
+  }
+  alphabet.forEach((symbol, i) => {
+    if (!symbol) throw new Refusal("A symbol has no name. Name it, or take it away.");
+    if (alphabet.indexOf(symbol) < i) throw new Refusal(`The symbol ${short(symbol)} is there twice. Take one away.`);
+    if (/\s/.test(symbol) && !areLetters(alphabet)) {
+      throw new Refusal(`The symbol "${short(symbol)}" has a blank, and blanks part the symbols of a word. Rename it.`);
+    }
+  });
 }
 
 // By state and symbol, the states that arrows lead to, ascending.
@@ -142,13 +159,13 @@ function byStates(drawn, targets) {
   return {
     delta,
     outputs: order.map((state) => (state === sink ? sinkAnswer(drawn) : (drawn.states[state].output ?? NO_ANSWER))),
-    names: order.map((state) => (state === sink ? "sink" : drawn.states[state].name)),
+    names: order.map((state) => (state === sink ? free("sink", drawn.states) : drawn.states[state].name)),
     places: drawn.states.map((_, state) => place.get(state) ?? null),
   };
 }
 
 // A machine whose states are sets of those drawn: a word is in if one of its ways ends in a state that accepts.
-function bySubsets(drawn, targets) {
+function bySubsets(drawn, targets, problem) {
   if (!isAcceptor(drawn)) throw new Refusal(twoArrows(drawn, targets));
   const sets = new Map([[String(drawn.initial), [drawn.initial]]]);
   let steps = 0;
@@ -157,7 +174,7 @@ function bySubsets(drawn, targets) {
     steps += 1 + sets.get(key).length + found.size;
     const next = [...found].sort((p, q) => p - q);
     if (!sets.has(next.join())) sets.set(next.join(), next);
-    if (sets.size > MOST_SUBSETS || steps > MOST_STEPS) throw new Refusal(tooManySets());
+    if (sets.size > MOST_SUBSETS || steps > MOST_STEPS) throw new Refusal(problem);
     return next.join();
   };
   const { order, delta } = reached(String(drawn.initial), drawn.alphabet.length, step);
@@ -171,6 +188,11 @@ function bySubsets(drawn, targets) {
   };
 }
 
+// The name, with underscores until no state has it.
+function free(name, states) {
+  return states.some((state) => state.name === name) ? free(`${name}_`, states) : name;
+}
+
 // Which arrow is one too many.
 function twoArrows({ alphabet, states }, targets) {
   const state = targets.findIndex((sets) => sets.some((set) => set.length > 1));
@@ -180,8 +202,8 @@ function twoArrows({ alphabet, states }, targets) {
 }
 
 function tooManySets() {
-  const count = `more than ${MOST_SUBSETS} states`;
-  return `With one arrow for each symbol this machine has ${count}. Take away arrows that share a state and a symbol.`;
+  const remedy = "Take away arrows that share a state and a symbol.";
+  return `With one arrow for each symbol this machine has more than ${MOST_SUBSETS} states. ${remedy}`;
 }
 
 // What is reached from a start, breadth-first: its order, the place of each, and the rows of places.
@@ -201,11 +223,11 @@ function sinkAnswer(drawn) {
 }
 
 // The least machine with the same answers, its states breadth-first; classes: of each state, its state there.
-export function minimised({ delta, outputs, names }, most) {
+export function minimised({ delta, outputs, names }, most, problem = tooManyElements(most)) {
   let classes = numbered(outputs);
   // Each round splits a class or is the last: more classes than elements are allowed end it early.
   for (let count = 0; classes.count > count; ) {
-    if (classes.count > most) throw new Refusal(tooManyElements(most));
+    if (classes.count > most) throw new Refusal(problem);
     count = classes.count;
     classes = split(delta, classes);
   }
@@ -238,7 +260,7 @@ function numbered(keys) {
 }
 
 // The names, or numbers where one is missing or there twice.
-function distinct(names) {
+export function distinct(names) {
   return names.every((name) => name) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
 }
 
