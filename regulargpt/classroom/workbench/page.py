@@ -23,7 +23,7 @@ PANELS = {
     "break": "Hammer",
 }
 # What runs in the page and in its workers; and what draws.
-CALCULATIONS = ("bench",)
+CALCULATIONS = ("asking", "cases", "machine_json", "starters")
 START = "start"
 SHARED = ("word.js", "nodes.js", "lesson/terms.js", "lesson/field.js")
 
@@ -101,7 +101,7 @@ def caption(i: int, step: Step) -> str:
         tag("div", heading, says, class_="text"),
         tag("div", do, take, class_="act"),
         id=step.name,
-        class_="caption",
+        class_="guide",
         data_panel=step.panel,
         aria_labelledby=f"{step.name}-heading",
     )
