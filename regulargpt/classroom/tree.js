@@ -278,23 +278,34 @@ class TreeView {
   }
 
   node(node, x) {
-    const y = this.topOf(node);
+    const made = svg("g", { class: `node ${node.verdict}${this.isParting(node) ? " parts" : ""} ${this.marks(node)}`.trim(), tabindex: -1, role: "button", "aria-label": this.words(node), "data-above": node.level, ...facts(node) });
+    made.append(...this.inside(node, x, this.topOf(node)));
+    made.addEventListener("focus", () => this.choose(node));
+    made.addEventListener("click", () => this.unfold(node));
+    made.addEventListener("pointerenter", () => this.onLook(node));
+    made.addEventListener("pointerleave", () => this.onLook(null));
+    return made;
+  }
+
+  isParting({ level, index }) {
+    return this.parts?.level === level && this.parts.index === index;
+  }
+
+  // What a node is, as it is read out.
+  words(node) {
+    return describe(node, this.word, this.run) + (this.isParting(node) ? " Here they part." : "");
+  }
+
+  // What is drawn of a node: a box of three lines.
+  inside(node, x, y) {
     const sub = write(this.word.slice(node.from, node.to), this.run.alphabet);
     const lines = [
       ["sub", short(sub, 10)],
       ["truth", `is ${short(named(this.run.elements.words[node.element]), 10)}`],
       ["verdict", `${MARKS[node.verdict]} net ${short(stands(this.run, node.state), 8)}`],
     ];
-    const parts = this.parts && node.level === this.parts.level && node.index === this.parts.index;
-    const label = describe(node, this.word, this.run) + (parts ? " Here they part." : "");
-    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""} ${this.marks(node)}`.trim(), tabindex: -1, role: "button", "aria-label": label, "data-above": node.level, ...facts(node) });
-    made.append(svg("rect", { x: x - this.box.width / 2, y, width: this.box.width, height: this.box.height, rx: 8 }));
-    lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
-    made.addEventListener("focus", () => this.choose(node));
-    made.addEventListener("click", () => this.unfold(node));
-    made.addEventListener("pointerenter", () => this.onLook(node));
-    made.addEventListener("pointerleave", () => this.onLook(null));
-    return made;
+    const box = svg("rect", { x: x - this.box.width / 2, y, width: this.box.width, height: this.box.height, rx: 8 });
+    return [box, ...lines.map(([kind, words], i) => svg("text", { class: kind, x, y: y + 19 + 20 * i }, words))];
   }
 
   // Choose a node, unfolded if it is not drawn; the focus stays where it is.
@@ -310,8 +321,13 @@ class TreeView {
     });
     this.chosen = node;
     this.number(node);
-    this.detail.textContent = describe(node, this.word, this.run) + this.payment(node);
+    this.tell(node);
     this.onChoose(node);
+  }
+
+  // A node in words, below the picture.
+  tell(node) {
+    this.detail.textContent = describe(node, this.word, this.run) + this.payment(node);
   }
 
   drawing({ level, index }) {
