@@ -4,13 +4,17 @@ import { Bench } from "./bench.js";
 import { Captions } from "./captions.js";
 import { casesOf } from "./cases.js";
 import { LanesPanel } from "./lanes_panel.js";
+import { EditorPanel } from "./editor.js";
 import { fromJson } from "./machine_json.js";
 import { languageOf } from "./machine.js";
 import { asText, fromText } from "./machine_link.js";
+import { MapPanel } from "./map_panel.js";
 import { STARTERS } from "./starters.js";
 import { Training } from "./training.js";
+import { TreePanel } from "./tree_panel.js";
+import { WallPanel } from "./wall_panel.js";
 
-const PANELS = { lanes: LanesPanel };
+const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel };
 const FIRST_WORD = 6; // symbols
 
 const { machine } = JSON.parse(byId("data").textContent);
