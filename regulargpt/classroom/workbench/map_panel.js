@@ -67,8 +67,8 @@ export class MapPanel {
     const { bench } = this;
     const states = this.nodes().map(({ vector }) => Array.from(vector));
     const middles = this.middles(states);
-    if (!this.view) this.view = new View(middles);
-    else this.view.turn(middles, TURN);
+    if (!this.view) this.view = new View(middles, states);
+    else this.view.turn(middles, states, TURN);
     const middle = new Map(this.elements.map((element, k) => [element, middles[k]]));
     const far = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
     const off = this.elements.map((element) => Math.max(...states.filter((_, i) => this.chosen[i].element === element).map((state) => far(state, middle.get(element)))));
