@@ -9,6 +9,13 @@ export const linearPlaces = (name, n_in, n_out) => [{ name: `${name}.weight`, sh
 // Ones and zeros.
 export const normPlaces = (name, width) => [{ name: `${name}.weight`, shape: [width], fill: 1 }, { name: `${name}.bias`, shape: [width] }];
 
+// An error where an option is there and is another than the network can have.
+export function refuseOthers(options, only) {
+  for (const [name, value] of Object.entries(only)) {
+    if (name in options && options[name] !== value) throw new Error(`${name} = ${options[name]}: here it can only be ${value}`);
+  }
+}
+
 export class Parameters {
   // `places` are { name, shape } with `std` (drawn, with mean 0) or `fill` (0 if neither is there).
   constructor(places, seed) {

@@ -161,6 +161,16 @@ export class Tape {
     return y;
   }
 
+  // Puts the rows of x into these rows of `whole`, in which nobody has looked there before.
+  scatter(x, whole, rows) {
+    const width = x.columns;
+    for (let i = 0; i < rows.length; i += 1) for (let j = 0; j < width; j += 1) whole.value[rows[i] * width + j] = x.value[i * width + j];
+    this.then(() => {
+      if (!x.grad) return;
+      for (let i = 0; i < rows.length; i += 1) for (let j = 0; j < width; j += 1) x.grad[i * width + j] += whole.grad[rows[i] * width + j];
+    });
+  }
+
   // Matrices of one width, one below the other.
   stack(...parts) {
     const y = this.matrix(parts.reduce((rows, part) => rows + part.rows, 0), parts[0].columns);

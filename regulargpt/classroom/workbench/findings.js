@@ -1,0 +1,103 @@
+// What a drawn machine is: its language, its smallest machine, its elements; or what it lacks.
+
+import { placed } from "./arranged.js";
+import { drawnOf, picture } from "./drawing.js";
+import { elementsOfStates, isAcceptor } from "./machine.js";
+
+const MOST_CHIPS = 16; // elements that are listed
+const MOST_SAID = 3; // of groups of states
+
+// Colours and frames of the drawn states: equivalent ones look the same, and stand in one frame.
+export function lookOf(drawn, { language, classes }) {
+  if (!language) return { tints: [], groups: [] };
+  const first = elementsOfStates(language);
+  const elements = isDeterministic(drawn) ? classes.map((state) => (state === null ? null : first[state])) : leastElements(drawn, language);
+  return { tints: elements.map((element) => (element === null ? null : language.colours[element])), groups: groupsOf(classes) };
+}
+
+// Whether no two arrows with one symbol leave a state.
+function isDeterministic({ arrows }) {
+  const moves = arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
+  return new Set(moves).size === moves.length;
+}
+
+// By state, the element of the first word that may lead there.
+function leastElements({ states, initial, arrows }, { elements }) {
+  const [found, met, queue] = [states.map(() => null), new Set(), [[initial, 0]]];
+  for (const [q, element] of queue) {
+    found[q] ??= element;
+    for (const { from, to, symbols } of arrows) {
+      for (const symbol of from === q ? symbols : []) {
+        const next = [to, elements.right[element][symbol]];
+        if (!met.has(String(next))) queue.push(next);
+        met.add(String(next));
+      }
+    }
+  }
+  return found;
+}
+
+// The drawn states that are one state of the smallest machine, where there is more than one.
+function groupsOf(classes) {
+  const groups = new Map();
+  classes.forEach((state, q) => state !== null && groups.set(state, [...(groups.get(state) ?? []), q]));
+  return [...groups.values()].filter((group) => group.length > 1);
+}
+
+const counted = (n, noun) => [html("b", {}, String(n)), ` ${noun}${n === 1 ? "" : "s"}`];
+
+export class Findings {
+  constructor() {
+    this.said = html("div", { class: "said", role: "status" });
+    this.notes = html("div", { class: "notes" });
+    this.smallest = html("div", { class: "smallest" });
+    this.elements = html("div", { class: "elements-of" });
+    this.place = html("div", { class: "found" }, this.said, this.smallest, this.elements, this.notes);
+  }
+
+  // A sentence that stands until the next edit.
+  say(sentence) {
+    this.said.append(html("p", { class: "note" }, sentence));
+  }
+
+  show(drawn, found) {
+    const { language, problem } = found;
+    this.said.replaceChildren(language ? this.counts(language) : html("p", { class: "problem" }, problem));
+    this.smallest.replaceChildren(...(language ? this.drawSmallest(language) : []));
+    this.elements.replaceChildren(...(language ? this.listElements(language) : []));
+    this.notes.replaceChildren(...(language ? notesOn(drawn, found) : []).map((words) => html("p", { class: "note" }, words)));
+  }
+
+  counts({ states, elements }) {
+    return html("p", { class: "counts" }, ...counted(states.length, "state"), " in the smallest machine, ", ...counted(elements.words.length, "element"));
+  }
+
+  drawSmallest(language) {
+    const first = elementsOfStates(language);
+    const tints = language.states.map((_, q) => language.colours[first[q]]);
+    return [html("h4", {}, "The smallest machine"), picture(placed(drawnOf(language)), `The smallest machine: ${language.states.length} states`, tints)];
+  }
+
+  listElements(language) {
+    const { words } = language.elements;
+    const more = words.length - MOST_CHIPS;
+    const chips = words.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
+    const caption = html("p", { class: "caption" }, "An element is what a word does to every state. A state has the colour of the shortest word that leads there.");
+    return [html("h4", {}, "Elements"), html("p", { class: "chips" }, ...chips, ...(more > 0 ? [` and ${more} more`] : [])), caption];
+  }
+}
+
+// What else is to say of a drawn machine that is a language.
+function notesOn(drawn, { classes }) {
+  const name = (q) => drawn.states[q].name;
+  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
+  if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state. A word is accepted if one way along the arrows accepts it."];
+  const lost = drawn.states.flatMap((_, q) => (classes[q] === null ? [name(q)] : []));
+  const moves = drawn.arrows.reduce((sum, { symbols }) => sum + symbols.length, 0);
+  const isPartial = moves < drawn.states.length * drawn.alphabet.length;
+  return [
+    ...groups.slice(0, MOST_SAID),
+    ...(lost.length ? [`No word leads to ${lost.slice(0, 5).join(", ")}${lost.length > 5 ? " and others" : ""}.`] : []),
+    ...(isPartial ? [`Where an arrow is missing, the word is ${isAcceptor(drawn) ? "rejected" : "without an answer"}, whatever follows.`] : []),
+  ];
+}
