@@ -12,11 +12,8 @@
 // quantised  of the quantised network, exactly and at any length: { word, answer, truth, tried, ended, length }; null where
 //            there are no prototypes, or the tree follows brackets
 
-import { Lstm } from "../../models/lstm.js";
-import { Transformer } from "../../models/transformer/model.js";
-import { Weights } from "../../models/weights.js";
-import { NoEncoding } from "../../encodings/none.js";
 import { struck } from "./hits.js";
+import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
 import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
 
@@ -45,9 +42,7 @@ export function* ofQuantised(twin, prototypes, language, options = {}) {
 // The twin of a network as it passes between workers.
 export function twinOf({ options, weights }, language, hits = [], prototypes = null) {
   if (options.chunk_size) return struck({ options, weights }, hits, prototypes, language.nesting?.direction);
-  const given = { options, weights: new Weights(new Map(Object.entries(weights))), n_symbols: language.alphabet.length };
-  if (options.encoding) return new Transformer({ ...given, build: (part) => new NoEncoding(part) });
-  return new Lstm(given);
+  return networkOf({ options, weights }, language);
 }
 
 // All words in length-lexicographic order, each by itself; a network that carries a state goes on from the last word's.
