@@ -2,15 +2,13 @@
 
 import { Bench } from "./bench.js";
 import { Captions } from "./captions.js";
-import { casesOf } from "./cases.js";
 import { LanesPanel } from "./lanes_panel.js";
 import { EditorPanel } from "./editor.js";
 import { fromJson } from "./machine_json.js";
-import { languageOf } from "./machine.js";
 import { asText, fromText } from "./machine_link.js";
 import { MapPanel } from "./map_panel.js";
 import { STARTERS } from "./starters.js";
-import { Training } from "./training.js";
+import { LongWordsAsked, Searches, Training } from "./training.js";
 import { TreePanel } from "./tree_panel.js";
 import { WallPanel } from "./wall_panel.js";
 
@@ -19,7 +17,7 @@ const FIRST_WORD = 6; // symbols
 
 const { machine } = JSON.parse(byId("data").textContent);
 const first = machine ? fromJson(machine).drawn : STARTERS[0].drawn;
-const bench = new Bench({ languageOf, casesOf });
+const bench = new Bench();
 
 // The word with which a machine begins: its symbols one after the other.
 const wordOf = ({ language }) => (language ? Array.from({ length: FIRST_WORD }, (_, i) => i % language.alphabet.length) : []);
@@ -31,7 +29,7 @@ function draw(drawn) {
 
 draw(first);
 for (const [name, Panel] of Object.entries(PANELS)) new Panel(document.querySelector(`.panel.${name} .place`), bench);
-new Training(bench);
+for (const Beside of [Training, Searches, LongWordsAsked]) new Beside(bench);
 new Captions(bench);
 new Terms();
 
