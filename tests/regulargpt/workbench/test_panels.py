@@ -379,6 +379,7 @@ def test_the_map_has_one_frame_and_one_unit_and_turns_slowly(browser: Browser, t
     other = {name: torch.randn(tensor.shape, generator=seeded(name)) for name, tensor in first.weights.items()}
     mixed = [{name: torch.lerp(w, other[name], i / steps) for name, w in first.weights.items()} for i in range(steps)]
     moments = [replace(first, weights=weights).moment(i, known=i >= 40) for i, weights in enumerate(mixed)]
+    moments = [replace(moment, phase="words" if i < 50 else "table") for i, moment in enumerate(moments)]
     opened(browser, written(tmp_path / "map.html", first.machine, first.options, moments), None)
     box = browser.one(".cloud", "e.getAttribute('viewBox')")
     axes = [np.array(found) for found in browser.evaluate(f"({FILM})({steps})")]
@@ -394,14 +395,24 @@ def test_the_map_has_one_frame_and_one_unit_and_turns_slowly(browser: Browser, t
     assert browser.one(".cloud", "e.getAttribute('viewBox')") == box
     assert browser.count(".cloud .ring") == 5
     assert_places(browser, replace(first, weights=mixed[-1]))
-    tinted = len(set(browser.all(".cloud .point", "getComputedStyle(e).fill")))
-    assert tinted == 5
+    assert colours_of(browser) == 5
+    # As long as it learns from words alone no element has a colour, though prototypes are known.
+    at = next(i for i, (step, *_) in enumerate(kept) if step >= 42)
+    browser.choose(".map input[type='range']", at)
+    assert browser.one(".map .when") == f"step {kept[at][0]}"
+    assert colours_of(browser) == 1
     browser.key("Home", at=".map input[type='range']")
     assert browser.one(".map .when") == "step 0"
-    assert len(set(browser.all(".cloud .point", "getComputedStyle(e).fill"))) == 1
     assert browser.count(".cloud .ring") == 0
     browser.click("#tint")
-    assert len(set(browser.all(".cloud .point", "getComputedStyle(e).fill"))) == 5
+    assert colours_of(browser) == 5
+    browser.evaluate("bench.set.again()")
+    browser.wait("!document.querySelector('.cloud *')")
+    assert browser.one(".map .said").startswith("No network yet")
+
+
+def colours_of(browser: Browser) -> int:
+    return len(set(browser.all(".cloud .point", "getComputedStyle(e).fill")))
 
 
 # The directions after each moment, each of which is drawn.
