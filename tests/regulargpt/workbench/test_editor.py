@@ -1,0 +1,284 @@
+"""The editor in a real browser: what a person does on it with a mouse, with keys, with a finger, and what it says."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import languages
+from languages.automata import Dfa
+from languages.convert.json_text import from_json, to_json
+from regulargpt.classroom.automaton import APART, RADIUS, Drawing
+from regulargpt.classroom.diagram import Diagram
+from regulargpt.classroom.layout import positions
+from tests.regulargpt.axe import violations
+from tests.regulargpt.browser import CONTROL, SHIFT, Browser
+from tests.regulargpt.workbench.editor_page import written
+
+Place = tuple[float, float]
+LEFT, RIGHT, BELOW = (120.0, 120.0), (320.0, 120.0), (220.0, 240.0)  # in the plane
+HERE = "regulargpt/classroom/workbench"
+EVEN = Dfa(("q0", "q1"), "ab", ((1, 0), (0, 1)), "q0", {"q0"})
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("editor") / "editor.html")
+
+
+@pytest.fixture
+def editor(browser: Browser, page: Path) -> Iterator[Browser]:
+    """An empty plane."""
+    browser.open(page, width=1280)
+    yield browser
+    browser.assert_fits()
+
+
+def drawn(editor: Browser) -> Any:
+    """The machine."""
+    return json.loads(text_of(editor))
+
+
+def text_of(editor: Browser) -> str:
+    """The machine, byte for byte."""
+    return editor.evaluate("JSON.stringify(editor.drawn)")
+
+
+def at(editor: Browser, place: Place) -> Place:
+    """Where in the window a place of the plane is."""
+    x, y = place
+    point = f"new DOMPoint({x}, {y}).matrixTransform(editor.canvas.svg.getScreenCTM())"
+    return tuple(editor.evaluate(f"((p) => [p.x, p.y])({point})"))
+
+
+def press(editor: Browser, *places: Place, held: int = 0) -> None:
+    """Press, move and let go the mouse, by places of the plane."""
+    editor.mouse(*(at(editor, place) for place in places), held=held)
+
+
+def typed(editor: Browser, text: str) -> None:
+    """Type into the field that is open."""
+    editor.write(text)
+    editor.key("Enter")
+
+
+def arrow(editor: Browser, a: Place, b: Place, symbols: str) -> None:
+    """Draw an arrow; one to its own state goes out of it and back."""
+    press(editor, a, (a[0] + 20, a[1] - 50), b)
+    typed(editor, symbols)
+
+
+def draw_even(editor: Browser) -> None:
+    """An even number of a, with the mouse."""
+    press(editor, LEFT)
+    press(editor, RIGHT)
+    press(editor, LEFT)
+    press(editor, LEFT)
+    arrow(editor, LEFT, RIGHT, "a")
+    arrow(editor, RIGHT, LEFT, "a")
+    arrow(editor, LEFT, LEFT, "b")
+    arrow(editor, RIGHT, RIGHT, "b")
+
+
+def choose(editor: Browser, title: str) -> None:
+    """Begin with a machine of the list."""
+    value = editor.evaluate(f"[...document.querySelector('.begin select').options].find((o) => o.text == '{title}').value")
+    editor.choose(".begin select", value, "change")
+
+
+def test_an_even_number_of_a_is_drawn_with_the_mouse(editor: Browser):
+    assert editor.one(".said .problem") == "There is no state yet. Add one."
+    draw_even(editor)
+    assert drawn(editor) == {
+        "alphabet": ["a", "b"],
+        "outputs": ["reject", "accept"],
+        "states": [
+            {"name": "q0", "x": LEFT[0], "y": LEFT[1], "output": 1},
+            {"name": "q1", "x": RIGHT[0], "y": RIGHT[1], "output": 0},
+        ],
+        "initial": 0,
+        "arrows": [
+            {"from": 0, "to": 1, "symbols": [0]},
+            {"from": 1, "to": 0, "symbols": [0]},
+            {"from": 0, "to": 0, "symbols": [1]},
+            {"from": 1, "to": 1, "symbols": [1]},
+        ],
+    }
+    assert editor.one(".counts") == "A language: 2 states at least, 2 elements"
+    assert editor.evaluate("bench.drawn === editor.drawn && bench.language.elements.words.join()") == ",a"
+    # A state has the colour of the least word that leads there.
+    fills = editor.all(".plane .state", "e.style.getPropertyValue('--fill')")
+    assert fills == [f" {fill}".strip() for fill, _ in editor.evaluate("bench.language.colours")]
+
+
+def test_and_with_keys_alone(editor: Browser):
+    editor.focus(".plane")
+    editor.key("n")
+    editor.key("n")
+    editor.key("ArrowRight")
+    for origin, target, symbol in (("0", "1", "a"), ("1", "0", "a"), ("0", "0", "b"), ("1", "1", "b")):
+        reach(editor, origin)
+        editor.key("a")
+        reach(editor, target)
+        editor.key("Enter")
+        typed(editor, symbol)
+    reach(editor, "0")
+    editor.key(" ")
+    assert editor.evaluate("modules[`%s/machine_json.js`].toJson(editor.drawn).text" % HERE) == to_json(EVEN)
+    reach(editor, "0-1")
+    editor.key("Delete")
+    reach(editor, "1")
+    editor.key("s")
+    editor.key("Enter")
+    typed(editor, "end")
+    found = drawn(editor)
+    assert found["initial"] == 1
+    assert found["states"][1]["name"] == "end"
+    assert [(a["from"], a["to"]) for a in found["arrows"]] == [(1, 0), (0, 0), (1, 1)]
+    assert editor.evaluate("document.activeElement.dataset.key") == "1"
+
+
+def reach(editor: Browser, key: str) -> None:
+    """To a part of the machine, by Tab."""
+    editor.focus(".plane")
+    for _ in range(20):
+        editor.key("Tab")
+        if editor.evaluate("document.activeElement.dataset.key") == key:
+            return
+    raise AssertionError(key)
+
+
+def test_and_with_the_list_alone(editor: Browser):
+    editor.evaluate("document.querySelector('.listing').open = true")
+    for _ in range(2):
+        editor.click(".listing .tools:nth-of-type(2) button", 0)
+        editor.pause()
+    assert editor.evaluate("document.activeElement.getAttribute('aria-label')") == "Name of q1"
+    for ends, symbols in ((("0", "1"), "a"), (("1", "0"), "a"), (("0", "0"), "b"), (("1", "1"), "b")):
+        editor.click(".listing .tools:nth-of-type(2) button", 1)
+        editor.pause()
+        new = editor.evaluate("editor.drawn.arrows.at(-1)")
+        for i, end in enumerate(ends):
+            key = f"{ends[0] if i else new['from']}-{new['to']}"
+            editor.choose(f"[data-at='{key}:{i}']", end, "change")
+            editor.pause()
+        editor.choose(f"[data-at='{'-'.join(ends)}:2']", symbols, "change")
+        editor.pause()
+    editor.choose("[data-at='0:2']", "1", "change")
+    editor.pause()
+    assert editor.evaluate("modules[`%s/machine_json.js`].toJson(editor.drawn).text" % HERE) == to_json(EVEN)
+    # A field that has the focus keeps it when its row is made again.
+    editor.choose("[data-at='1:0']", "odd", "change")
+    editor.focus("[data-at='1:2']")
+    editor.pause()
+    assert editor.evaluate("document.activeElement.dataset.at") == "1:2"
+
+
+def test_gestures(editor: Browser):
+    draw_even(editor)
+    press(editor, (LEFT[0] + 26, LEFT[1]), (LEFT[0] + 46, LEFT[1] + 30))  # by its rim
+    press(editor, RIGHT, (RIGHT[0] + 40, RIGHT[1]), held=SHIFT)
+    assert [(s["x"], s["y"]) for s in drawn(editor)["states"]] == [(140, 150), (360, 120)]
+    told = editor.evaluate("told.length")
+    assert editor.evaluate("told.at(-1).states[0].x") == LEFT[0]  # who moves a state does not lose what is learned
+    assert editor.evaluate("bench.drawn === editor.drawn")
+    press(editor, (140, 150), (200, 200), BELOW)  # to the empty plane: a new state
+    typed(editor, "a, (")
+    found = drawn(editor)
+    assert found["states"][2] == {"name": "q2", "x": BELOW[0], "y": BELOW[1], "output": 0}
+    assert (found["alphabet"], found["arrows"][-1]["symbols"]) == (["a", "b", "("], [0, 2])
+    assert editor.all(".plane .bracket") == ["("]
+    assert "nondeterministic" in editor.one(".notes")
+    assert editor.evaluate("told.length") > told
+    # What is dropped is not drawn: the arrow, and the state that came with it.
+    before = text_of(editor)
+    press(editor, BELOW, (300, 240), (400, 240))
+    editor.key("Escape")
+    assert text_of(editor) == before
+    # The start is dragged to another state.
+    start = editor.one(".plane .start .near", "((p) => [p.x + 4, p.y + p.height / 2])(e.getBoundingClientRect())")
+    editor.mouse(start, at(editor, (240, 180)), at(editor, BELOW))
+    assert drawn(editor)["initial"] == 2
+    # A click beside an open field closes it, and adds no state.
+    press(editor, tuple(editor.evaluate("(({ x, y }) => [x, y])(editor.canvas.svg.querySelector('[data-key=\"1-1\"] text').attributes)") or RIGHT))
+
+
+def test_touch(editor: Browser, page: Path):
+    editor.open(page, width=390)
+    places = [at(editor, place) for place in ((80, 150), (270, 150))]
+    for place in (*places, places[0], places[0]):
+        editor.touch(place)
+    editor.touch(places[0], (150, places[0][1] - 40), places[1])
+    typed(editor, "a")
+    editor.touch(places[1], (150, places[0][1] + 90), places[0])
+    typed(editor, "a")
+    assert editor.one(".counts") == "A language: 2 states at least, 2 elements"
+    assert editor.evaluate("scrollY") == 0
+    editor.click(".editor .tools button", 2)
+    editor.touch(places[1], (places[1][0], places[1][1] + 30), (places[1][0], places[1][1] + 60))
+    assert drawn(editor)["states"][1]["y"] == 210
+
+
+def test_what_is_undone_is_as_it_was(editor: Browser):
+    rng = random.Random(0)
+    choose(editor, "Multiples of 3")
+    editor.evaluate("editor.history.past = []")
+    seen = [text_of(editor)]
+    for _ in range(25):
+        edit_at_random(editor, rng)
+        if (now := text_of(editor)) != seen[-1]:
+            seen.append(now)
+    assert len(seen) > 15
+    for was in reversed(seen[:-1]):
+        editor.key("z", at=".plane", held=CONTROL)
+        assert text_of(editor) == was
+    assert editor.one("[aria-label=Undo]", "e.disabled")
+    for was in seen[1:]:
+        editor.key("z", at=".plane", held=CONTROL | SHIFT)
+        assert text_of(editor) == was
+    editor.click("[aria-label=Undo]")
+    editor.key("n", at=".plane")
+    assert editor.one("[aria-label=Redo]", "e.disabled")
+
+
+def edit_at_random(editor: Browser, rng: random.Random) -> None:
+    """One of the edits of the plane."""
+    keys = editor.all(".plane [data-key]", "e.dataset.key")
+    key = rng.choice(keys) if keys else None
+    what = rng.choice(["n", "arrow", "symbols", " ", "s", "ArrowLeft", "Delete", "move"])
+    if what == "n" or key is None:
+        editor.key("n", at=".plane")
+    elif what in ("arrow", "move"):
+        ends = [editor.evaluate(f"editor.drawn.states[{rng.randrange(len(drawn(editor)['states']))}]") for _ in "ab"]
+        a, b = [(float(end["x"]), float(end["y"])) for end in ends]
+        press(editor, a, (a[0] + 20, a[1] + 20), b, held=SHIFT if what == "move" else 0)
+        if what == "arrow":
+            typed(editor, rng.choice(["a", "0", "1 0", ""]))
+    elif what == "symbols":
+        editor.key("Enter", at=f".plane [data-key='{key}']")
+        typed(editor, rng.choice(["01", "x", "left right", ""]))
+    else:
+        editor.key(what, at=f".plane [data-key='{key}']")
+
+
+@pytest.mark.parametrize("name", ["parity", "tomita-3", "cycle-navigation", "even-pairs"])
+def test_arrows_run_as_python_draws_them(editor: Browser, name: str):
+    machine = languages.get(name).machine
+    diagram = Diagram.of(machine)
+    python = Drawing(diagram, positions(diagram), RADIUS, APART, labels=True)
+    number = {symbol: a for a, symbol in enumerate(machine.alphabet)}
+    data = {
+        "states": [{"x": x, "y": y} for x, y in python.places],
+        "initial": diagram.initial,
+        "arrows": [{"from": p, "to": q, "symbols": [number[s] for s in on]} for (p, q), on in diagram.arrows.items()],
+    }
+    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[1] * len(data['arrows'])})")
+    drawn = [*found["arrows"], found["start"]]
+    for line in drawn:
+        assert f'd="{line["path"]}"' in python.svg or close(line["path"], python.svg)
+    assert python.svg.count("<path") == len(drawn)
