@@ -40,7 +40,23 @@ export class Canvas {
     this.svg.replaceChildren(...nodes);
     this.at(this.editor.chosen)?.classList.add("chosen");
     this.at(this.editor.origin)?.classList.add("origin");
+    for (const key of this.reading(machine)) this.at(key)?.classList.add("read");
     if (focused !== undefined) this.focus(focused);
+  }
+
+  // Where the word on the bench has led, and by which arrow; nothing if that is not certain, or not drawn.
+  reading({ initial, arrows }) {
+    const { word } = this.editor.bench;
+    if (!word?.length || initial === null) return [];
+    const ways = (q, symbol) => arrows.filter(({ from, symbols }) => from === q && symbols.includes(symbol));
+    let [q, last] = [initial, null];
+    for (const symbol of word) {
+      const found = ways(q, symbol);
+      if (found.length !== 1) return [];
+      [last] = found;
+      q = last.to;
+    }
+    return [String(q), keyOf(last)];
   }
 
   at(key) {

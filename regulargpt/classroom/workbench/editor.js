@@ -8,7 +8,7 @@ import { Findings, lookOf } from "./findings.js";
 import { Listing } from "./listing.js";
 import { languageOf } from "./machine.js";
 
-const HOW = "Click: a state. Drag from a state: an arrow. Drag a state by its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols.";
+const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols.";
 const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes.";
 
 const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
@@ -22,11 +22,13 @@ export class EditorPanel {
     this.findings = new Findings();
     this.listing = new Listing(this);
     this.exchange = new Exchange(this);
-    const keys = html("details", { class: "keys-of" }, html("summary", {}, "Keys"), html("p", { id: "editor-keys" }, KEYS));
-    const drawn = html("div", {}, this.tools(), this.canvas.place, html("p", { class: "caption" }, HOW), keys);
-    place.append(this.exchange.start, html("div", { class: "desk" }, drawn, this.findings.place), this.listing.place, this.exchange.files);
+    const keys = html("details", {}, html("summary", {}, "Keys"), html("p", { id: "editor-keys" }, KEYS));
+    const how = html("div", { class: "how" }, html("p", {}, HOW), keys);
+    const desk = html("div", { class: "desk" }, html("div", {}, this.tools(), this.canvas.place), this.findings.place, how);
+    place.append(this.exchange.start, desk, this.listing.place, this.exchange.files);
     place.addEventListener("keydown", (event) => this.type(event));
     bench.on("language", () => this.hear());
+    bench.on("word", () => this.canvas.draw());
     this.show();
     if (!bench.drawn) this.tell();
   }

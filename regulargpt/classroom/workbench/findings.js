@@ -92,7 +92,7 @@ export class Findings {
   }
 
   counts({ states, elements }) {
-    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), " at least, ", ...counted(elements.words.length, "element"));
+    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), ", ", ...counted(elements.words.length, "element"));
   }
 
   // The smallest machine, if it is not the one that is drawn.

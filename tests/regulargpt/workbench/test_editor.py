@@ -111,7 +111,7 @@ def test_an_even_number_of_a_is_drawn_with_the_mouse(editor: Browser):
             {"from": 1, "to": 1, "symbols": [1]},
         ],
     }
-    assert editor.one(".counts") == "A language: 2 states at least, 2 elements"
+    assert editor.one(".counts") == "A language: 2 states, 2 elements"
     assert editor.evaluate("bench.drawn === editor.drawn && bench.language.elements.words.join()") == ",a"
     # A state has the colour of the least word that leads there.
     fills = editor.all(".plane .state", "e.style.getPropertyValue('--fill')")
@@ -226,7 +226,7 @@ def test_touch(editor: Browser, page: Path):
     typed(editor, "a")
     editor.touch(places[1], (150, places[0][1] + 90), places[0])
     typed(editor, "a")
-    assert editor.one(".counts") == "A language: 2 states at least, 2 elements"
+    assert editor.one(".counts") == "A language: 2 states, 2 elements"
     assert editor.evaluate("scrollY") == 0
     editor.click(".editor .tools button", 2)
     editor.touch(places[1], (places[1][0], places[1][1] + 30), (places[1][0], places[1][1] + 60))
