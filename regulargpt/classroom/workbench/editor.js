@@ -123,13 +123,18 @@ export class EditorPanel {
   }
 
   show(isFitted = false) {
-    const found = languageOf(this.drawn);
-    this.look = lookOf(this.drawn, found);
+    if (this.examined !== this.drawn) this.examine();
     this.canvas.draw(isFitted);
-    this.findings.show(this.drawn, found);
     this.listing.show();
     this.exchange.show();
     this.enable();
+  }
+
+  examine() {
+    this.examined = this.drawn;
+    this.found = languageOf(this.drawn);
+    this.look = lookOf(this.drawn, this.found);
+    this.findings.show(this.drawn, this.found);
   }
 
   enable() {
@@ -143,8 +148,7 @@ export class EditorPanel {
 
   // Only another language is news: who moves a state does not lose what is learned.
   tell() {
-    const { bench, drawn } = this;
-    const { language, problem } = languageOf(drawn);
+    const { bench, drawn, found: { language, problem } } = this;
     const unnamed = (found) => found && { ...found, states: null };
     this.heard = drawn;
     if (bench.drawn && problem === bench.problem && same(unnamed(language), unnamed(bench.language))) bench.drawn = drawn;

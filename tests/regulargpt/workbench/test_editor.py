@@ -94,7 +94,6 @@ def choose(editor: Browser, title: str) -> None:
 
 
 def test_an_even_number_of_a_is_drawn_with_the_mouse(editor: Browser):
-    assert editor.one(".said .problem") == "There is no state yet. Add one."
     draw_even(editor)
     assert drawn(editor) == {
         "alphabet": ["a", "b"],
@@ -273,6 +272,151 @@ def edit_at_random(editor: Browser, rng: random.Random) -> None:
         typed(editor, rng.choice(["01", "x", "left right", ""]))
     else:
         editor.key(what, at=f".plane [data-key='{key}']")
+
+
+MERGED = {"states": ["e", "o", "e2", "x"], "alphabet": ["a", "b"], "initial": "e", "accepting": ["e", "e2"]}
+MERGED |= {"transitions": {"e": {"a": "o", "b": "e2"}, "o": {"a": "e2", "b": "o"}, "e2": {"a": "o", "b": "e"}, "x": {"a": "x", "b": "x"}}}
+ANSWERS = {"states": ["0", "1"], "alphabet": ["up", "<b>"], "initial": "1", "outputs": {"0": "&amp;", "1": None}}
+ANSWERS |= {"transitions": {"0": {"up": "1", "<b>": "0"}, "1": {"up": "0", "<b>": "0"}}, "output_names": ["&amp;", "<i>"]}
+
+
+def open_file(editor: Browser) -> None:
+    editor.evaluate("document.querySelector('.files').open = true")
+    editor.pause()
+
+
+def paste(editor: Browser, text: str) -> None:
+    """Draw what a text says."""
+    open_file(editor)
+    editor.one(".files textarea", "{ e.value = ''; e.focus(); }")
+    editor.write(text)
+    editor.click(".files button", 0)
+    editor.evaluate("document.activeElement.blur(), editor.exchange.show()")
+
+
+def test_machines_in_and_out(editor: Browser, tmp_path: Path):
+    even = to_json(EVEN)
+    paste(editor, even)
+    assert editor.one(".files textarea", "e.value") == even
+    # With states that are one, and one that no word leads to.
+    paste(editor, json.dumps(MERGED))
+    out = editor.one(".files textarea", "e.value")
+    assert from_json(out).states == ("e", "o", "e2")
+    assert editor.one(".counts") == "A language: 2 states, 2 elements"
+    fills = editor.all(".plane .state", "e.style.getPropertyValue('--fill')")
+    assert fills[0] == fills[2] != fills[1]
+    assert not fills[3]
+    assert editor.count(".plane .frame.within") == 1
+    assert editor.all(".notes p") == [
+        "e and e2 are framed: no word tells them apart, so they are one state of the smallest machine.",
+        "No word leads to x.",
+    ]
+    assert editor.count(".smallest .state") == 2
+    # From a file, and into one.
+    (file := tmp_path / "machine.json").write_text(even)
+    node = editor.call("DOM.getDocument")["root"]["nodeId"]
+    field = editor.call("DOM.querySelector", nodeId=node, selector="input[type=file]")["nodeId"]
+    editor.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
+    editor.wait("editor.drawn.states.length === 2")
+    editor.evaluate("{ window.saved = []; save = async (blob, name) => saved.push(name, await blob.text()); }")
+    editor.click(".files button", 2)
+    editor.wait("saved.length")
+    assert editor.evaluate("saved") == ["automaton.json", even]
+    # What is no machine changes nothing.
+    before = text_of(editor)
+    paste(editor, "{")
+    assert "JSON" in editor.one(".editor .problem[role=alert]")
+    assert text_of(editor) == before
+    # Names that are markup, and an answer that is missing.
+    paste(editor, json.dumps(ANSWERS))
+    assert editor.all(".plane .answer") == ["&amp;", "–"]
+    editor.focus(".plane [data-key='1']")
+    for index in (0, 1, 0):
+        editor.key(" ")
+        assert drawn(editor)["states"][1]["output"] == index
+
+
+def test_a_regular_expression(editor: Browser):
+    editor.focus(".begin form input")
+    typed(editor, "(ab)*")
+    assert editor.one(".counts") == "A language: 3 states, 6 elements"
+    before = text_of(editor)
+    editor.one(".begin form input", "{ e.value = ''; e.focus(); }")
+    typed(editor, "(ab")
+    assert editor.one(".editor .problem[role=alert]")
+    assert text_of(editor) == before
+
+
+def test_machines_to_start_from(editor: Browser):
+    titles = editor.all(".begin option")[2:]
+    assert len(titles) == 10
+    for title in titles:
+        choose(editor, title)
+        assert editor.one(".begin select", "e.selectedOptions[0].text") == title
+        assert editor.one(".counts").startswith("A language: ")
+        # No label lies on a state, nothing is outside, and the machine is as it was after an export.
+        assert editor.evaluate(LABELS_ARE_FREE)
+        assert editor.evaluate(ALL_IS_IN_VIEW)
+    assert titles[-1] == "Third symbol from the end"
+    assert "nondeterministic" in editor.one(".notes")
+    assert editor.one(".counts") == "A language: 8 states, 15 elements"
+    assert editor.count(".smallest .state") == 8
+    editor.key("n", at=".plane")
+    assert editor.one(".begin select", "e.value") == ""
+
+
+LABELS_ARE_FREE = """[...document.querySelectorAll('.plane .edge text')].every((label) => editor.drawn.states.every(
+  ({ x, y }) => Math.hypot(label.getAttribute('x') - x, label.getAttribute('y') - 5 - y) > 36))"""
+ALL_IS_IN_VIEW = """(({ left, right, top, bottom }) => [...document.querySelectorAll('.plane [data-key]')].every((part) =>
+  ((box) => box.left >= left && box.right <= right && box.top >= top && box.bottom <= bottom)(part.getBoundingClientRect())
+  ))(document.querySelector('.plane').getBoundingClientRect())"""
+
+
+def test_what_is_missing_is_said_with_a_remedy(editor: Browser):
+    said = [editor.one(".said")]
+    press(editor, LEFT)
+    said.append(editor.one(".said"))
+    arrow(editor, LEFT, RIGHT, "a")
+    said.append(editor.one(".said"))
+    editor.key("Delete", at=".plane [data-key='0']")
+    said.append(editor.one(".said"))
+    press(editor, LEFT)
+    editor.key("Enter", at=".plane [data-key='1']")
+    typed(editor, "q1")
+    said.append(editor.one(".said .note"))
+    assert said == [
+        "Nothing is drawn yet. Click on the plane: a state.",
+        "There is no arrow yet. Drag from a state to a state.",
+        editor.evaluate(f"modules['{HERE}/machine.js'].languageOf(editor.history.past[2]).problem"),
+        "No state is the start. Click one, then press Start.",
+        "There is a state q1 already. Choose another name.",
+    ]
+
+
+def test_a_machine_that_another_panel_sets(editor: Browser):
+    draw_even(editor)
+    before = text_of(editor)
+    editor.evaluate(f"bench.set.language(modules['{HERE}/starters.js'].STARTERS[1].drawn)")
+    assert editor.one(".counts") == "A language: 3 states, 6 elements"
+    editor.click("[aria-label=Undo]")
+    assert text_of(editor) == before
+    assert editor.evaluate("bench.language.elements.words.join()") == ",a"
+    # Where the word leads.
+    editor.evaluate("bench.word = [0, 1]; editor.canvas.draw()")
+    assert editor.all(".plane .read", "e.dataset.key") == ["1", "1-1"]
+
+
+def test_no_rule_of_accessibility_is_broken(editor: Browser, page: Path):
+    for width, dark in ((1280, True), (390, False), (290, True)):
+        editor.open(page, width=width, dark=dark)
+        assert violations(editor) == []
+        paste(editor, json.dumps(MERGED))
+        editor.all("details", "{ e.open = true; }")
+        editor.pause()
+        editor.key("Enter", at=".plane [data-key='0-1']")
+        assert violations(editor) == []
+        editor.assert_fits()
+        assert len(ids := editor.all("[id]", "e.id")) == len(set(ids))
 
 
 @pytest.mark.parametrize("name", ["parity", "tomita-3", "cycle-navigation", "even-pairs"])
