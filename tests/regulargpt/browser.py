@@ -165,11 +165,12 @@ class Browser:
         self.evaluate(f"new Promise((done) => setTimeout(() => requestAnimationFrame(done), {milliseconds}))")
 
     def key(self, name: str, at: str = "", held: int = 0) -> None:
-        """Press a key: `Tab`, `ArrowDown`, `n`; with the focus on an element, if named; with `CONTROL`, `SHIFT` held."""
+        """Press a key: `Tab`, `ArrowDown`, `n`; where an element is named, with the focus on it; `held` as `SHIFT`."""
         if at:
             self.focus(at)
         text = {"Enter": "\r", " ": " "}.get(name)
-        known = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS.get(name) or ord(name.upper()), "modifiers": held}
+        number = KEYS.get(name) or ord(name.upper())
+        known = {"key": name, "code": name, "windowsVirtualKeyCode": number, "modifiers": held}
         self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **known)
 

@@ -8,7 +8,7 @@ import { Findings, lookOf } from "./findings.js";
 import { Listing } from "./listing.js";
 import { languageOf } from "./machine.js";
 
-const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols.";
+const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols. Orange: where the word leads.";
 const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes.";
 
 const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
@@ -28,7 +28,7 @@ export class EditorPanel {
     place.append(this.exchange.start, desk, this.listing.place, this.exchange.files);
     place.addEventListener("keydown", (event) => this.type(event));
     bench.on("language", () => this.hear());
-    bench.on("word", () => this.canvas.draw());
+    bench.on("word", () => this.canvas.drag || this.canvas.draw());
     this.show();
     if (!bench.drawn) this.tell();
   }
@@ -78,6 +78,7 @@ export class EditorPanel {
   after(chosen, isFitted = false) {
     const isInside = this.canvas.svg.contains(document.activeElement);
     this.chosen = chosen !== null && has(this.drawn, chosen) ? chosen : null;
+    this.origin = null;
     this.show(isFitted);
     if (isInside || document.activeElement.disabled) this.canvas.focus(this.chosen);
     this.tell();
@@ -123,6 +124,7 @@ export class EditorPanel {
   }
 
   show(isFitted = false) {
+    this.canvas.drag = null;
     if (this.examined !== this.drawn) this.examine();
     this.canvas.draw(isFitted);
     this.listing.show();

@@ -25,7 +25,7 @@ Place = tuple[float, float]
 LEFT, RIGHT, BELOW = (120.0, 120.0), (320.0, 120.0), (220.0, 240.0)  # in the plane
 HERE = "regulargpt/classroom/workbench"
 PATHS, HEADS = re.compile(r'<path d="([^"]*)"'), re.compile(r'<polygon points="([^"]*)"')
-EVEN = Dfa(("q0", "q1"), "ab", ((1, 0), (0, 1)), "q0", {"q0"})
+EVEN = Dfa(("q0", "q1"), ("a", "b"), ((1, 0), (0, 1)), "q0", {"q0"})
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +49,11 @@ def drawn(editor: Browser) -> Any:
 def text_of(editor: Browser) -> str:
     """The machine, byte for byte."""
     return editor.evaluate("JSON.stringify(editor.drawn)")
+
+
+def exported(editor: Browser) -> str:
+    """The machine as the project's JSON."""
+    return editor.evaluate(f"modules['{HERE}/machine_json.js'].toJson(editor.drawn).text")
 
 
 def at(editor: Browser, place: Place) -> Place:
@@ -89,8 +94,8 @@ def draw_even(editor: Browser) -> None:
 
 def choose(editor: Browser, title: str) -> None:
     """Begin with a machine of the list."""
-    value = editor.evaluate(f"[...document.querySelector('.begin select').options].find((o) => o.text == '{title}').value")
-    editor.choose(".begin select", value, "change")
+    value = editor.all(".begin option", "[e.text, e.value]")
+    editor.choose(".begin select", dict(value)[title], "change")
 
 
 def test_an_even_number_of_a_is_drawn_with_the_mouse(editor: Browser):
@@ -130,7 +135,7 @@ def test_and_with_keys_alone(editor: Browser):
         typed(editor, symbol)
     reach(editor, "0")
     editor.key(" ")
-    assert editor.evaluate("modules[`%s/machine_json.js`].toJson(editor.drawn).text" % HERE) == to_json(EVEN)
+    assert exported(editor) == to_json(EVEN)
     reach(editor, "0-1")
     editor.key("Delete")
     reach(editor, "1")
@@ -172,7 +177,7 @@ def test_and_with_the_list_alone(editor: Browser):
         editor.pause()
     editor.choose("[data-at='0:2']", "1", "change")
     editor.pause()
-    assert editor.evaluate("modules[`%s/machine_json.js`].toJson(editor.drawn).text" % HERE) == to_json(EVEN)
+    assert exported(editor) == to_json(EVEN)
     # A field that has the focus keeps it when its row is made again.
     editor.choose("[data-at='1:0']", "odd", "change")
     editor.focus("[data-at='1:2']")
@@ -274,10 +279,13 @@ def edit_at_random(editor: Browser, rng: random.Random) -> None:
         editor.key(what, at=f".plane [data-key='{key}']")
 
 
-MERGED = {"states": ["e", "o", "e2", "x"], "alphabet": ["a", "b"], "initial": "e", "accepting": ["e", "e2"]}
-MERGED |= {"transitions": {"e": {"a": "o", "b": "e2"}, "o": {"a": "e2", "b": "o"}, "e2": {"a": "o", "b": "e"}, "x": {"a": "x", "b": "x"}}}
-ANSWERS = {"states": ["0", "1"], "alphabet": ["up", "<b>"], "initial": "1", "outputs": {"0": "&amp;", "1": None}}
-ANSWERS |= {"transitions": {"0": {"up": "1", "<b>": "0"}, "1": {"up": "0", "<b>": "0"}}, "output_names": ["&amp;", "<i>"]}
+# Two states that are one, and one that no word leads to.
+MERGED = """{"states": ["e", "o", "e2", "x"], "alphabet": ["a", "b"], "initial": "e", "accepting": ["e", "e2"],
+  "transitions": {"e": {"a": "o", "b": "e2"}, "o": {"a": "e2", "b": "o"}, "e2": {"a": "o", "b": "e"},
+                  "x": {"a": "x", "b": "x"}}}"""
+# Names that are markup, and an answer that is missing.
+ANSWERS = """{"states": ["0", "1"], "alphabet": ["up", "<b>"], "initial": "1", "outputs": {"0": "&amp;", "1": null},
+  "transitions": {"0": {"up": "1", "<b>": "0"}, "1": {"up": "0", "<b>": "0"}}, "output_names": ["&amp;", "<i>"]}"""
 
 
 def open_file(editor: Browser) -> None:
@@ -298,8 +306,7 @@ def test_machines_in_and_out(editor: Browser, tmp_path: Path):
     even = to_json(EVEN)
     paste(editor, even)
     assert editor.one(".files textarea", "e.value") == even
-    # With states that are one, and one that no word leads to.
-    paste(editor, json.dumps(MERGED))
+    paste(editor, MERGED)
     out = editor.one(".files textarea", "e.value")
     assert from_json(out).states == ("e", "o", "e2")
     assert editor.one(".counts") == "A language: 2 states, 2 elements"
@@ -327,8 +334,7 @@ def test_machines_in_and_out(editor: Browser, tmp_path: Path):
     paste(editor, "{")
     assert "JSON" in editor.one(".editor .problem[role=alert]")
     assert text_of(editor) == before
-    # Names that are markup, and an answer that is missing.
-    paste(editor, json.dumps(ANSWERS))
+    paste(editor, ANSWERS)
     assert editor.all(".plane .answer") == ["&amp;", "–"]
     editor.focus(".plane [data-key='1']")
     for index in (0, 1, 0):
@@ -354,7 +360,7 @@ def test_machines_to_start_from(editor: Browser):
         choose(editor, title)
         assert editor.one(".begin select", "e.selectedOptions[0].text") == title
         assert editor.one(".counts").startswith("A language: ")
-        # No label lies on a state, nothing is outside, and the machine is as it was after an export.
+        # No label lies on a state, and nothing is outside.
         assert editor.evaluate(LABELS_ARE_FREE)
         assert editor.evaluate(ALL_IS_IN_VIEW)
     assert titles[-1] == "Third symbol from the end"
@@ -367,9 +373,10 @@ def test_machines_to_start_from(editor: Browser):
 
 LABELS_ARE_FREE = """[...document.querySelectorAll('.plane .edge text')].every((label) => editor.drawn.states.every(
   ({ x, y }) => Math.hypot(label.getAttribute('x') - x, label.getAttribute('y') - 5 - y) > 36))"""
-ALL_IS_IN_VIEW = """(({ left, right, top, bottom }) => [...document.querySelectorAll('.plane [data-key]')].every((part) =>
-  ((box) => box.left >= left && box.right <= right && box.top >= top && box.bottom <= bottom)(part.getBoundingClientRect())
-  ))(document.querySelector('.plane').getBoundingClientRect())"""
+ALL_IS_IN_VIEW = """((outer) => [...document.querySelectorAll('.plane [data-key]')].every((part) => {
+  const box = part.getBoundingClientRect();
+  return box.left >= outer.left && box.right <= outer.right && box.top >= outer.top && box.bottom <= outer.bottom;
+}))(document.querySelector('.plane').getBoundingClientRect())"""
 
 
 def test_what_is_missing_is_said_with_a_remedy(editor: Browser):
@@ -410,7 +417,7 @@ def test_no_rule_of_accessibility_is_broken(editor: Browser, page: Path):
     for width, dark in ((1280, True), (390, False), (290, True)):
         editor.open(page, width=width, dark=dark)
         assert violations(editor) == []
-        paste(editor, json.dumps(MERGED))
+        paste(editor, MERGED)
         editor.all("details", "{ e.open = true; }")
         editor.pause()
         editor.key("Enter", at=".plane [data-key='0-1']")
