@@ -106,11 +106,11 @@ export class EditorPanel {
     const box = this.canvas.at(key).querySelector("text").getBoundingClientRect();
     const name = ends ? `Symbols of the arrow from ${named(ends[0])} to ${named(ends[1])}` : `Name of the state ${named(key)}`;
     const value = ends ? namesOn(this.drawn, key).join(" ") : named(key);
-    this.field.open({ x: box.x + box.width / 2, y: box.y + box.height / 2 }, name, value, (text) => {
+    this.field.open({ x: box.x + box.width / 2, y: box.y + box.height / 2 }, name, value, (text, isByKey) => {
       if (text === null && isNew) this.history.undo();
       else if (text !== null && text !== value) this.history[isNew ? "amend" : "do"](ends ? withSymbols(this.drawn, ends, typed(text, this.drawn.alphabet)) : this.named(key, text));
       this.after(key);
-      if (document.activeElement === document.body) this.canvas.focus(this.chosen);
+      if (isByKey) this.canvas.focus(this.chosen);
     });
   }
 

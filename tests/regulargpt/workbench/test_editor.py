@@ -24,6 +24,7 @@ from tests.regulargpt.workbench.editor_page import written
 Place = tuple[float, float]
 LEFT, RIGHT, BELOW = (120.0, 120.0), (320.0, 120.0), (220.0, 240.0)  # in the plane
 HERE = "regulargpt/classroom/workbench"
+MIDDLE = "(({ x, y, width, height }) => [x + width / 2, y + height / 2])(e.getBoundingClientRect())"
 PATHS, HEADS = re.compile(r'<path d="([^"]*)"'), re.compile(r'<polygon points="([^"]*)"')
 EVEN = Dfa(("q0", "q1"), ("a", "b"), ((1, 0), (0, 1)), "q0", {"q0"})
 
@@ -211,14 +212,22 @@ def test_gestures(editor: Browser):
     editor.mouse(start, at(editor, (240, 180)), at(editor, BELOW))
     assert drawn(editor)["initial"] == 2
     # A click on an arrow asks for its symbols; a click beside the field closes it, and adds no state.
-    where = "(({ x, y, width, height }) => [x + width / 2, y + height / 2])(e.getBoundingClientRect())"
-    editor.mouse(editor.one(".plane [data-key='0-1'] text", where))
+    editor.mouse(editor.one(".plane [data-key='0-1'] text", MIDDLE))
     assert editor.one(".canvas .at", "e.value") == "a"
     editor.write("b")
     press(editor, (500, 300))
     found = drawn(editor)
     assert len(found["states"]) == 3
     assert found["arrows"][0] == {"from": 0, "to": 1, "symbols": [1]}
+    # Who goes on elsewhere has typed the symbols, too, and is where they went.
+    editor.key("Enter", at=".plane [data-key='0-1']")
+    editor.write("a")
+    editor.mouse(editor.one(".begin form input", MIDDLE))
+    assert editor.evaluate("document.activeElement.type") == "text"
+    assert drawn(editor)["arrows"][0]["symbols"] == [0]
+    editor.key("Enter", at=".plane [data-key='0-1']")
+    editor.key("Tab")
+    assert editor.evaluate("document.activeElement.dataset.key") == "0-0"
 
 
 def test_touch(editor: Browser, page: Path):
@@ -235,6 +244,13 @@ def test_touch(editor: Browser, page: Path):
     editor.click(".editor .tools button", 2)
     editor.touch(places[1], (places[1][0], places[1][1] + 30), (places[1][0], places[1][1] + 60))
     assert drawn(editor)["states"][1]["y"] == 210
+    # A finger that begins on the plane scrolls the page, and adds nothing.
+    editor.look(390, 400)
+    x, y = editor.one(".plane", "(({ x, y }) => [x + 20, y + 200])(e.getBoundingClientRect())")
+    before = text_of(editor)
+    editor.touch((x, y), (x, y - 40), (x, y - 90), (x, y - 150))
+    editor.wait("scrollY > 0")
+    assert text_of(editor) == before
 
 
 def test_what_is_undone_is_as_it_was(editor: Browser):
@@ -246,6 +262,7 @@ def test_what_is_undone_is_as_it_was(editor: Browser):
         edit_at_random(editor, rng)
         if (now := text_of(editor)) != seen[-1]:
             seen.append(now)
+        assert is_sound(drawn(editor))
     assert len(seen) > 15
     for was in reversed(seen[:-1]):
         editor.key("z", at=".plane", held=CONTROL)
@@ -257,6 +274,21 @@ def test_what_is_undone_is_as_it_was(editor: Browser):
     editor.click("[aria-label=Undo]")
     editor.key("n", at=".plane")
     assert editor.one("[aria-label=Redo]", "e.disabled")
+
+
+def is_sound(machine: Any) -> bool:
+    """Every number names something, nothing is there twice, and no arrow is without a symbol."""
+    states, symbols = (range(len(machine[part])) for part in ("states", "alphabet"))
+    ends = [(a["from"], a["to"]) for a in machine["arrows"]]
+    on = [a["symbols"] for a in machine["arrows"]]
+    names = [[state["name"] for state in machine["states"]], machine["alphabet"], ends, *on]
+    return (
+        all(len(listed) == len(set(listed)) for listed in names)
+        and all(q in states for pair in ends for q in pair)
+        and all(listed and listed == sorted(listed) and set(listed) <= set(symbols) for listed in on)
+        and (machine["initial"] is None or machine["initial"] in states)
+        and set(machine["alphabet"]) == {machine["alphabet"][a] for listed in on for a in listed}
+    )
 
 
 def edit_at_random(editor: Browser, rng: random.Random) -> None:
