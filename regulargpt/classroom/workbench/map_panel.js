@@ -67,8 +67,8 @@ export class MapPanel {
     const { bench } = this;
     const states = this.nodes().map(({ vector }) => Array.from(vector));
     const middles = this.middles(states);
-    if (!this.view) this.view = new View(middles);
-    else this.view.turn(middles, TURN);
+    if (!this.view) this.view = new View(middles, states);
+    else this.view.turn(middles, states, TURN);
     const middle = new Map(this.elements.map((element, k) => [element, middles[k]]));
     const far = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
     const off = this.elements.map((element) => Math.max(...states.filter((_, i) => this.chosen[i].element === element).map((state) => far(state, middle.get(element)))));
@@ -108,7 +108,8 @@ export class MapPanel {
     if (!record) return;
     if (!this.marks.length) this.draw(record);
     const { language } = this.bench;
-    const isTinted = this.tint.checked || record.rings !== null;
+    // While it learns from words alone it knows of no elements: nobody sees them then who does not ask.
+    const isTinted = this.tint.checked || (record.rings !== null && record.phase !== "words");
     record.points.forEach((point, i) => {
       const [x, y] = inside(point);
       const isOutside = x !== point[0] || y !== point[1];
@@ -117,7 +118,7 @@ export class MapPanel {
       style.fill = isTinted ? language.colours[this.chosen[i].element][0] : "";
       classList.toggle("outside", isOutside);
     });
-    this.rings.replaceChildren(...(record.rings ?? []).map((point, k) => this.ring(inside(point), k)));
+    this.rings.replaceChildren(...((isTinted && record.rings) || []).map((point, k) => this.ring(inside(point), k)));
   }
 
   // The points, which move from then on; a length beside them says how large the unit is.
