@@ -9,6 +9,8 @@
 //   elementsOfStates(language)     -> by state, the first element that leads there from the start: a state's colour
 //   asText(alphabet, word)         -> the word as one writes it
 //   numbersOf(alphabet, text)      -> the word that one wrote; null where a symbol is not in the alphabet
+//   languageOfTable(names, table, most) -> the same of a table { delta, outputs } whose first state is the start, as
+//                                     { language, problem }; names: { alphabet, outputs }, an output -1 is no answer
 //   colours(i)                     -> [fill, ink] of element i
 //   isAcceptor(drawn)              -> whether its outputs are accept and reject
 //
@@ -42,6 +44,12 @@ export function languageOf(drawn, most = MOST_ELEMENTS) {
     return withElements(drawn, minimal, most);
   });
   return { ...found, classes: found.language && classes };
+}
+
+// The language of a table whose first state is the start.
+export function languageOfTable(names, { delta, outputs }, most = MOST_ELEMENTS) {
+  const machine = { delta, outputs, names: delta.map((_, q) => `q${q}`) };
+  return tried("language", () => withElements(names, minimised(reachable(machine), most), most));
 }
 
 // The state after a word.
@@ -215,6 +223,12 @@ function reached(start, n_symbols, step) {
     delta.push(row.map((next) => place.get(next)));
   }
   return { order, place, delta };
+}
+
+// What is reached from state 0 of a machine.
+function reachable({ delta, outputs, names }) {
+  const found = reached(0, delta[0].length, (state, symbol) => delta[state][symbol]);
+  return { delta: found.delta, outputs: found.order.map((q) => outputs[q]), names: found.order.map((q) => names[q]) };
 }
 
 // What a missing arrow leads to.
