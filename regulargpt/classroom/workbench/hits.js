@@ -1,8 +1,8 @@
 // A network with hits: single weights that are changed, cases that land elsewhere, edges that are cut.
 //
-//   struck(network, hits, prototypes, direction = null)   the twin RegularGPT of { options, weights } with the hits
-//   weightsWith(weights, hits)                            the weights with all changes; those given stay as they are
-//   hitsAsText(hits), hitsFromText(text)                  hits as the end of an address, and back; null where it is none
+//   struck(network, hits, prototypes, language)   the twin RegularGPT of { options, weights } with the hits
+//   weightsWith(weights, hits)                    the weights with all changes; those given stay as they are
+//   hitsAsText(hits), hitsFromText(text)          hits as the end of an address, and back; null where it is none
 //
 // Hit: { kind: "weight", name, index, by } | { kind: "case", part, window, image } | { kind: "edge", part, window, offset }.
 // part is "leaves" or "nodes", window [near, far] as the cases have it: a hit on a case or an edge is met wherever that
@@ -12,9 +12,9 @@ import { memo } from "../../models/layers.js";
 import { RegularGPT } from "../../models/regulargpt/model.js";
 import { Weights } from "../../models/weights.js";
 
-export function struck({ options, weights }, hits, prototypes, direction = null) {
+export function struck({ options, weights }, hits, prototypes, language) {
   const tensors = new Map(Object.entries(weightsWith(weights, hits)));
-  const given = { options, direction, weights: new Weights(tensors) };
+  const given = { options, direction: language.nesting?.direction ?? null, weights: new Weights(tensors) };
   const ofWindows = hits.filter(({ kind }) => kind !== "weight");
   return ofWindows.length ? new Struck(given, ofWindows, prototypes ?? []) : new RegularGPT(given);
 }

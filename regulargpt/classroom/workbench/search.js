@@ -12,11 +12,8 @@
 // quantised  of the quantised network, exactly and at any length: { word, answer, truth, tried, ended, length }; null where
 //            there are no prototypes, or the tree follows brackets
 
-import { Lstm } from "../../models/lstm.js";
-import { Transformer } from "../../models/transformer/model.js";
-import { Weights } from "../../models/weights.js";
-import { NoEncoding } from "../../encodings/none.js";
 import { struck } from "./hits.js";
+import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
 import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
 
@@ -27,8 +24,9 @@ const DRAWN = 8; // of each of these lengths
 const LONGEST_TRIED = 10000; // symbols of a word that the quantised network gets wrong, and this one is tried on
 
 export function* search({ network, hits = [], prototypes = null, language, seed = 0, longest = Infinity, most = MOST }) {
-  const twin = twinOf(network, language, hits, prototypes);
-  const isTree = network.options.chunk_size === 2 && !twin.direction;
+  const isRival = !network.options.chunk_size;
+  const twin = isRival ? networkOf(network, language) : struck(network, hits, prototypes, language);
+  const isTree = !isRival && !twin.direction;
   const exactly = isTree && prototypes ? yield* ofQuantised(twin, prototypes, language) : null;
   const space = isTree ? new AsItIs(twin, language.output_names) : null;
   const first = yield* space ? shortestWrong(language, space, { longest, most }) : oneByOne(twin, language, { longest, most });
@@ -40,14 +38,6 @@ export function* search({ network, hits = [], prototypes = null, language, seed 
 // The quantised network's shortest wrong word.
 export function* ofQuantised(twin, prototypes, language, options = {}) {
   return yield* shortestWrong(language, new Quantised(twin, prototypes, language.output_names), { looks: MOST_LOOKED_AT, ...options });
-}
-
-// The twin of a network as it passes between workers.
-export function twinOf({ options, weights }, language, hits = [], prototypes = null) {
-  if (options.chunk_size) return struck({ options, weights }, hits, prototypes, language.nesting?.direction);
-  const given = { options, weights: new Weights(new Map(Object.entries(weights))), n_symbols: language.alphabet.length };
-  if (options.encoding) return new Transformer({ ...given, build: (part) => new NoEncoding(part) });
-  return new Lstm(given);
 }
 
 // All words in length-lexicographic order, each by itself; a network that carries a state goes on from the last word's.
