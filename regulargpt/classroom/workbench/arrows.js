@@ -65,9 +65,9 @@ class Plan {
     const tip = moved(b, back, RADIUS + 4);
     this.leave(from, middle);
     this.leave(to, middle);
-    const on = (t) => [0, 1].map((axis) => (1 - t) ** 2 * a[axis] + 2 * t * (1 - t) * middle[axis] + t ** 2 * b[axis]);
-    const label = this.free(PLACES.map((t) => this.beside(on(t), across, GAP, i)), i);
-    return { path: path([moved(a, towards(a, middle), RADIUS), middle, moved(tip, back, 6)]), head: head(tip, back), label };
+    const curve = [moved(a, towards(a, middle), RADIUS), middle, moved(tip, back, 6)];
+    const label = this.free(PLACES.map((t) => this.beside(on(curve, t), across, GAP, i)), i);
+    return { path: path(curve), head: head(tip, back), label };
   }
 
   bend(from, to) {
@@ -124,6 +124,11 @@ class Plan {
     this.labels.push(label);
     return label;
   }
+}
+
+// A point of a curve with three control points.
+function on([a, b, c], t) {
+  return [0, 1].map((axis) => (1 - t) ** 2 * a[axis] + 2 * t * (1 - t) * b[axis] + t ** 2 * c[axis]);
 }
 
 const angle = (a, b) => Math.atan2(b[1] - a[1], b[0] - a[0]);

@@ -4,7 +4,8 @@ import { RADIUS, distance, head, moved, path, towards } from "./arrows.js";
 import { drawing } from "./drawing.js";
 import { answered, arrowOf, changed, endsOf, keyOf, likely, withState, withSymbols, without } from "./edits.js";
 
-const STILL = 5; // pixels that a click may move
+const STILL = 6; // pixels that a click may move
+const LOOP = 14; // that one may move in a state without beginning an arrow
 const TWICE = 400; // milliseconds between two clicks that are one double click
 const CORE = RADIUS - 9; // who presses a state farther out moves it
 const APART = 135; // from a state to the next one that the keyboard adds
@@ -28,7 +29,7 @@ export class Canvas {
     on("mousedown", (event) => event.preventDefault()); // the focus goes where `choose` puts it
     on("touchstart", (event) => this.drag?.key && event.preventDefault(), { passive: false }); // the page does not scroll away
     on("keydown", (event) => this.type(event));
-    new ResizeObserver(() => this.draw(true)).observe(this.svg);
+    new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
   // The machine as it is now, or as it would be while a state is moved.
@@ -50,14 +51,16 @@ export class Canvas {
     (this.at(key ?? null) ?? this.svg).focus({ preventScroll: true });
   }
 
-  // The part of the plane that is shown: it stays while everything is in it.
+  // The part of the plane that is shown: it stays while everything is in it, and the window is as it was.
   fit([x, y, width, height], isFitted) {
     const [across, down] = [this.svg.clientWidth || 640, this.svg.clientHeight || 400];
     const scale = Math.max(1, width / across, height / down);
     const size = [across * scale, down * scale];
     const [left, top, w, h] = this.view ?? [0, 0, 0, 0];
-    if (!isFitted && this.view && x >= left && y >= top && x + width <= left + w && y + height <= top + h) return;
+    const isSeen = x >= left && y >= top && x + width <= left + w && y + height <= top + h;
+    if (!isFitted && isSeen && this.shown === `${across} ${down}`) return;
     const isEmpty = !this.editor.drawn.states.length;
+    this.shown = `${across} ${down}`;
     this.view = isEmpty ? [0, 0, ...size] : [x + (width - size[0]) / 2, y + (height - size[1]) / 2, ...size];
     this.svg.setAttribute("viewBox", this.view.join(" "));
   }
@@ -96,7 +99,7 @@ export class Canvas {
 
   pull(event) {
     const { drag } = this;
-    if (drag.isStill && distance(drag.pressed, [event.clientX, event.clientY]) < STILL) return;
+    if (drag.isStill && distance(drag.pressed, [event.clientX, event.clientY]) < (drag.kind === "arrow" ? LOOP : STILL)) return;
     drag.isStill = false;
     const point = this.point(event);
     if (drag.kind === "move") this.draw(false, this.movedTo(point));

@@ -4,7 +4,7 @@
 export class Captions {
   constructor(bench) {
     this.bench = bench;
-    this.captions = [...document.querySelectorAll(".caption")];
+    this.captions = [...document.querySelectorAll(".guide")];
     this.links = [...document.querySelectorAll(".way a")];
     this.captions.slice(0, -1).forEach((caption, i) => caption.querySelector(".act").append(this.next(i + 2)));
     this.links.forEach((link, i) => link.addEventListener("click", (event) => {

@@ -32,7 +32,7 @@ export function picture(drawn, name, tints) {
 // A language's machine, as one draws it, without places.
 export function drawnOf({ alphabet, states, initial, delta, outputs, output_names }) {
   const arrows = delta.flatMap((row, from) => [...new Set(row)].map((to) => ({ from, to, symbols: row.flatMap((next, a) => (next === to ? [a] : [])) })));
-  const named = states.map((name, q) => ({ name, x: 0, y: 0, output: outputs[q] === null ? null : output_names.indexOf(outputs[q]) }));
+  const named = states.map((name, q) => ({ name, output: outputs[q] === null ? null : output_names.indexOf(outputs[q]) }));
   return { alphabet, outputs: output_names, states: named, initial, arrows };
 }
 
@@ -70,10 +70,18 @@ function stateShape(drawn, q, tint, isActive) {
   const made = svg("g", { class: `state${tint ? "" : " plain"}`, transform: `translate(${x} ${y})`, style, ...button(isActive, q, stateWords(drawn, q)) });
   made.append(svg("title", {}, stateWords(drawn, q)), svg("circle", { r: RADIUS }));
   if (answer === "accept") made.append(svg("circle", { class: "inner", r: RADIUS - 4 }));
-  made.append(svg("text", { y: isAnswer ? -2 : 5 }, short(name, 6)));
-  if (isAnswer) made.append(svg("text", { y: 16, class: "answer" }, short(answer, 7)));
+  made.append(...nameOf(name, isAnswer ? -2 : 5));
+  if (isAnswer) made.append(svg("text", { y: 17, class: "answer" }, short(answer, 7)));
   if (isActive) made.append(svg("circle", { class: "rim", r: RADIUS - 1 }), svg("circle", { class: "core", r: RADIUS - 9 }));
   return made;
+}
+
+// A state's name round a height: one that is long is small, in two lines if it has two words.
+function nameOf(name, y) {
+  if ([...name].length <= 5) return [svg("text", { y }, name)];
+  const [, first, second] = /^(.+?) (.+)$/u.exec(name) ?? [null, name, ""];
+  const small = (words, at) => svg("text", { class: "answer", y: at }, short(words, 8));
+  return second ? [small(first, y - 8), small(second, y + 5)] : [small(first, y)];
 }
 
 function arrowShape(drawn, arrow, line, label, isActive) {

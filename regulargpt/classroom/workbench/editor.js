@@ -11,6 +11,8 @@ import { languageOf } from "./machine.js";
 const HOW = "Click: a state. Drag from a state: an arrow. Drag a state by its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols.";
 const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes.";
 
+const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
+
 export class EditorPanel {
   constructor(place, bench) {
     Object.assign(this, { place, bench, heard: bench.drawn, history: new History(tidy(bench.drawn ?? EMPTY)), chosen: null, origin: null, look: {} });
@@ -41,13 +43,13 @@ export class EditorPanel {
   tools() {
     const act = (edit) => () => this.do(edit(this.chosen), this.chosen);
     this.buttons = {
-      Undo: action("↶ Undo", () => this.step("undo")),
-      Redo: action("↷ Redo", () => this.step("redo")),
+      Undo: sign("↶", "Undo", () => this.step("undo")),
+      Redo: sign("↷", "Redo", () => this.step("redo")),
       Move: action("Move", () => this.buttons.Move.setAttribute("aria-pressed", String(!this.isMoving)), { "aria-pressed": "false" }),
       Answer: action("Accept", act((key) => answered(this.drawn, Number(key)))),
       Start: action("Start", act((key) => ({ ...this.drawn, initial: Number(key) }))),
-      Edit: action("Edit", () => this.edit(this.chosen)),
-      Delete: action("Delete", act((key) => without(this.drawn, key))),
+      Edit: sign("✎", "Edit the name or the symbols", () => this.edit(this.chosen)),
+      Delete: sign("✕", "Delete", act((key) => without(this.drawn, key))),
     };
     return html("div", { class: "tools", role: "group", "aria-label": "Tools" }, ...Object.values(this.buttons));
   }
@@ -134,7 +136,7 @@ export class EditorPanel {
     buttons.Redo.disabled = !history.future.length;
     for (const name of ["Edit", "Delete"]) buttons[name].disabled = chosen === null;
     for (const name of ["Answer", "Start"]) buttons[name].disabled = chosen === null || Boolean(endsOf(chosen));
-    buttons.Answer.textContent = this.drawn.outputs.includes("accept") ? "Accept" : "Next answer";
+    buttons.Answer.textContent = this.drawn.outputs.includes("accept") ? "Accept" : "Answer";
   }
 
   // Only another language is news: who moves a state does not lose what is learned.

@@ -1,9 +1,12 @@
 // What a drawn machine is: its language, its smallest machine, its elements; or what it lacks.
 
 import { placed } from "./arranged.js";
+import { distance } from "./arrows.js";
 import { drawnOf, picture } from "./drawing.js";
 import { elementsOfStates, isAcceptor } from "./machine.js";
 
+const APART = 120; // between the nearest states of the smallest machine
+const CLOSE = 80; // so close they are in the drawing of a person who wants them elsewhere
 const MOST_CHIPS = 16; // elements that are listed
 const MOST_SAID = 3; // of groups of states
 
@@ -44,6 +47,26 @@ function groupsOf(classes) {
   return [...groups.values()].filter((group) => group.length > 1);
 }
 
+// Whether every symbol has an arrow from every state.
+function isComplete({ states, alphabet, arrows }) {
+  return arrows.reduce((sum, { symbols }) => sum + symbols.length, 0) === states.length * alphabet.length;
+}
+
+// The smallest machine, its states in the middle of the drawn ones that they stand for, if that leaves them apart.
+function arranged(drawn, language, classes) {
+  const smallest = drawnOf(language);
+  const middle = (q, axis) => {
+    const members = drawn.states.filter((_, i) => classes[i] === q);
+    return members.reduce((sum, state) => sum + state[axis], 0) / members.length; // NaN: it has no place yet
+  };
+  const found = smallest.states.map((_, q) => [middle(q, "x"), middle(q, "y")]);
+  const gaps = found.flatMap((a, p) => found.slice(0, p).map((b) => distance(a, b))).filter((gap) => gap >= 0);
+  const gap = Math.min(...gaps, Infinity);
+  const scale = gap > CLOSE && gap < Infinity ? APART / gap : 1;
+  const place = ([x, y]) => (gap > CLOSE ? { x: scale * x, y: scale * y } : {});
+  return placed({ ...smallest, states: smallest.states.map((state, q) => ({ ...state, ...place(found[q]) })) });
+}
+
 const counted = (n, noun) => [html("b", {}, String(n)), ` ${noun}${n === 1 ? "" : "s"}`];
 
 export class Findings {
@@ -63,19 +86,22 @@ export class Findings {
   show(drawn, found) {
     const { language, problem } = found;
     this.said.replaceChildren(language ? this.counts(language) : html("p", { class: "problem" }, problem));
-    this.smallest.replaceChildren(...(language ? this.drawSmallest(language) : []));
+    this.smallest.replaceChildren(...(language ? this.drawSmallest(drawn, found) : []));
     this.elements.replaceChildren(...(language ? this.listElements(language) : []));
     this.notes.replaceChildren(...(language ? notesOn(drawn, found) : []).map((words) => html("p", { class: "note" }, words)));
   }
 
   counts({ states, elements }) {
-    return html("p", { class: "counts" }, ...counted(states.length, "state"), " in the smallest machine, ", ...counted(elements.words.length, "element"));
+    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), " at least, ", ...counted(elements.words.length, "element"));
   }
 
-  drawSmallest(language) {
+  // The smallest machine, if it is not the one that is drawn.
+  drawSmallest(drawn, { language, classes }) {
+    const isDrawn = classes.every((state) => state !== null) && classes.length === language.states.length && isComplete(drawn);
+    if (isDrawn) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
     const first = elementsOfStates(language);
     const tints = language.states.map((_, q) => language.colours[first[q]]);
-    return [html("h4", {}, "The smallest machine"), picture(placed(drawnOf(language)), `The smallest machine: ${language.states.length} states`, tints)];
+    return [html("h4", {}, "The smallest machine"), picture(arranged(drawn, language, classes), `The smallest machine: ${language.states.length} states`, tints)];
   }
 
   listElements(language) {
@@ -93,11 +119,9 @@ function notesOn(drawn, { classes }) {
   const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
   if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state. A word is accepted if one way along the arrows accepts it."];
   const lost = drawn.states.flatMap((_, q) => (classes[q] === null ? [name(q)] : []));
-  const moves = drawn.arrows.reduce((sum, { symbols }) => sum + symbols.length, 0);
-  const isPartial = moves < drawn.states.length * drawn.alphabet.length;
   return [
     ...groups.slice(0, MOST_SAID),
     ...(lost.length ? [`No word leads to ${lost.slice(0, 5).join(", ")}${lost.length > 5 ? " and others" : ""}.`] : []),
-    ...(isPartial ? [`Where an arrow is missing, the word is ${isAcceptor(drawn) ? "rejected" : "without an answer"}, whatever follows.`] : []),
+    ...(!isComplete(drawn) ? [`Where an arrow is missing, the word is ${isAcceptor(drawn) ? "rejected" : "without an answer"}, whatever follows.`] : []),
   ];
 }

@@ -5,6 +5,8 @@ import { Curve } from "./curve.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
+const ASK = "Your wager: right on every word of 1,000 symbols?";
+
 export class LanesPanel {
   constructor(place, bench) {
     this.bench = bench;
@@ -16,8 +18,8 @@ export class LanesPanel {
     this.seed = html("input", { type: "number", min: 0, max: 9999, step: 1, id: "seed" });
     this.seed.addEventListener("change", () => this.sow());
     this.said = html("p", { class: "said", "aria-live": "polite" });
-    const more = html("span", { class: "more" }, this.one, this.slow, this.again, html("label", { for: "seed" }, "Seed"), this.seed);
-    place.append(html("div", { class: "tools" }, this.main, more), this.said, html("div", { class: "courses" }, ...this.lanes.map((lane) => lane.place)));
+    const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("label", { for: "seed" }, "Seed"), this.seed);
+    place.append(html("div", { class: "tools" }, this.main, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
     for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
     this.say();
   }
@@ -62,8 +64,7 @@ class Lane {
   constructor(lane, bench) {
     Object.assign(this, { lane, bench, name: NAMES[lane] });
     this.buttons = [true, false].map((answer) => action(answer ? "yes" : "no", () => bench.set.wager(lane, answer)));
-    const ask = html("span", { class: "ask" }, "Every word of 1,000 right?");
-    this.wager = html("div", { class: "wager", role: "group", "aria-label": `${this.name}: right on every word of 1,000 symbols?` }, ask, ...this.buttons);
+    this.wager = html("div", { class: "wager", role: "group", "aria-label": `${this.name}: right on every word of 1,000 symbols?` }, ...this.buttons);
     this.curve = new Curve(this.name);
     this.right = html("p", { class: "share" });
     this.wrong = html("p", { class: "first-wrong" });

@@ -32,6 +32,7 @@ export class Listing {
     const made = html("input", { type: "text", "aria-label": name, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
     made.value = value;
     made.addEventListener("change", () => {
+      this.listed = null;
       done(made.value);
       this.show();
     });
@@ -59,11 +60,10 @@ export class Listing {
   }
 
   list() {
-    const { active } = { active: document.activeElement };
-    const at = this.place.contains(active) ? active.dataset.at : undefined;
+    const at = this.place.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
     this.states.replaceChildren(table("States", ["name", "start", "answer", ""], this.drawn.states.map((_, q) => this.stateRow(q))));
     this.arrows.replaceChildren(table("Arrows", ["from", "to", "symbols", ""], this.drawn.arrows.map((arrow) => this.arrowRow(arrow))));
-    if (at) this.place.querySelector(`[data-at="${at}"]`)?.focus();
+    if (at) (this.place.querySelector(`[data-at="${at}"]`) ?? this.place.querySelector("summary")).focus();
   }
 
   stateRow(q) {
@@ -84,13 +84,13 @@ export class Listing {
     const { states, alphabet } = this.drawn;
     const [key, names] = [keyOf(arrow), states.map(({ name }) => name)];
     const what = `the arrow from ${names[arrow.from]} to ${names[arrow.to]}`;
-    const to = (ends) => {
+    const to = (ends, control) => {
       this.do(rerouted(this.drawn, key, ends));
-      this.next = ends.join("-");
+      this.goTo(`${ends.join("-")}:${control}`);
     };
     return this.row(key, [
-      this.select(`From, of ${what}`, names, arrow.from, (from) => to([from, arrow.to])),
-      this.select(`To, of ${what}`, names, arrow.to, (next) => to([arrow.from, next])),
+      this.select(`From, of ${what}`, names, arrow.from, (from) => to([from, arrow.to], 0)),
+      this.select(`To, of ${what}`, names, arrow.to, (next) => to([arrow.from, next], 1)),
       this.input(`Symbols of ${what}`, namesOn(this.drawn, key).join(" "), (text) => this.do(withSymbols(this.drawn, endsOf(key), typed(text, alphabet)))),
       action("Delete", () => this.do(without(this.drawn, key)), { "aria-label": `Delete ${what}` }),
     ]);

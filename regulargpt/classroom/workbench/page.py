@@ -23,9 +23,12 @@ PANELS = {
     "break": "Hammer",
 }
 # What runs in the page and in its workers; and what draws.
-CALCULATIONS = ("bench",)
+CALCULATIONS = ("asking", "cases", "machine_json", "starters", "expression", "wall", "view", "map_words")
 START = "start"
-SHARED = ("word.js", "nodes.js", "lesson/terms.js", "lesson/field.js")
+SHARED = (
+    *("word.js", "nodes.js", "tree.js", "parting.js", "vector.js", "player.js"),
+    *(f"lesson/{name}.js" for name in ("terms", "field", "chips", "cases")),
+)
 
 
 def write(out: Path, machine: str | None = None) -> int:
@@ -47,7 +50,7 @@ def render(machine: str | None = None) -> str:
         skip=("draw", "To the first caption"),
         body=body() + f'<script id="calculations">\n{pure}\n</script>',
         data={"machine": machine},
-        styles=("page.css", "lesson/lesson.css", *styles()),
+        styles=("page.css", "states.css", "lesson/lesson.css", *styles()),
         scripts=SHARED,
         after="\n".join(panels.values()),
         has_workers=True,
@@ -101,7 +104,7 @@ def caption(i: int, step: Step) -> str:
         tag("div", heading, says, class_="text"),
         tag("div", do, take, class_="act"),
         id=step.name,
-        class_="caption",
+        class_="guide",
         data_panel=step.panel,
         aria_labelledby=f"{step.name}-heading",
     )

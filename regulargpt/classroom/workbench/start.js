@@ -2,13 +2,52 @@
 
 import { Bench } from "./bench.js";
 import { Captions } from "./captions.js";
+import { casesOf } from "./cases.js";
 import { LanesPanel } from "./lanes_panel.js";
+import { EditorPanel } from "./editor.js";
+import { fromJson } from "./machine_json.js";
+import { languageOf } from "./machine.js";
+import { asText, fromText } from "./machine_link.js";
+import { MapPanel } from "./map_panel.js";
+import { STARTERS } from "./starters.js";
+import { Training } from "./training.js";
+import { TreePanel } from "./tree_panel.js";
+import { WallPanel } from "./wall_panel.js";
 
-const PANELS = { lanes: LanesPanel };
+const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel };
+const FIRST_WORD = 6; // symbols
 
-const bench = new Bench();
-bench.set.language(null);
+const { machine } = JSON.parse(byId("data").textContent);
+const first = machine ? fromJson(machine).drawn : STARTERS[0].drawn;
+const bench = new Bench({ languageOf, casesOf });
+
+// The word with which a machine begins: its symbols one after the other.
+const wordOf = ({ language }) => (language ? Array.from({ length: FIRST_WORD }, (_, i) => i % language.alphabet.length) : []);
+
+function draw(drawn) {
+  bench.set.language(drawn);
+  bench.set.word(wordOf(bench));
+}
+
+draw(first);
 for (const [name, Panel] of Object.entries(PANELS)) new Panel(document.querySelector(`.panel.${name} .place`), bench);
+new Training(bench);
 new Captions(bench);
 new Terms();
-address.add("step", () => (bench.step === 1 ? null : String(bench.step)), (text) => bench.set.step(Math.min(7, Math.max(1, Number(text) || 1))));
+
+// Said where it is not what the page begins with. All of it is shown again by a link, but not what was learned.
+const said = (text, usual) => (text === usual ? null : text);
+const whole = (text, most) => (/^\d+$/u.test(text ?? "") && Number(text) <= most ? Number(text) : null);
+address.add("machine", () => said(asText(bench.drawn), asText(first)), (text) => {
+  const drawn = (text === null ? null : fromText(text)) ?? first;
+  if (asText(drawn) !== asText(bench.drawn)) draw(drawn);
+});
+address.add("seed", () => said(String(bench.seed), "0"), (text) => {
+  const seed = whole(text, 9999) ?? 0;
+  if (seed !== bench.seed) bench.set.seed(seed);
+});
+address.add("step", () => said(String(bench.step), "1"), (text) => bench.set.step(Math.min(7, Math.max(1, whole(text, 7) ?? 1))));
+address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? []), write(wordOf(bench), bench.language?.alphabet ?? [])), (text) => {
+  if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
+});
+for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
