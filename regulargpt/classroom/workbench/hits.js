@@ -11,6 +11,7 @@
 import { memo } from "../../models/layers.js";
 import { RegularGPT } from "../../models/regulargpt/model.js";
 import { Weights } from "../../models/weights.js";
+import { landing } from "./wall.js";
 
 export function struck({ options, weights }, hits, prototypes, language) {
   const tensors = new Map(Object.entries(weightsWith(weights, hits)));
@@ -28,17 +29,6 @@ export function weightsWith(weights, hits) {
     found[name].data[index] += by;
   }
   return found;
-}
-
-// The number, from 1, of the prototype nearest to a state; of equals the first.
-export function nearest(state, prototypes) {
-  let [found, least] = [0, Infinity];
-  prototypes.forEach((point, k) => {
-    let distance = 0;
-    for (let i = 0; i < point.length; i += 1) distance += (point[i] - state[i]) ** 2;
-    if (distance < least) [found, least] = [k, distance];
-  });
-  return found + 1;
 }
 
 // The network in which some windows are struck. Which window a node has is said by its children: symbols by their own
@@ -83,7 +73,7 @@ class Struck extends RegularGPT {
   // What has struck a window of rows of these states.
   strokesOver(states) {
     const isSymbol = (row) => this.rows.has(states[row]);
-    const place = memo((row) => nearest(states[row], this.prototypes));
+    const place = memo((row) => landing(states[row], this.prototypes).here);
     const beside = (row) => (this.rows.get(states[row]) ? this.prototypes.length + this.rows.get(states[row]) : 0);
     return (window) => {
       if (window.every(isSymbol)) return this.strokes.get(`leaves ${window.map((row) => this.rows.get(states[row]))}`);

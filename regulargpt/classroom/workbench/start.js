@@ -1,10 +1,12 @@
 // Makes the panels, and lets the address say what is on the bench.
 
 import { Bench } from "./bench.js";
+import { BreakPanel } from "./break_panel.js";
 import { Captions } from "./captions.js";
 import { casesOf } from "./cases.js";
 import { LanesPanel } from "./lanes_panel.js";
 import { EditorPanel } from "./editor.js";
+import { struck } from "./hits.js";
 import { fromJson } from "./machine_json.js";
 import { languageOf } from "./machine.js";
 import { asText, fromText } from "./machine_link.js";
@@ -14,12 +16,12 @@ import { Training } from "./training.js";
 import { TreePanel } from "./tree_panel.js";
 import { WallPanel } from "./wall_panel.js";
 
-const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel };
+const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel, break: BreakPanel };
 const FIRST_WORD = 6; // symbols
 
 const { machine } = JSON.parse(byId("data").textContent);
 const first = machine ? fromJson(machine).drawn : STARTERS[0].drawn;
-const bench = new Bench({ languageOf, casesOf });
+const bench = new Bench({ languageOf, casesOf, struck });
 
 // The word with which a machine begins: its symbols one after the other.
 const wordOf = ({ language }) => (language ? Array.from({ length: FIRST_WORD }, (_, i) => i % language.alphabet.length) : []);
@@ -30,7 +32,7 @@ function draw(drawn) {
 }
 
 draw(first);
-for (const [name, Panel] of Object.entries(PANELS)) new Panel(document.querySelector(`.panel.${name} .place`), bench);
+const panels = Object.fromEntries(Object.entries(PANELS).map(([name, Panel]) => [name, new Panel(document.querySelector(`.panel.${name} .place`), bench)]));
 new Training(bench);
 new Captions(bench);
 new Terms();
@@ -51,3 +53,4 @@ address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? [])
   if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
 });
 for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
+panels.break.inAddress();
