@@ -38,7 +38,9 @@
 // Of the workers only: set.snapshot(snapshot)   set.proven(found)   set.wrong(found)   set.failed(sentence)   set.tested(lane, found)
 //   set.training("ended")
 
-import { networkOf } from "./networks.js";
+import { casesOf } from "./cases.js";
+import { struck } from "./hits.js";
+import { languageOf } from "./machine.js";
 
 export const LANES = ["regulargpt", "lstm", "transformer"];
 export const SPEEDS = ["slow", "fast"];
@@ -46,9 +48,8 @@ export const SPEEDS = ["slow", "fast"];
 const each = (value) => Object.fromEntries(LANES.map((lane) => [lane, value]));
 
 export class Bench {
-  // `languageOf(drawn)` gives { language, problem, classes }; `casesOf(language)`; `struck(snapshot, hits, prototypes, language)` the twin with hits.
-  constructor({ languageOf = standInLanguage, casesOf = standInCases, struck = (snapshot, hits, prototypes, language) => networkOf(snapshot, language) } = {}) {
-    Object.assign(this, { languageOf, casesOf, struck, lanes: LANES, listeners: new Map() });
+  constructor() {
+    Object.assign(this, { lanes: LANES, listeners: new Map() });
     Object.assign(this, { drawn: null, language: null, problem: "", classes: null, cases: null, word: [], seed: 0, speed: "fast", wagers: each(null), step: 1, aim: null });
     this.forget();
     this.set = this.changes();
@@ -99,9 +100,14 @@ export class Bench {
   }
 
   draw(drawn) {
-    const { language, problem, classes = null } = this.languageOf(drawn);
-    Object.assign(this, { drawn, language, problem, classes, cases: language && this.casesOf(language), wagers: each(null) });
-    const known = language ? language.alphabet.length : 0;
+    const { language, problem, classes = null } = languageOf(drawn);
+    Object.assign(this, { drawn, language, problem, classes, cases: null, wagers: each(null) });
+    try {
+      this.cases = language && casesOf(language);
+    } catch ({ message }) {
+      Object.assign(this, { language: null, problem: message, classes: null });
+    }
+    const known = this.language?.alphabet.length ?? 0;
     this.word = this.word.filter((symbol) => symbol < known);
     this.forget();
   }
@@ -126,20 +132,6 @@ export class Bench {
 
   calculate() {
     const { regulargpt } = this.snapshots;
-    this.network = regulargpt && this.struck(regulargpt, this.hits, this.prototypes, this.language);
+    this.network = regulargpt && struck(regulargpt, this.hits, this.prototypes, this.language.nesting?.direction);
   }
-}
-
-// Until the real ones are here: an even number of a, whatever is drawn.
-function standInLanguage() {
-  const elements = { words: ["", "a"], right: [[1, 0], [0, 1]] };
-  const colours = [["#0072B2", "#FFFFFF"], ["#E69F00", "#000000"]];
-  const machine = { alphabet: ["a", "b"], states: ["0", "1"], initial: 0, delta: [[1, 0], [0, 1]], outputs: ["accept", "reject"], output_names: ["accept", "reject"] };
-  return { language: { ...machine, elements, table: [[0, 1], [1, 0]], letter: [1, 0], colours, kind: "accepts", nesting: null }, problem: "" };
-}
-
-function standInCases() {
-  const leaves = [[[1, 0], 2], [[2, 0], 1], [[1, 1], 1], [[1, 2], 2], [[2, 1], 2], [[2, 2], 1]];
-  const nodes = [[[1, 0], 1], [[2, 0], 2], [[1, 1], 1], [[1, 2], 2], [[2, 1], 2], [[2, 2], 1]];
-  return { elements: [0, 1], answers: ["accept", "reject"], leaves, nodes };
 }

@@ -1,6 +1,6 @@
 // A network with hits: single weights that are changed, cases that land elsewhere, edges that are cut.
 //
-//   struck(network, hits, prototypes, language)   the twin RegularGPT of { options, weights } with the hits
+//   struck(network, hits, prototypes, direction)  the twin RegularGPT of { options, weights } with the hits
 //   weightsWith(weights, hits)                    the weights with all changes; those given stay as they are
 //   hitsAsText(hits), hitsFromText(text)          hits as the end of an address, and back; null where it is none
 //
@@ -13,9 +13,9 @@ import { RegularGPT } from "../../models/regulargpt/model.js";
 import { Weights } from "../../models/weights.js";
 import { landing } from "./wall.js";
 
-export function struck({ options, weights }, hits, prototypes, language) {
+export function struck({ options, weights }, hits, prototypes, direction = null) {
   const tensors = new Map(Object.entries(weightsWith(weights, hits)));
-  const given = { options, direction: language.nesting?.direction ?? null, weights: new Weights(tensors) };
+  const given = { options, direction, weights: new Weights(tensors) };
   const ofWindows = hits.filter(({ kind }) => kind !== "weight");
   return ofWindows.length ? new Struck(given, ofWindows, prototypes ?? []) : new RegularGPT(given);
 }

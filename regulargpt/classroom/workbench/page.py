@@ -23,7 +23,10 @@ PANELS = {
     "break": "Hammer",
 }
 # What runs in the page and in its workers; and what draws.
-CALCULATIONS = ("asking", "cases", "machine_json", "starters", "expression", "wall", "view", "map_words")
+CALCULATIONS = (
+    *("worker", "searcher", "asking", "saving"),
+    *("machine_json", "expression", "starters", "wall", "view", "map_words"),
+)
 START = "start"
 SHARED = (
     *("word.js", "nodes.js", "tree.js", "parting.js", "vector.js", "player.js"),

@@ -25,7 +25,7 @@ const LONGEST_TRIED = 10000; // symbols of a word that the quantised network get
 
 export function* search({ network, hits = [], prototypes = null, language, seed = 0, longest = Infinity, most = MOST }) {
   const isRival = !network.options.chunk_size;
-  const twin = isRival ? networkOf(network, language) : struck(network, hits, prototypes, language);
+  const twin = isRival ? networkOf(network, language) : struck(network, hits, prototypes, language.nesting?.direction);
   const isTree = !isRival && !twin.direction;
   const exactly = isTree && prototypes ? yield* ofQuantised(twin, prototypes, language) : null;
   const space = isTree ? new AsItIs(twin, language.output_names) : null;

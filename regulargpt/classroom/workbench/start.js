@@ -3,16 +3,13 @@
 import { Bench } from "./bench.js";
 import { BreakPanel } from "./break_panel.js";
 import { Captions } from "./captions.js";
-import { casesOf } from "./cases.js";
 import { LanesPanel } from "./lanes_panel.js";
 import { EditorPanel } from "./editor.js";
-import { struck } from "./hits.js";
 import { fromJson } from "./machine_json.js";
-import { languageOf } from "./machine.js";
 import { asText, fromText } from "./machine_link.js";
 import { MapPanel } from "./map_panel.js";
 import { STARTERS } from "./starters.js";
-import { Training } from "./training.js";
+import { LongWordsAsked, Searches, Training } from "./training.js";
 import { TreePanel } from "./tree_panel.js";
 import { WallPanel } from "./wall_panel.js";
 
@@ -21,7 +18,7 @@ const FIRST_WORD = 6; // symbols
 
 const { machine } = JSON.parse(byId("data").textContent);
 const first = machine ? fromJson(machine).drawn : STARTERS[0].drawn;
-const bench = new Bench({ languageOf, casesOf, struck });
+const bench = new Bench();
 
 // The word with which a machine begins: its symbols one after the other.
 const wordOf = ({ language }) => (language ? Array.from({ length: FIRST_WORD }, (_, i) => i % language.alphabet.length) : []);
@@ -33,7 +30,7 @@ function draw(drawn) {
 
 draw(first);
 const panels = Object.fromEntries(Object.entries(PANELS).map(([name, Panel]) => [name, new Panel(document.querySelector(`.panel.${name} .place`), bench)]));
-new Training(bench);
+for (const Beside of [Training, Searches, LongWordsAsked]) new Beside(bench);
 new Captions(bench);
 new Terms();
 

@@ -67,7 +67,8 @@ export class Training {
 
   // It is over when the others have taken as many steps.
   end() {
-    if (this.last === null || !this.learners || RIVALS.some((lane) => this.stepOf(lane) < this.last)) return;
+    const isThere = (lane) => this.stepOf(lane) >= this.last || this.bench.snapshots[lane]?.phase === "done";
+    if (this.last === null || !this.learners || !RIVALS.every(isThere)) return;
     this.stop();
     this.bench.set.training("ended");
   }
