@@ -22,16 +22,18 @@
 //              null and that all words of up to `tried` symbols are right; null before the first search
 //   wagers     by lane: true, false, null: "right on every word of 1,000 symbols?", said before training
 //   tested     by lane: { right, tried }: answers to words of 1,000 symbols after the training; null before
+//   isCompared whether training came to its end once: the others have taken as many steps as RegularGPT
 //   step       1 to 7: the caption that is read
+//   aim        what a panel points at for the hammer: a Hit without image or by; null before
 //
 // Kinds, for `on(kind, listener)`: the listener is called with the bench after each change. `tell(kind)` calls them.
 //   "language"  another machine: everything learned is forgotten (snapshots, network, hits, proven, wrong, wagers, training)
-//   "word" "snapshot" "proven" "wrong" "hits" "training" "wager" "tested" "step"
+//   "word" "snapshot" "proven" "wrong" "hits" "training" "wager" "tested" "step" "aim"
 //   A hit changes `network`: who draws it listens to "snapshot" and "hits". "begin again" and another seed forget as a
 //   new machine does, but keep language and wagers: they tell "snapshot", "hits", "proven", "wrong", "tested", "training".
 //
 // Changes, each of which tells its kind
-//   set.language(drawn)   set.word(symbols)   set.hits(hits)   set.wager(lane, answer)   set.step(number)
+//   set.language(drawn)   set.word(symbols)   set.hits(hits)   set.wager(lane, answer)   set.step(number)   set.aim(target)
 //   set.seed(number)   set.speed(speed)
 //   set.training("going" | "paused")   set.one()  one step, then paused   set.again()   as if nothing had been learned
 // Of the workers only: set.snapshot(snapshot)   set.proven(found)   set.wrong(found)   set.failed(sentence)   set.tested(lane, found)
@@ -49,7 +51,7 @@ const each = (value) => Object.fromEntries(LANES.map((lane) => [lane, value]));
 export class Bench {
   constructor() {
     Object.assign(this, { lanes: LANES, listeners: new Map() });
-    Object.assign(this, { drawn: null, language: null, problem: "", classes: null, cases: null, word: [], seed: 0, speed: "fast", wagers: each(null), step: 1 });
+    Object.assign(this, { drawn: null, language: null, problem: "", classes: null, cases: null, word: [], seed: 0, speed: "fast", wagers: each(null), step: 1, aim: null });
     this.forget();
     this.set = this.changes();
   }
@@ -67,7 +69,7 @@ export class Bench {
 
   // Nothing is learned yet.
   forget() {
-    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), onlyOne: false });
+    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), isCompared: false, onlyOne: false });
   }
 
   changes() {
@@ -81,12 +83,13 @@ export class Bench {
       hits: told("hits", (hits) => this.strike(hits)),
       wager: told("wager", (lane, answer) => { this.wagers[lane] = answer; }),
       step: told("step", (step) => { this.step = step; }),
+      aim: told("aim", (aim) => { this.aim = aim; }),
       seed: (seed) => {
         this.seed = seed;
         this.again();
       },
       speed: told("training", (speed) => { this.speed = speed; }),
-      training: told("training", (training) => Object.assign(this, { training, onlyOne: false })),
+      training: told("training", (training) => Object.assign(this, { training, onlyOne: false, isCompared: this.isCompared || training === "ended" })),
       one: told("training", () => Object.assign(this, { training: "paused", onlyOne: true })),
       again: () => this.again(),
       snapshot: told("snapshot", (snapshot) => this.take(snapshot)),

@@ -1,8 +1,8 @@
 // A network with hits: single weights that are changed, cases that land elsewhere, edges that are cut.
 //
-//   struck(network, hits, prototypes, direction = null)   the twin RegularGPT of { options, weights } with the hits
-//   weightsWith(weights, hits)                            the weights with all changes; those given stay as they are
-//   hitsAsText(hits), hitsFromText(text)                  hits as the end of an address, and back; null where it is none
+//   struck(network, hits, prototypes, direction)  the twin RegularGPT of { options, weights } with the hits
+//   weightsWith(weights, hits)                    the weights with all changes; those given stay as they are
+//   hitsAsText(hits), hitsFromText(text)          hits as the end of an address, and back; null where it is none
 //
 // Hit: { kind: "weight", name, index, by } | { kind: "case", part, window, image } | { kind: "edge", part, window, offset }.
 // part is "leaves" or "nodes", window [near, far] as the cases have it: a hit on a case or an edge is met wherever that
@@ -11,6 +11,7 @@
 import { memo } from "../../models/layers.js";
 import { RegularGPT } from "../../models/regulargpt/model.js";
 import { Weights } from "../../models/weights.js";
+import { landing } from "./wall.js";
 
 export function struck({ options, weights }, hits, prototypes, direction = null) {
   const tensors = new Map(Object.entries(weightsWith(weights, hits)));
@@ -28,17 +29,6 @@ export function weightsWith(weights, hits) {
     found[name].data[index] += by;
   }
   return found;
-}
-
-// The number, from 1, of the prototype nearest to a state; of equals the first.
-export function nearest(state, prototypes) {
-  let [found, least] = [0, Infinity];
-  prototypes.forEach((point, k) => {
-    let distance = 0;
-    for (let i = 0; i < point.length; i += 1) distance += (point[i] - state[i]) ** 2;
-    if (distance < least) [found, least] = [k, distance];
-  });
-  return found + 1;
 }
 
 // The network in which some windows are struck. Which window a node has is said by its children: symbols by their own
@@ -83,7 +73,7 @@ class Struck extends RegularGPT {
   // What has struck a window of rows of these states.
   strokesOver(states) {
     const isSymbol = (row) => this.rows.has(states[row]);
-    const place = memo((row) => nearest(states[row], this.prototypes));
+    const place = memo((row) => landing(states[row], this.prototypes).here);
     const beside = (row) => (this.rows.get(states[row]) ? this.prototypes.length + this.rows.get(states[row]) : 0);
     return (window) => {
       if (window.every(isSymbol)) return this.strokes.get(`leaves ${window.map((row) => this.rows.get(states[row]))}`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ PANELS = {
     "wall": "The wall of cases",
     "break": "Hammer",
 }
+# A line of a script that says nothing to a browser; what one reads is the file.
+COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -47,7 +50,7 @@ def render(machine: str | None = None) -> str:
     panels = {name: source for name, source in gathered([script(START)]).items() if name not in calculations}
     pure = "\n".join(["const modules = {};", *calculations.values()])
     assert "</script" not in pure, "nothing in it ends its element"
-    return document(
+    page = document(
         title="Draw it, train it, break it, prove it",
         heading="Right on every word?",
         skip=("draw", "To the first caption"),
@@ -58,6 +61,7 @@ def render(machine: str | None = None) -> str:
         after="\n".join(panels.values()),
         has_workers=True,
     )
+    return COMMENT.sub("", page)
 
 
 def script(name: str) -> PageScript:

@@ -1,9 +1,9 @@
 // Words that a network answers wrongly: what is tried, in which order, and what may be said then.
 //
 //   search({ network, hits, prototypes, language, seed, longest, most })   a generator, so that a worker stays awake: it yields
-//     { tried } every few milliseconds, and returns { word, answer, truth, tried, ended, isShortest, drawn, quantised }.
+//     { tried } every few milliseconds, and returns { word, length, answer, truth, tried, ended, isShortest, drawn, quantised }.
 //
-// word       the wrong word, null if none came up; answer, truth: the network's answer to it (null where its numbers
+// word       the wrong word, null if none came up, or one of `length` symbols that are too many to write; answer, truth: the network's answer to it (null where its numbers
 //            overflow) and the right one
 // tried      all words of up to so many symbols were tried, one by one or as alike to one that was
 // isShortest the word is the least of all wrong words: by length, then by the alphabet
@@ -24,25 +24,20 @@ const DRAWN = 8; // of each of these lengths
 const LONGEST_TRIED = 10000; // symbols of a word that the quantised network gets wrong, and this one is tried on
 
 export function* search({ network, hits = [], prototypes = null, language, seed = 0, longest = Infinity, most = MOST }) {
-  const twin = twinOf(network, language, hits, prototypes);
-  const isTree = network.options.chunk_size === 2 && !twin.direction;
+  const isRival = !network.options.chunk_size;
+  const twin = isRival ? networkOf(network, language) : struck(network, hits, prototypes, language.nesting?.direction);
+  const isTree = !isRival && !twin.direction;
   const exactly = isTree && prototypes ? yield* ofQuantised(twin, prototypes, language) : null;
   const space = isTree ? new AsItIs(twin, language.output_names) : null;
   const first = yield* space ? shortestWrong(language, space, { longest, most }) : oneByOne(twin, language, { longest, most });
-  const found = { ...first, isShortest: first.word !== null, drawn: 0, quantised: exactly };
-  if (found.word || found.ended) return found;
+  const found = { ...first, isShortest: Boolean(first.length), drawn: 0, quantised: exactly };
+  if (found.length || found.ended) return found;
   return { ...found, ...(yield* longer(twin, language, { seed, from: found.tried, first: exactly?.word })) };
 }
 
 // The quantised network's shortest wrong word.
 export function* ofQuantised(twin, prototypes, language, options = {}) {
   return yield* shortestWrong(language, new Quantised(twin, prototypes, language.output_names), { looks: MOST_LOOKED_AT, ...options });
-}
-
-// The twin of a network as it passes between workers.
-export function twinOf({ options, weights }, language, hits = [], prototypes = null) {
-  if (options.chunk_size) return struck({ options, weights }, hits, prototypes, language.nesting?.direction);
-  return networkOf({ options, weights }, language);
 }
 
 // All words in length-lexicographic order, each by itself; a network that carries a state goes on from the last word's.
@@ -59,7 +54,7 @@ function* oneByOne(network, language, { longest, most }) {
       for (let i = from; i < length; i += 1) states[i + 1] = language.delta[states[i]][word[i]];
       const truth = language.outputs[states[length]];
       const answer = nameOf(reader.answer(word, from), language.output_names);
-      if (truth !== null && answer !== truth) return { word: [...word], answer, truth, tried: length - 1, ended: false };
+      if (truth !== null && answer !== truth) return { word: [...word], answer, truth, length, tried: length - 1, ended: false };
     }
   }
   return { word: null, answer: null, truth: null, tried: longest, ended: false };
@@ -97,7 +92,7 @@ function* longer(network, language, { seed, from, first }) {
   const wrong = (word) => {
     const truth = language.outputs[word.reduce((state, symbol) => language.delta[state][symbol], language.initial)];
     const answer = nameOf(network.logits(word), language.output_names);
-    return truth !== null && answer !== truth ? { word, answer, truth } : null;
+    return truth !== null && answer !== truth ? { word, answer, truth, length: word.length } : null;
   };
   const known = first && first.length <= LONGEST_TRIED ? wrong(first) : null;
   if (known) return known;

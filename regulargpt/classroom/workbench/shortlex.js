@@ -6,7 +6,7 @@
 // the least word is kept. A level follows from the kinds of the level below: where these repeat, nothing new comes at any
 // length.
 
-import { nearest } from "./hits.js";
+import { landing } from "./wall.js";
 
 const MOST_WRITTEN = 100000; // symbols of a word that is written out
 const MOST_STATES = 1 << 15; // of the network as it is, that are kept
@@ -102,7 +102,8 @@ export function nameOf(logits, names) {
   return numbers.every(Number.isFinite) ? names[numbers.indexOf(Math.max(...numbers))] : null;
 }
 
-// The quantised network: each node above the leaves has the number, from 1, of the prototype nearest to its state.
+// The quantised network: each node above the leaves has the number, from 1, of the prototype nearest to its state; the number
+// behind the last one where it has none, as its numbers overflow.
 export class Quantised {
   every = 2048;
   made = 0;
@@ -112,11 +113,9 @@ export class Quantised {
     this.prototypes = prototypes;
     const [{ over }] = network.treeLayers(2);
     const leaves = network.leaves();
-    this.parts = {
-      leaves: { merge: over(leaves), width: leaves.length, images: [] },
-      nodes: { merge: over([network.absent, ...prototypes]), width: 1 + prototypes.length, images: [] },
-    };
-    this.answers = prototypes.map((point) => nameOf(network.read(point), names));
+    const rows = [network.absent, ...prototypes, network.absent.map(() => NaN)];
+    this.parts = { leaves: { merge: over(leaves), width: leaves.length, images: [] }, nodes: { merge: over(rows), width: rows.length, images: [] } };
+    this.answers = [...prototypes.map((point) => nameOf(network.read(point), names)), null];
   }
 
   leaf(symbol) {
@@ -124,13 +123,8 @@ export class Quantised {
   }
 
   over(near, far, isFirst) {
-    return { state: this.image(isFirst ? "leaves" : "nodes", near, far) };
-  }
-
-  // The prototype over a window of a part of the table.
-  image(part, near, far) {
-    const { merge, width, images } = this.parts[part];
-    return (images[near * width + far] ??= nearest(merge([near, far]), this.prototypes));
+    const { merge, width, images } = this.parts[isFirst ? "leaves" : "nodes"];
+    return { state: (images[near * width + far] ??= landing(merge([near, far]), this.prototypes).here || 1 + this.prototypes.length) };
   }
 
   answer({ state }) {

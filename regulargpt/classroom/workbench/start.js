@@ -1,6 +1,7 @@
 // Makes the panels, and lets the address say what is on the bench.
 
 import { Bench } from "./bench.js";
+import { BreakPanel } from "./break_panel.js";
 import { Captions } from "./captions.js";
 import { LanesPanel } from "./lanes_panel.js";
 import { EditorPanel } from "./editor.js";
@@ -12,7 +13,7 @@ import { LongWordsAsked, Searches, Training } from "./training.js";
 import { TreePanel } from "./tree_panel.js";
 import { WallPanel } from "./wall_panel.js";
 
-const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel };
+const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel, break: BreakPanel };
 const FIRST_WORD = 6; // symbols
 
 const { machine } = JSON.parse(byId("data").textContent);
@@ -28,7 +29,7 @@ function draw(drawn) {
 }
 
 draw(first);
-for (const [name, Panel] of Object.entries(PANELS)) new Panel(document.querySelector(`.panel.${name} .place`), bench);
+const panels = Object.fromEntries(Object.entries(PANELS).map(([name, Panel]) => [name, new Panel(document.querySelector(`.panel.${name} .place`), bench)]));
 for (const Beside of [Training, Searches, LongWordsAsked]) new Beside(bench);
 new Captions(bench);
 new Terms();
@@ -49,3 +50,4 @@ address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? [])
   if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
 });
 for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
+panels.break.inAddress();
