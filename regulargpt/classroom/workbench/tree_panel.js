@@ -81,7 +81,7 @@ export class TreePanel {
     this.vector = new VectorView(numbers);
     this.levels = levels;
     levels.addEventListener("toggle", () => this.listLevels());
-    this.tree = new DotTree(this.picture, this.detail, (node) => this.number(node), (node) => this.look(node ?? this.tree.chosen));
+    this.tree = new DotTree(this.picture, this.detail, (node) => this.choose(node), (node) => this.look(node ?? this.tree.chosen));
     this.range.addEventListener("input", () => this.show());
     const again = calmly(() => this.refresh());
     bench.on("language", () => this.begin());
@@ -175,7 +175,13 @@ export class TreePanel {
     if (node) this.tree.tell(node);
   }
 
-  // The numbers of a node.
+  // A node's numbers stand below, and the hammer is to strike there.
+  choose(node) {
+    this.number(node);
+    const window = windowOf(node, this.shown, this.run);
+    if (!window.includes(null)) this.bench.set.aim({ kind: "case", part: hasSymbolsOnly(node) ? "leaves" : "nodes", window });
+  }
+
   number(node) {
     if (node.vector) this.vector.show(node.vector, describe(node, this.shown, this.run));
   }
@@ -183,4 +189,11 @@ export class TreePanel {
   listLevels() {
     if (this.levels.open) this.levels.querySelector("div").replaceChildren(...(this.tree.levels.length ? [levelTable(this.tree.levels)] : []));
   }
+}
+
+// What a node has below, near and far, as cases have it. Beside prototypes symbols are numbered behind them.
+function windowOf(node, word, run) {
+  const before = hasSymbolsOnly(node) ? 0 : run.standsFor.length;
+  const rows = node.children.map((child) => (child === null ? 0 : child.level ? child.state : before + 1 + word[child]));
+  return [...rows.reverse(), 0].slice(0, 2);
 }

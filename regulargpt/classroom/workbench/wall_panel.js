@@ -22,6 +22,7 @@ export class WallPanel {
     this.wrong = html("ul", { class: "wrong-words" });
     place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
+    this.tables.addEventListener("click", ({ target }) => this.aim(target));
     for (const kind of ["focusin", "mouseover"]) this.tables.addEventListener(kind, ({ target }) => this.look(target.closest("[data-place]")));
     bench.on("language", () => this.build());
     new ResizeObserver(() => this.tables.clientWidth !== this.wide && this.build()).observe(this.tables);
@@ -153,7 +154,7 @@ export class WallPanel {
   wrongOf(found, isProven) {
     if (isProven) return ["none, at any length: that is the proof."];
     if (!found) return ["not searched yet."];
-    if (found.word === null) return [`none of at most ${found.tried} symbols.`];
+    if (found.word === null) return [found.length ? `one of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `none of at most ${found.tried} symbols.`];
     const text = write(found.word, this.bench.language.alphabet) || "ε";
     const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
     return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];
@@ -183,10 +184,17 @@ export class WallPanel {
     square.setAttribute("aria-label", this.detail.textContent);
   }
 
+  // What the hammer is to strike.
+  aim(square) {
+    const { part, window } = this.cases[square.dataset.case] ?? {};
+    if (part in { leaves: 0, nodes: 0 }) this.bench.set.aim({ kind: "case", part, window });
+  }
+
   // The squares are one grid: below the last row of a table stands the first of the next.
   key(event) {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] }[event.key];
     const from = event.target.dataset.place;
+    if (event.key === "Enter") this.aim(event.target);
     if (!step || !from) return;
     event.preventDefault();
     const [r, c] = from.split(",").map(Number);

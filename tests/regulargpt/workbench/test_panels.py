@@ -200,6 +200,12 @@ def test_every_square_is_reached_by_arrow_keys_and_says_what_it_is(browser: Brow
         browser.key("ArrowDown")
     assert browser.one(".wall .detail").startswith("Answers: a word that ends at [ba] is reject. The network answers ")
     assert browser.count(".wall-squares [tabindex='0']") == 1
+    # A square that is pressed is what the hammer strikes.
+    for press in ("click", "Enter"):
+        browser.evaluate("bench.set.aim(null)")
+        browser.click(".wall-squares td[data-case='3']") if press == "click" else browser.key(press)
+        assert browser.evaluate("bench.aim") == {"kind": "case", "part": "leaves", "window": [2, 0]}
+        browser.focus(".wall-squares td[data-case='3']")
     browser.one(
         ".wall-squares td[data-case='0']", "void e.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))"
     )
@@ -356,6 +362,10 @@ def test_the_tree_grows_with_the_word_and_the_focus_stays_while_it_learns(browse
         label = browser.evaluate("document.activeElement.ariaLabel")
         assert label.endswith("✓ the same." if moment else "? There are no prototypes yet.")
         assert browser.one(".tree .detail").startswith(label)
+    # What is chosen is what the hammer strikes: the node over 0 and 11, or ε and ε.
+    browser.key("ArrowUp")
+    browser.key("ArrowDown")
+    assert browser.evaluate("bench.aim") == {"kind": "case", "part": "nodes", "window": [1, 1]}
     browser.click(".tree details summary")
     assert browser.count(".tree .numbers li") == subject("parity").options["d_model"]
     for read in (0, 1, 4):
