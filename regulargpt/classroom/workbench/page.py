@@ -61,7 +61,7 @@ def render(machine: str | None = None) -> str:
         after="\n".join(panels.values()),
         has_workers=True,
     )
-    return SPARED.sub("", page)
+    return SPARED.sub("", page).replace(f'modules["{HERE}/', 'modules["')
 
 
 def script(name: str) -> PageScript:
