@@ -8,6 +8,7 @@ const MARKED = 18; // of one with a mark on it; with less room what is wrong is 
 const MOST_SQUARE = 128; // symbols and elements with a table
 const MOMENT = 12; // milliseconds of work between two pictures
 const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
+const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
 const PARTS = { leaves: "First level", nodes: "All other levels", answers: "Answers" };
 
 export class WallPanel {
@@ -34,7 +35,7 @@ export class WallPanel {
     const { language, cases } = this.bench;
     Object.assign(this, { cases: language && cases ? inOrder(cases) : [], found: [], looked: null, at: 0, left: 0 });
     this.tables.replaceChildren();
-    this.detail.textContent = "";
+    this.detail.textContent = this.cases.length ? HELP : "";
     if (this.cases.length) this.draw();
     this.turn();
     this.sayWrong();

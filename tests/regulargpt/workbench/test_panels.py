@@ -439,7 +439,7 @@ def assert_places(browser: Browser, found: Subject) -> None:
                 states.setdefault(f"{level} false {','.join(map(str, word[start:end]))}", state.numpy())
     expected = (np.array([states[key] for key in where]) - centre) @ axes.T
     points, unit = browser.evaluate("((kept) => [kept.points, kept.unit])(panels.map.kept[panels.map.kept.length - 1])")
-    drawn = (np.array(points) - [220, 170]) / [unit, -unit]
+    drawn = (np.array(points) - [220, 190]) / [unit, -unit]
     assert drawn == pytest.approx(expected, abs=1e-6)
 
 
