@@ -23,9 +23,9 @@ export class BreakPanel {
     this.said = html("div", { class: "said", role: "status" });
     this.levels = html("ol", { class: "levels" });
     this.task = html("div", { class: "task" });
-    const levels = html("details", {}, html("summary", {}, "Five levels: break it so that no short word notices"), this.levels, this.task);
+    const levels = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.levels, this.task);
     this.picks = this.selects();
-    place.append(html("div", { class: "tools" }, ...this.tools), this.target, html("div", { class: "tools" }, this.undo, this.mend), this.list, this.said, levels, html("p", { class: "caption" }, NOTE));
+    place.append(html("div", { class: "tools" }, ...this.tools, this.undo, this.mend), this.target, this.list, this.said, levels, html("p", { class: "caption" }, NOTE));
     this.unfolded = levels;
     bench.on("language", () => this.begin());
     for (const kind of ["snapshot", "proven", "training"]) bench.on(kind, () => this.endLevel());
@@ -249,7 +249,7 @@ export class BreakPanel {
   drawLevels() {
     const items = LEVELS.map(({ title, less }, i) => {
       const done = this.passed.has(i + 1);
-      const button = action(`${title}: less than ${less}`, () => this.play(i + 1), { "aria-pressed": String(this.level?.number === i + 1), "aria-label": `level ${i + 1}: ${title}, no word of less than ${less} symbols may notice${done ? ", passed" : ""}` });
+      const button = action(`${less} symbols: ${title}`, () => this.play(i + 1), { "aria-pressed": String(this.level?.number === i + 1), "aria-label": `level ${i + 1}: ${title}, no word of less than ${less} symbols may notice${done ? ", passed" : ""}` });
       return html("li", {}, button, done ? html("b", { class: "right" }, " ✓") : "");
     });
     const at = [...this.levels.querySelectorAll("button")].indexOf(document.activeElement);

@@ -43,7 +43,7 @@ export class EditorPanel {
 
   // The buttons above the plane; the last ones are for the part that is chosen.
   tools() {
-    const act = (edit) => () => this.do(edit(this.chosen), this.chosen);
+    const act = (edit, isKept = true) => () => this.do(edit(this.chosen), isKept ? this.chosen : null);
     this.buttons = {
       Undo: sign("↶", "Undo", () => this.step("undo")),
       Redo: sign("↷", "Redo", () => this.step("redo")),
@@ -51,7 +51,7 @@ export class EditorPanel {
       Answer: action("Accept", act((key) => answered(this.drawn, Number(key)))),
       Start: action("Start", act((key) => ({ ...this.drawn, initial: Number(key) }))),
       Edit: sign("✎", "Edit the name or the symbols", () => this.edit(this.chosen)),
-      Delete: sign("✕", "Delete", act((key) => without(this.drawn, key))),
+      Delete: sign("✕", "Delete", act((key) => without(this.drawn, key), false)),
     };
     return html("div", { class: "tools", role: "group", "aria-label": "Tools" }, ...Object.values(this.buttons));
   }

@@ -107,6 +107,7 @@ class Lane {
 
   // Where it stands.
   course({ step, phase, accuracy, seconds }) {
+    if (step === 0) return "It is made, not trained.";
     const steps = `${step.toLocaleString("en")} ${step === 1 ? "step" : "steps"}`;
     if (this.lane === "regulargpt" && phase === "done") return `${steps}, ${Math.ceil(seconds)} seconds of calculating.`;
     return `${percent(accuracy)} of its last answers right, ${steps}.`;
@@ -116,11 +117,12 @@ class Lane {
     const { bench, lane } = this;
     const found = bench.wrong[lane];
     const isProven = lane === "regulargpt" && bench.proven && !bench.hits.length;
+    const isWrong = !isProven && found && found.answer !== found.truth;
+    this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren("✓ Right on every word: proven.");
     else if (!found) this.wrong.replaceChildren();
-    else if (found.word === null) this.wrong.replaceChildren(`Right on all words of up to ${found.tried} symbols.`);
-    else this.wrong.replaceChildren("✗ Wrong on ", this.shown(found.word), `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
-    this.wrong.className = `first-wrong ${isProven ? "right" : found?.word ? "wrong" : ""}`;
+    else if (!isWrong) this.wrong.replaceChildren(found.ended ? "Right on every word." : `Right on all words of up to ${found.tried} symbols.`);
+    else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
   }
 
   // A word that can be put on the bench.

@@ -23,8 +23,8 @@ PANELS = {
     "wall": "The wall of cases",
     "break": "Hammer",
 }
-# A line of a script that says nothing to a browser; what one reads is the file.
-COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+# What says nothing to a browser: comments, and where a line begins. Who reads a script reads its file.
+SPARED = re.compile(r"^ *//.*\n|^ +|(?<=[;,{(\[]) // [^\"'`\n]*$", re.MULTILINE)
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -61,7 +61,7 @@ def render(machine: str | None = None) -> str:
         after="\n".join(panels.values()),
         has_workers=True,
     )
-    return COMMENT.sub("", page)
+    return SPARED.sub("", page).replace(f'modules["{HERE}/', 'modules["')
 
 
 def script(name: str) -> PageScript:

@@ -3,12 +3,11 @@
 
 import { LANES } from "./bench.js";
 
-const HERE = "regulargpt/classroom/workbench";
 const [FIRST, ...RIVALS] = LANES;
 
 // A worker of the page's own calculations, which begins as one of its modules says.
 function worker(module, listener) {
-  const source = `${byId("calculations").textContent}\nmodules["${HERE}/${module}.js"].begin(self);`;
+  const source = `${byId("calculations").textContent}\nmodules["regulargpt/classroom/workbench/${module}.js"].begin(self);`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   const made = new Worker(address);
   made.onmessage = ({ data }) => listener(data);
