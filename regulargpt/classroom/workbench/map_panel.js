@@ -4,6 +4,7 @@ import { calmly } from "./calmly.js";
 import { mapWords } from "./map_words.js";
 import { levelsOf, runOf } from "./reading.js";
 import { View } from "./view.js";
+import { landing } from "./wall.js";
 
 const MAP = { width: 440, height: 380, dot: 4, ring: 12 };
 const MOST_KEPT = 60; // snapshots
@@ -76,7 +77,9 @@ export class MapPanel {
     const apart = Math.min(...middles.flatMap((a, i) => middles.slice(0, i).map((b) => far(a, b))));
     const unit = MAP.height / 2 / (REACH * Math.sqrt(options.d_model));
     const at = (state) => this.view.at(state).map((value, i) => [MAP.width, MAP.height][i] / 2 + (i ? -unit : unit) * value);
-    return { step, phase, unit, off, apart, points: states.map(at), rings: bench.prototypes && bench.prototypes.map((point) => at(Array.from(point))) };
+    const { prototypes, cases } = bench;
+    const strays = prototypes && states.map((state, i) => cases.elements[landing(state, prototypes).here - 1] !== this.chosen[i].element);
+    return { step, phase, unit, off, apart, strays, points: states.map(at), rings: prototypes && prototypes.map((point) => at(Array.from(point))) };
   }
 
   // The nodes of the words, each sub-word of a level once: always the same ones.
@@ -114,11 +117,14 @@ export class MapPanel {
     record.points.forEach((point, i) => {
       const [x, y] = inside(point, MAP.dot);
       const isOutside = x !== point[0] || y !== point[1];
-      const { style, classList } = this.marks[i];
-      style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-      style.fill = isTinted ? language.colours[this.chosen[i].element][0] : "";
-      classList.toggle("outside", isOutside);
+      const mark = this.marks[i];
+      mark.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+      mark.style.fill = isTinted ? language.colours[this.chosen[i].element][0] : "";
+      mark.classList.toggle("outside", isOutside);
+      mark.classList.toggle("stray", isTinted && Boolean(record.strays?.[i]));
     });
+    // In front of the others, which may lie at the same place.
+    this.rings.before(...this.marks.filter((mark) => mark.classList.contains("stray")));
     this.rings.replaceChildren(...((isTinted && record.rings) || []).map((point, k) => this.ring(inside(point, MAP.ring), k)));
   }
 
@@ -154,7 +160,9 @@ export class MapPanel {
     const [off, apart] = [Math.max(...record.off), record.apart].map(length);
     const size = this.elements.length;
     const two = size > 1 ? `; the middles of two elements are at least ${apart} apart` : "";
-    this.said.textContent = `${record.points.length} nodes of ${size} elements. The farthest is ${off} from the middle of its element${two}.`;
+    const strays = record.strays?.filter(Boolean).length ?? 0;
+    const lost = strays && record.phase !== "words" ? ` ${strays} lie nearer to another element's prototype.` : "";
+    this.said.textContent = `${record.points.length} nodes of ${size} elements. The farthest is ${off} from the middle of its element${two}.${lost}`;
     this.picture.setAttribute("aria-label", `The map at step ${record.step}. ${this.said.textContent}`);
     const { language } = this.bench;
     const number = (element) => this.chosen.filter((node) => node.element === element).length;

@@ -1,7 +1,9 @@
 // The tree over a word: each node a dot in the colour of the element whose prototype is nearest.
 
 import { calmly } from "./calmly.js";
+import { Random } from "./random.js";
 import { levelsOf, runOf } from "./reading.js";
+import { wordWith } from "./word_draws.js";
 
 const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
@@ -63,7 +65,7 @@ class DotTree extends TreeView {
 
 export class TreePanel {
   constructor(place, bench) {
-    Object.assign(this, { place, bench, shown: [] });
+    Object.assign(this, { place, bench, shown: [], drawn: 0 });
     this.top = html("div");
     this.range = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Symbols read" });
     this.play = html("button", { type: "button", "data-what": "the word, symbol by symbol" }, "Play");
@@ -124,7 +126,13 @@ export class TreePanel {
       this.answer.textContent = `Here a length is a whole number from 1 to ${LONGEST.toLocaleString("en")}.`;
       return;
     }
-    this.bench.set.word(anyWord(length, this.bench.language));
+    const { cases, language } = this.bench;
+    const random = new Random(this.bench.seed, `word ${(this.drawn += 1)}`);
+    let number = 0;
+    const draw = () => random.uniform((number += 1));
+    const answer = language.output_names[Math.floor(draw() * language.output_names.length)];
+    const fitting = (isFitting) => wordWith(language, cases.elements.filter((_, k) => isFitting(cases.answers[k])), length, draw);
+    this.bench.set.word(fitting((other) => other === answer) ?? fitting((other) => other !== null) ?? []);
   }
 
   // The symbols that are read so far.

@@ -1,6 +1,7 @@
 // The wall: a square for each case of the proof, which turns while the network learns.
 
 import { NAMES } from "./lanes_panel.js";
+import { unquantisedClaim } from "./saving.js";
 import { inOrder, trial } from "./wall.js";
 
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
@@ -142,7 +143,9 @@ export class WallPanel {
     this.proof.replaceChildren();
     if (!state) return;
     const note = html("p", {}, "Checked here in double precision; the proof is ", html("code", {}, "regulargpt check"), ", whose file you can save.");
-    this.proof.append(html("p", {}, html("b", {}, "✓ Proven. "), state), note, action("Save the file", () => this.bench.save()));
+    const { balls } = proven.snapshot ?? {};
+    const asItIs = balls ? [html("p", {}, unquantisedClaim(balls.slack))] : [];
+    this.proof.append(html("p", {}, html("b", {}, "✓ Proven. "), state), ...asItIs, note, action("Save the file", () => this.bench.save()));
   }
 
   // The words that lanes have wrong.

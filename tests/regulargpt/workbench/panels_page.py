@@ -17,7 +17,7 @@ from regulargpt.classroom.live.twins import gathered
 from regulargpt.classroom.workbench.page import HERE, script
 
 Arrays = Mapping[str, npt.NDArray[np.floating[Any]]]
-CALCULATIONS = ("bench", "wall", "view", "map_words")
+CALCULATIONS = ("bench", "wall", "view", "map_words", "word_draws")
 PANELS = ("tree", "map", "wall")
 SCRIPTS = (
     *("word.js", "nodes.js", "tree.js", "parting.js", "vector.js", "player.js"),

@@ -322,9 +322,7 @@ def truth(found: Subject, word: Sequence[int]) -> str:
 def test_ten_thousand_symbols_fold(browser: Browser, pages: Mapping[str, Path]):
     opened(browser, pages["regex:(ab)*"])
     browser.choose(".tree input[type='number']", "10000")
-    browser.evaluate(
-        "[...document.querySelectorAll('.tree button')].find((e) => e.textContent === 'Random word').click()"
-    )
+    press(browser, "Random word")
     assert browser.evaluate("bench.word.length") == 10000
     count = browser.evaluate("panels.tree.tree.levels.flat().length")
     assert count > 9999
@@ -378,6 +376,33 @@ def test_the_tree_grows_with_the_word_and_the_focus_stays_while_it_learns(browse
     word_is(browser, [1])
     assert browser.one(".tree button[data-what]") == "Play"
     assert browser.one(".tree .read") == "1 of 1"
+
+
+def test_a_random_word_has_the_wanted_element_and_length(browser: Browser, pages: Mapping[str, Path]):
+    """And each answer comes, though words of symbols drawn one by one would hardly ever be in (ab)*."""
+    found = subject("regex:(ab)*")
+    opened(browser, pages["regex:(ab)*"], None)
+    draw = "((state) => () => (state = (state * 48271) % 2147483647) / 2147483647)(7)"
+    drawn = f"wordWith(bench.language, [e], n, {draw})"
+    with_each = f"bench.language.elements.right.map((_, e) => [1, 6, 7, 40].map((n) => {drawn}))"
+    module = "modules['regulargpt/classroom/workbench/word_draws.js']"
+    words = browser.evaluate(f"(({{ wordWith }}) => {with_each})({module})")
+    for element, of_element in enumerate(words):
+        for length, word in zip((1, 6, 7, 40), of_element, strict=True):
+            if word is None:
+                assert found.monoid.words[element] == ""
+                continue
+            assert found.monoid.of_word(np.array(word)).item() == element
+            assert length <= len(word) <= length + 1
+    answers = set()
+    for _ in range(9):
+        press(browser, "Random word")
+        answers.add(truth(found, browser.evaluate("bench.word")))
+    assert answers == {"accept", "reject"}
+
+
+def press(browser: Browser, words: str) -> None:
+    browser.click(".tree button", browser.all(".tree button").index(words))
 
 
 # --- the map
