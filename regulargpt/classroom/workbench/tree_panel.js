@@ -160,7 +160,8 @@ export class TreePanel {
   say() {
     const { bench, shown, tree } = this;
     const nodes = tree.levels.flat();
-    this.answer.textContent = this.answers();
+    const answers = this.answers();
+    if (this.answer.textContent !== answers) this.answer.textContent = answers;
     const number = (verdict) => nodes.filter((node) => node.verdict === verdict).length;
     const counted = bench.prototypes ? `: ${number("right").toLocaleString("en")} right, ${number("wrong").toLocaleString("en")} wrong` : "";
     this.count.textContent = shown.length ? `${nodes.length.toLocaleString("en")} nodes${counted}.` : "";
