@@ -77,8 +77,9 @@ export class TreePanel {
     this.count = html("p", { class: "count" });
     this.picture = html("div", { class: "picture dots" });
     this.detail = html("p", { class: "detail" });
+    this.strip = html("div", { class: "its-numbers" });
     const [numbers, levels] = ["Its numbers", "Right and wrong nodes by level"].map((words) => html("details", {}, html("summary", {}, words), html("div")));
-    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.detail, numbers, levels);
+    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.strip, this.detail, numbers, levels);
     this.player = new Player(this.range, this.play, PACE);
     this.vector = new VectorView(numbers);
     this.levels = levels;
@@ -142,6 +143,7 @@ export class TreePanel {
     this.read.textContent = `${this.shown.length.toLocaleString("en")} of ${bench.word.length.toLocaleString("en")}`;
     this.tree.show(this.shown, run, run ? this.levelsNow() : [], null, (node) => node.attention?.() || null);
     this.vector.show(null);
+    this.strip.replaceChildren();
     this.say();
   }
 
@@ -180,8 +182,11 @@ export class TreePanel {
     return `The machine: ${truth}. The network: ${mark}${said}.`;
   }
 
+  // A node in words, and its numbers in colour.
   look(node) {
-    if (node) this.tree.tell(node);
+    if (!node) return;
+    this.tree.tell(node);
+    this.strip.replaceChildren(...(node.vector ? [strip(Array.from(node.vector))] : []));
   }
 
   // A node's numbers stand below, and the hammer is to strike there.
@@ -192,6 +197,7 @@ export class TreePanel {
   }
 
   number(node) {
+    this.look(node);
     if (node.vector) this.vector.show(node.vector, describe(node, this.shown, this.run));
   }
 

@@ -364,7 +364,9 @@ def test_the_tree_grows_with_the_word_and_the_focus_stays_while_it_learns(browse
     browser.key("ArrowUp")
     browser.key("ArrowDown")
     assert browser.evaluate("bench.aim") == {"kind": "case", "part": "nodes", "window": [1, 1]}
+    assert browser.count(".tree .its-numbers rect") == subject("parity").options["d_model"]
     browser.click(".tree details summary")
+    browser.pause()
     assert browser.count(".tree .numbers li") == subject("parity").options["d_model"]
     for read in (0, 1, 4):
         browser.choose(".tree input[type='range']", read)
