@@ -9,6 +9,7 @@ const MARKED = 18; // of one with a mark on it; with less room what is wrong is 
 const MOMENT = 12; // milliseconds of work between two pictures
 const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
 const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
+const NO_CASE = "No word with an answer has these two neighbours: there is no case.";
 const PARTS = { leaves: "First level", nodes: "All other levels", answers: "Answers" };
 
 export class WallPanel {
@@ -37,7 +38,7 @@ export class WallPanel {
     const { language, cases } = this.bench;
     Object.assign(this, { cases: language && cases ? inOrder(cases) : [], found: [], looked: null, at: 0, left: 0 });
     this.tables.replaceChildren();
-    this.detail.textContent = this.cases.length ? HELP : "";
+    this.detail.textContent = "";
     if (this.cases.length) this.draw();
     this.turn();
     this.sayWrong();
@@ -70,6 +71,7 @@ export class WallPanel {
       square.tabIndex = -1;
     }));
     this.grid[0][0].tabIndex = 0;
+    this.detail.textContent = HELP + (this.tables.textContent.includes(MISSING) ? ` ${MISSING} ${NO_CASE}` : "");
   }
 
   // What there is room for in each square.
@@ -170,7 +172,7 @@ export class WallPanel {
   // What a square is, in words.
   describe(square) {
     const i = square.dataset.case;
-    if (i === undefined) return "No word with an answer has these two neighbours: there is no case.";
+    if (i === undefined) return NO_CASE;
     const [{ part, window, image }, found] = [this.cases[i], this.found[i]];
     const name = (row) => this.words(part, row);
     if (part === "answers") {
