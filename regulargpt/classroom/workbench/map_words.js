@@ -7,8 +7,7 @@ const LENGTHS = [2, 3, 5, 8, 12, 16];
 const MOST_WORDS = 60;
 
 // As many words, or fewer where some are equal: of each element of each length at which it has any.
-export function mapWords(language, all) {
-  const elements = all.filter((element) => element < language.table.length); // those of words, not of open brackets
+export function mapWords(language, elements) {
   const random = new Random(0, "map");
   const found = new Map();
   let drawn = 0;
