@@ -4,25 +4,20 @@ const LONGER = 60; // symbols: an element may have words of some lengths only
 
 // A word of so many symbols, or a few more, whose element is one of these; null where there is none. `draw()` gives a
 // number at least 0 and below 1.
-export function wordWith(language, elements, length, draw) {
-  const wanted = new Set(elements);
-  for (let n = length; wanted.size && n <= length + LONGER; n += 1) {
-    const word = wordOf(language, wanted, n, draw);
-    if (word) return word;
+export function wordWith({ alphabet, elements: { right } }, wanted, length, draw) {
+  // By how many symbols are left, from which elements a wanted one can be reached.
+  const hopeful = [right.map((_, e) => wanted.includes(e))];
+  while (hopeful.length <= length || (!hopeful[hopeful.length - 1][0] && hopeful.length <= length + LONGER)) {
+    const before = hopeful[hopeful.length - 1];
+    hopeful.push(right.map((row) => row.some((e) => before[e])));
   }
-  return null;
-}
-
-// Symbol by symbol: those from which a wanted element can still be reached.
-function wordOf({ alphabet, elements: { right } }, wanted, length, draw) {
-  const hopeful = [right.map((_, e) => wanted.has(e))];
-  while (hopeful.length <= length) hopeful.push(right.map((row) => row.some((e) => hopeful[hopeful.length - 1][e])));
-  if (!hopeful[length][0]) return null;
+  if (!hopeful[hopeful.length - 1][0]) return null;
+  const word = [];
   let now = 0;
-  return Array.from({ length }, (_, i) => {
-    const fitting = [...alphabet.keys()].filter((symbol) => hopeful[length - 1 - i][right[now][symbol]]);
-    const symbol = fitting[Math.floor(draw() * fitting.length)];
-    now = right[now][symbol];
-    return symbol;
-  });
+  for (let left = hopeful.length - 2; left >= 0; left -= 1) {
+    const fitting = [...alphabet.keys()].filter((symbol) => hopeful[left][right[now][symbol]]);
+    word.push(fitting[Math.floor(draw() * fitting.length)]);
+    now = right[now][word[word.length - 1]];
+  }
+  return word;
 }

@@ -483,9 +483,12 @@ def assert_places(browser: Browser, found: Subject) -> None:
 # --- all three
 
 
-@pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
-def test_no_rule_of_access_is_broken(browser: Browser, pages: Mapping[str, Path], width: int, dark: bool):
-    opened(browser, pages["regex:(ab)*"], None, width=width, dark=dark)
+@pytest.mark.parametrize(("name", "width", "dark"), [("cycle-navigation:size=9", 390, False), (NAMES[2], 1280, True)])
+def test_no_rule_of_access_is_broken(browser: Browser, tmp_path: Path, name: str, width: int, dark: bool):
+    """Also where there is no room for the elements' names."""
+    page = page_of(subject(name), tmp_path / "page.html")
+    opened(browser, page, None, width=width, dark=dark)
+    assert (browser.count(".wall-squares table.coloured") > 0) == (width == 390)
     word_is(browser, [0, 1] * 9)
     for moment in (None, 0, 1):
         if moment is not None:
