@@ -21,7 +21,7 @@ export class WallPanel {
     this.detail = html("p", { class: "detail" });
     this.proof = html("div", { class: "proof", role: "status" });
     this.wrong = html("ul", { class: "wrong-words" });
-    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
+    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
     this.tables.addEventListener("click", ({ target }) => this.aim(target));
     this.tables.addEventListener("focusin", ({ target }) => this.stop(target));
