@@ -13,7 +13,7 @@ const pair = ([x, y]) => `${round(x)},${round(y)}`;
 const round = (value) => Math.round(100 * value) / 100;
 
 // A point some way off.
-export function moved([x, y], [dx, dy], by) {
+function moved([x, y], [dx, dy], by) {
   return [x + by * dx, y + by * dy];
 }
 
@@ -23,19 +23,19 @@ export function distance(a, b) {
 }
 
 // The direction from a to b; to the right if they are one.
-export function towards(a, b) {
+function towards(a, b) {
   const d = distance(a, b);
   return d ? [(b[0] - a[0]) / d, (b[1] - a[1]) / d] : [1, 0];
 }
 
 // The head of an arrow, as the points of a polygon.
-export function head(tip, back) {
+function head(tip, back) {
   const [base, across] = [moved(tip, back, 11), [-back[1], back[0]]];
   return [tip, moved(base, across, 5), moved(base, across, -5)].map(pair).join(" ");
 }
 
 // A line, or a Bézier curve with three or four control points, as a path.
-export function path([first, ...rest]) {
+function path([first, ...rest]) {
   return `M${pair(first)} ${"LQC"[rest.length - 1]}${rest.map(pair).join(" ")}`;
 }
 
