@@ -13,7 +13,7 @@ const pair = ([x, y]) => `${round(x)},${round(y)}`;
 const round = (value) => Math.round(100 * value) / 100;
 
 // A point some way off.
-function moved([x, y], [dx, dy], by) {
+export function moved([x, y], [dx, dy], by) {
   return [x + by * dx, y + by * dy];
 }
 
@@ -23,7 +23,7 @@ export function distance(a, b) {
 }
 
 // The direction from a to b; to the right if they are one.
-function towards(a, b) {
+export function towards(a, b) {
   const d = distance(a, b);
   return d ? [(b[0] - a[0]) / d, (b[1] - a[1]) / d] : [1, 0];
 }

@@ -1,6 +1,6 @@
 // The plane on which a machine is drawn, with a pointer or with keys.
 
-import { RADIUS, distance } from "./arrows.js";
+import { RADIUS, distance, moved, towards } from "./arrows.js";
 import { drawing } from "./drawing.js";
 import { answered, arrowOf, changed, endsOf, keyOf, likely, withState, withSymbols, without } from "./edits.js";
 
@@ -11,6 +11,7 @@ const CORE = RADIUS - 9; // who presses a state farther out moves it
 const APART = 135; // from a state to the next one that the keyboard adds
 const STEP = 10; // of a state that the keyboard moves
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const CLEAR = 2 * RADIUS + 8; // between two states
 const EDGE = RADIUS + 12; // from a new state to the border
 
 export class Canvas {
@@ -92,11 +93,23 @@ export class Canvas {
     return [Math.min(Math.max(x, left + EDGE), left + width - EDGE), Math.min(Math.max(y, top + EDGE), top + height - EDGE)];
   }
 
-  // The state at a point, if there is one; else null.
-  stateAt(point) {
+  // The state whose middle is that near to a point, if there is one; else null.
+  stateAt(point, reach = RADIUS + 4) {
     const off = this.drawn.states.map(({ x, y }) => distance([x, y], point));
     const q = off.indexOf(Math.min(...off));
-    return off[q] <= RADIUS + 4 ? q : null;
+    return off[q] <= reach ? q : null;
+  }
+
+  // Where a new state may stand: not at the border, and on no other state.
+  free(point) {
+    const q = this.stateAt(point, CLEAR);
+    const { x, y } = this.drawn.states[q] ?? {};
+    return this.inside(q === null ? point : moved([x, y], towards([x, y], point), CLEAR + 2));
+  }
+
+  // Where a drawn arrow ends: at a state, or where a new one may stand.
+  end(point) {
+    return this.stateAt(point, CLEAR) ?? this.free(point);
   }
 
   press(event) {
@@ -124,7 +137,7 @@ export class Canvas {
   would(point) {
     const { kind, q, at } = this.drag;
     const target = this.stateAt(point);
-    if (kind === "arrow") return this.joined(q, target ?? this.inside(point));
+    if (kind === "arrow") return this.joined(q, this.end(point));
     if (kind === "start" && target !== null) return { ...this.drawn, initial: target };
     if (kind !== "move") return this.drawn;
     const { x, y } = this.drawn.states[q];
@@ -139,10 +152,10 @@ export class Canvas {
 
   release(event) {
     const [{ drag }, point] = [this, this.point(event)];
-    const [next, target] = [this.would(point), this.stateAt(point)];
+    const next = this.would(point);
     this.drag = null;
     if (drag.isStill) this.click(drag);
-    else if (drag.kind === "arrow") this.connect(drag.q, target ?? this.inside(point));
+    else if (drag.kind === "arrow") this.connect(drag.q, this.end(point));
     else this.editor.do(next, drag.key ?? this.editor.chosen);
   }
 
@@ -150,7 +163,7 @@ export class Canvas {
     const now = performance.now();
     const isDouble = key !== null && key === this.last.key && now - this.last.time < TWICE;
     this.last = { key: isDouble ? null : key, time: now };
-    if (kind === "plane") return wasOpen ? this.editor.choose(null) : this.add(this.inside(at));
+    if (kind === "plane") return wasOpen ? this.editor.choose(null) : this.add(this.free(at));
     if (kind === "label") return this.editor.edit(key);
     if (kind === "start") return undefined;
     if (isDouble) return this.editor.do(answered(this.drawn, Number(key)), key);

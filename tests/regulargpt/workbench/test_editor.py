@@ -207,6 +207,13 @@ def test_gestures(editor: Browser):
     press(editor, BELOW, (300, 240), (400, 240))
     editor.key("Escape")
     assert text_of(editor) == before
+    # Beside a state is no room for another one: an arrow ends at it, and a click leaves a gap.
+    press(editor, (140, 150), (180, 150), (360, 170))
+    editor.key("Escape")
+    assert text_of(editor) == before
+    press(editor, (BELOW[0] + 40, BELOW[1]))
+    assert drawn(editor)["states"][3]["x"] == BELOW[0] + 70
+    editor.click("[aria-label=Undo]")
     # The start is dragged to another state.
     start = editor.one(".plane .start .near", "((p) => [p.x + 4, p.y + p.height / 2])(e.getBoundingClientRect())")
     editor.mouse(start, at(editor, (240, 180)), at(editor, BELOW))
