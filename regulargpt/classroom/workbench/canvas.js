@@ -41,7 +41,7 @@ export class Canvas {
   draw(isFitted = false, machine = this.drawn) {
     const focused = this.svg.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     const { nodes, box } = drawing(machine, { ...this.editor.look, isActive: true });
-    if (!this.drag) this.fit(box, isFitted);
+    if (!this.drag) this.fit(this.drawn.states.length ? box : [...(this.view ?? [0, 0]).slice(0, 2), 0, 0], isFitted);
     this.svg.replaceChildren(...nodes);
     this.at(this.editor.chosen)?.classList.add("chosen");
     this.at(this.editor.origin)?.classList.add("origin");
@@ -67,17 +67,18 @@ export class Canvas {
     (this.at(key ?? null) ?? this.svg).focus({ preventScroll: true });
   }
 
-  // The part of the plane that is shown: it stays while everything is in it, and the window is as it was.
+  // The part of the plane that is shown: in another window, or of another machine, the middle; else it moves and grows
+  // no more than it must.
   fit([x, y, width, height], isFitted) {
     const [across, down] = [this.svg.clientWidth || 640, this.svg.clientHeight || 400];
-    const scale = Math.max(1, width / across, height / down);
-    const size = [across * scale, down * scale];
-    const [left, top, w, h] = this.view ?? [0, 0, 0, 0];
-    const isSeen = x >= left && y >= top && x + width <= left + w && y + height <= top + h;
-    if (!isFitted && isSeen && this.shown === `${across} ${down}`) return;
-    const isEmpty = !this.drawn.states.length;
+    const isNew = isFitted || this.shown !== `${across} ${down}`;
+    const scale = Math.max(isNew ? 1 : this.view[2] / across, width / across, height / down);
+    const [w, h] = [across * scale, down * scale];
+    const shifted = (from, low, high) => Math.min(high, Math.max(low, from));
+    const middle = this.drawn.states.length ? [x + (width - w) / 2, y + (height - h) / 2] : [0, 0];
+    const [left, top] = isNew ? middle : [shifted(this.view[0], x + width - w, x), shifted(this.view[1], y + height - h, y)];
     this.shown = `${across} ${down}`;
-    this.view = isEmpty ? [0, 0, ...size] : [x + (width - size[0]) / 2, y + (height - size[1]) / 2, ...size];
+    this.view = [left, top, w, h];
     this.svg.setAttribute("viewBox", this.view.join(" "));
   }
 
