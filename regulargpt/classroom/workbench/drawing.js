@@ -1,6 +1,7 @@
 // A machine as parts of an SVG: its states in their colours, its arrows with their symbols.
 
 import { RADIUS, distance, lines } from "./arrows.js";
+import { isAcceptor } from "./drawn.js";
 import { keyOf } from "./edits.js";
 
 const MOST_SYMBOLS = 4; // at an arrow
@@ -37,13 +38,13 @@ export function drawnOf({ alphabet, states, initial, delta, outputs, output_name
 }
 
 // A state in words.
-export function stateWords(drawn, q) {
+function stateWords(drawn, q) {
   const { name, output } = drawn.states[q];
   return [`State ${name}`, ...(q === drawn.initial ? ["start"] : []), drawn.outputs[output] ?? "no answer"].join(", ");
 }
 
 // An arrow in words.
-export function arrowWords({ states, alphabet }, { from, to, symbols }) {
+function arrowWords({ states, alphabet }, { from, to, symbols }) {
   return `Arrow from ${states[from].name} to ${states[to].name}: ${symbols.map((symbol) => alphabet[symbol]).join(", ")}`;
 }
 
@@ -65,7 +66,7 @@ const button = (isActive, key, words) => (isActive ? { "data-key": key, tabindex
 function stateShape(drawn, q, tint, isActive) {
   const { x, y, name, output } = drawn.states[q];
   const answer = drawn.outputs[output] ?? "–";
-  const isAnswer = !["accept", "reject"].includes(answer) || drawn.outputs.length !== 2;
+  const isAnswer = !isAcceptor(drawn) || output === null;
   const style = tint ? `--fill: ${tint[0]}; --on: ${tint[1]}` : "";
   const made = svg("g", { class: `state${tint ? "" : " plain"}`, transform: `translate(${x} ${y})`, style, ...button(isActive, q, stateWords(drawn, q)) });
   made.append(svg("title", {}, stateWords(drawn, q)), svg("circle", { r: RADIUS }));

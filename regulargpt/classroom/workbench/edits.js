@@ -102,12 +102,13 @@ export function without(drawn, key) {
 }
 
 // The arrow between two states with these symbols, by name; new ones extend the alphabet. Without symbols there is none.
-export function withSymbols(drawn, [from, to], names) {
+// `before` is the machine before the whole edit.
+export function withSymbols(drawn, [from, to], names, before = drawn) {
   const alphabet = [...new Set([...drawn.alphabet, ...names])];
   const arrow = { from, to, symbols: names.map((name) => alphabet.indexOf(name)).sort((a, b) => a - b) };
   const at = drawn.arrows.findIndex((other) => keyOf(other) === keyOf(arrow));
   const arrows = at < 0 ? [...drawn.arrows, arrow] : drawn.arrows.with(at, arrow);
-  return released(drawn, { ...drawn, alphabet, arrows: arrows.filter(({ symbols }) => symbols.length) });
+  return released(before, { ...drawn, alphabet, arrows: arrows.filter(({ symbols }) => symbols.length) });
 }
 
 // The names of an arrow's symbols.
@@ -134,11 +135,12 @@ export function withOutputs(drawn, outputs) {
   return { ...drawn, outputs, states };
 }
 
-// Without the symbols whose last arrow an edit took away.
+// Without the symbols whose last arrow an edit took away, or that it added for nothing.
 function released(before, after) {
   const used = ({ arrows }) => new Set(arrows.flatMap(({ symbols }) => symbols));
   const [then, now] = [used(before), used(after)];
-  const kept = after.alphabet.filter((_, symbol) => now.has(symbol) || !then.has(symbol));
+  const wasFree = (symbol) => symbol < before.alphabet.length && !then.has(symbol);
+  const kept = after.alphabet.filter((_, symbol) => now.has(symbol) || wasFree(symbol));
   return kept.length === after.alphabet.length ? after : withAlphabet(after, kept);
 }
 

@@ -88,6 +88,7 @@ export class Findings {
 
   // A sentence that stands until the next edit.
   say(sentence) {
+    this.said.querySelector(".note")?.remove();
     this.said.append(html("p", { class: "note" }, sentence));
   }
 
@@ -124,8 +125,8 @@ export class Findings {
 // What else is to say of a drawn machine that is a language.
 function notesOn(drawn, { classes }) {
   const name = (q) => drawn.states[q].name;
-  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
   if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state. A word is accepted if one way along the arrows accepts it."];
+  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
   const lost = drawn.states.flatMap((_, q) => (classes[q] === null ? [name(q)] : []));
   return [
     ...groups.slice(0, MOST_SAID),
