@@ -29,13 +29,13 @@ export function towards(a, b) {
 }
 
 // The head of an arrow, as the points of a polygon.
-export function head(tip, back) {
+function head(tip, back) {
   const [base, across] = [moved(tip, back, 11), [-back[1], back[0]]];
   return [tip, moved(base, across, 5), moved(base, across, -5)].map(pair).join(" ");
 }
 
 // A line, or a Bézier curve with three or four control points, as a path.
-export function path([first, ...rest]) {
+function path([first, ...rest]) {
   return `M${pair(first)} ${"LQC"[rest.length - 1]}${rest.map(pair).join(" ")}`;
 }
 

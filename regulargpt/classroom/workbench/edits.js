@@ -115,14 +115,6 @@ export function namesOn(drawn, key) {
   return (arrowOf(drawn, key)?.symbols ?? []).map((symbol) => drawn.alphabet[symbol]);
 }
 
-// An arrow with other ends; if there is an arrow already, its symbols are added there.
-export function rerouted(drawn, key, ends) {
-  if (key === keyOf({ from: ends[0], to: ends[1] })) return drawn;
-  const names = namesOn(drawn, key);
-  const kept = { ...drawn, arrows: drawn.arrows.filter((arrow) => keyOf(arrow) !== key) };
-  return withSymbols(kept, ends, [...new Set([...namesOn(drawn, ends.join("-")), ...names])]);
-}
-
 // The symbol that a new arrow is likely to have: the first that does not leave its state yet.
 export function likely(drawn, from) {
   const taken = new Set(drawn.arrows.filter((arrow) => arrow.from === from).flatMap(({ symbols }) => symbols));

@@ -3,7 +3,8 @@
 import { placed } from "./arranged.js";
 import { distance } from "./arrows.js";
 import { drawnOf, picture } from "./drawing.js";
-import { elementsOfStates, isAcceptor } from "./machine.js";
+import { isAcceptor } from "./drawn.js";
+import { elementsOfStates } from "./machine.js";
 
 const APART = 120; // between the nearest states of the smallest machine
 const CLOSE = 80; // so close they are in the drawing of a person who wants them elsewhere

@@ -162,19 +162,19 @@ def reach(editor: Browser, key: str) -> None:
 
 def test_and_with_the_list_alone(editor: Browser):
     editor.evaluate("document.querySelector('.listing').open = true")
+    editor.pause()
     for _ in range(2):
-        editor.click(".listing .tools:nth-of-type(2) button", 0)
+        editor.click("[data-at='new:0']")
         editor.pause()
     assert editor.evaluate("document.activeElement.getAttribute('aria-label')") == "Name of q1"
-    for ends, symbols in ((("0", "1"), "a"), (("1", "0"), "a"), (("0", "0"), "b"), (("1", "1"), "b")):
-        editor.click(".listing .tools:nth-of-type(2) button", 1)
+    for origin, target, symbol in (("0", "1", "a"), ("1", "0", "a"), ("0", "0", "b"), ("1", "1", "b")):
+        editor.choose("[data-at='new:2']", origin, "change")
+        editor.choose("[data-at='new:3']", target, "change")
+        editor.click("[data-at='new:1']")
         editor.pause()
-        new = editor.evaluate("editor.drawn.arrows.at(-1)")
-        for i, end in enumerate(ends):
-            key = f"{ends[0] if i else new['from']}-{new['to']}"
-            editor.choose(f"[data-at='{key}:{i}']", end, "change")
-            editor.pause()
-        editor.choose(f"[data-at='{'-'.join(ends)}:2']", symbols, "change")
+        name = f"Symbols of the arrow from q{origin} to q{target}"
+        assert editor.evaluate("document.activeElement.getAttribute('aria-label')") == name
+        editor.choose(f"[data-at='{origin}-{target}:0']", symbol, "change")
         editor.pause()
     editor.choose("[data-at='0:2']", "1", "change")
     editor.pause()
@@ -207,6 +207,13 @@ def test_gestures(editor: Browser):
     press(editor, BELOW, (300, 240), (400, 240))
     editor.key("Escape")
     assert text_of(editor) == before
+    # Beside a state is no room for another one: an arrow ends at it, and a click leaves a gap.
+    press(editor, (140, 150), (180, 150), (360, 170))
+    editor.key("Escape")
+    assert text_of(editor) == before
+    press(editor, (BELOW[0] + 40, BELOW[1]))
+    assert drawn(editor)["states"][3]["x"] == BELOW[0] + 70
+    editor.click("[aria-label=Undo]")
     # The start is dragged to another state.
     start = editor.one(".plane .start .near", "((p) => [p.x + 4, p.y + p.height / 2])(e.getBoundingClientRect())")
     editor.mouse(start, at(editor, (240, 180)), at(editor, BELOW))
