@@ -1,16 +1,21 @@
 // How a network learns in the page: words and answers first, then its table of cases, until every case is right; then it
-// is rounded to float32 and looked at once more. A generator: the worker takes step after step.
+// is rounded to float32 and looked at once more. Generators: the worker takes step after step.
 
 import { Adam } from "./adam.js";
+import { ballsOf } from "./balls.js";
 import { bracketed } from "./bracketings.js";
 import { Draws } from "./draws.js";
+import { learnedMachine } from "./lstar.js";
+import { LstmNetwork } from "./lstm.js";
 import { centred, meansOf, standing } from "./prototypes.js";
+import { claimOf } from "./saving.js";
 import { Table } from "./table.js";
 import { Tape } from "./tape.js";
+import { TransformerNetwork } from "./transformer.js";
 import { TreeNetwork } from "./tree_network.js";
-import { answerTo, TrainingWords } from "./words.js";
+import { answerTo, LONGEST, TrainingWords } from "./words.js";
 
-export const OPTIONS = {
+const TREE = {
   chunk_size: 2,
   gates: false,
   thickness: 1,
@@ -29,53 +34,159 @@ export const OPTIONS = {
   tied: false,
   tree: "flat",
 };
+const BLOCKS = { d_model: 16, n_heads: 4, d_ff: 64, n_layers: 2, norm: "pre", activation: "gelu", dropout: 0, causal: true, tied: false };
+const TRANSFORMER = { ...BLOCKS, scale_embedding: true, random_positions: 0, encoding: { name: "sinusoidal" } };
+// Of each lane: what learns, its options, and its rate on words. The LSTM has as many weights as the tree.
+const LANES = {
+  regulargpt: { Network: TreeNetwork, options: TREE, rate: 3e-3 },
+  lstm: { Network: LstmNetwork, options: { d_model: 27, n_layers: 1 }, rate: 3e-3 },
+  transformer: { Network: TransformerNetwork, options: TRANSFORMER, rate: 1e-3 },
+};
 const ADAM = { betas: [0.9, 0.98], clip: 1 };
-const [WORD_RATE, TABLE_RATE, WARMUP] = [3e-3, 1e-2, 50];
-// So often it is asked whether the words are learned; where they are not after so many steps, another seed is tried.
+const [TABLE_RATE, WARMUP] = [1e-2, 50];
+// So often it is asked whether the words are learned; where they are not after so many steps, other weights are tried.
 const [EVERY, MOST_WORD_STEPS] = [25, 2000];
 // The rate of a round on the table falls to 0 over this share of it. Further rounds are twice as long.
 const [ROUND, FALL, ROUNDS] = [400, 0.6, 3];
-// All words of so many lengths are asked for, while a length has no more than this.
+const MOST_ATTEMPTS = 4;
+// A network that is never proven learns for so many steps.
+const MOST_STEPS = 4000;
+// All words of a length are asked for, while they are no more than this.
 const MOST_SHORT = 256;
 // A case counts as right in float32 if it is decided by this much.
 const MARGIN = 1e-2;
+// While the table is learned the words' accuracy is looked at every so many steps.
+const LOOK = 20;
 
-// The steps of a training: {phase, loss, accuracy, network, prototypes()} after each, and in the end {proven} or {failed}.
-export function* learning({ language, cases, seed, options = OPTIONS }) {
-  for (let attempt = 0; ; attempt += 1) {
-    const network = new TreeNetwork({ options, n_symbols: language.alphabet.length, n_outputs: language.output_names.length, seed: attempt ? `${seed}, again ${attempt}` : seed });
-    const learner = { language, cases, seed: `${seed} ${attempt}`, network, tape: new Tape() };
-    if (!(yield* words(learner, new TrainingWords(language, seed)))) continue;
-    const proven = yield* table(learner);
-    if (proven) return proven;
+// A network of a lane with the weights that it starts with, and its words.
+class Learner {
+  constructor(lane, language, seed, attempt = 0) {
+    const { Network, options, rate } = LANES[lane];
+    Object.assign(this, { lane, language, options, rate, seed: attempt ? `${seed}, again ${attempt}` : `${seed}` });
+    this.network = new Network({ options, n_symbols: language.alphabet.length, n_outputs: language.output_names.length, seed: this.seed });
+    this.source = new TrainingWords(language, seed);
+    this.tape = new Tape();
+    this.quiet = new Tape({ learning: false });
+    this.accuracy = null;
+    this.adam = new Adam([this.network.parameters], { ...ADAM, rate });
+  }
+
+  // The logits of words; half of the words of a tree go through random bracketings.
+  logits(words, step) {
+    const { network, tape } = this;
+    if (this.lane !== "regulargpt") return network.logits(tape, words);
+    const random = new Draws(this.seed, `bracketings ${step}`);
+    const { forest, roots } = bracketed(words, this.language.alphabet.length, () => random.uniform() < 0.5);
+    return network.read(tape, tape.gather(network.states(tape, forest), roots));
+  }
+
+  // A step on words; its loss. The accuracy runs.
+  wordStep(step) {
+    const { words, answers } = this.source.batch(step);
+    this.tape.clear();
+    const logits = this.logits(words, step);
+    const loss = this.tape.crossEntropy(logits, answers);
+    this.tape.backward(loss);
+    this.count(logits, answers);
+    this.adam.step(this.rate * Math.min(1, (step + 1) / WARMUP));
+    return loss.value[0];
+  }
+
+  count(logits, answers) {
+    const share = shareRight(logits, answers);
+    this.accuracy = this.accuracy === null ? share : this.accuracy + 0.1 * (share - this.accuracy);
+  }
+
+  // Whether these words have the right answers.
+  knows({ words, answers }) {
+    return shareRight(this.asked(words), answers) === 1;
+  }
+
+  asked(words) {
+    this.quiet.clear();
+    return this.network.logits(this.quiet, words);
   }
 }
 
-// Until the network has all short words right; whether it has.
-function* words({ language, cases, seed, network, tape }, source) {
-  const adam = new Adam([network.parameters], { ...ADAM, rate: WORD_RATE });
-  const short = shortWords(language);
-  let accuracy = 0;
+const shareRight = (logits, answers) => logits.best().reduce((sum, best, i) => sum + Number(best === answers[i]), 0) / answers.length;
+
+// The steps of a network that learns words alone: {step, phase, loss, accuracy, learner} after each.
+export function* rival({ lane, language, seed }) {
+  const learner = new Learner(lane, language, seed);
+  for (let step = 0; step < MOST_STEPS; step += 1) {
+    const loss = learner.wordStep(step);
+    yield { step: step + 1, phase: "words", loss, accuracy: learner.accuracy, learner, prototypes: () => null };
+  }
+  return { proven: null, sentence: "" };
+}
+
+// The steps of the network that is to be proven: the same, with `prototypes()`, one for each of the cases' elements, and a
+// `note` that says what happened; null where it only looks at its answers. Returns what is proven, {network, prototypes,
+// margin, sentence}, or a sentence that says that nothing is.
+export function* learning({ language, cases, seed }) {
+  let step = 0;
+  const numbered = function* (steps, note) {
+    for (;;) {
+      const { value, done } = steps.next();
+      if (done) return value;
+      yield value && { ...value, step: (step += 1), note };
+    }
+  };
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const learner = new Learner("regulargpt", language, seed, attempt);
+    const again = attempt ? `It did not learn all cases, and began again with other weights: attempt ${attempt + 1} of ${MOST_ATTEMPTS}.` : "";
+    const asked = yield* numbered(words(learner, cases), again);
+    if (!asked) continue;
+    const note = `Its answers to ${asked.toLocaleString("en")} words are those of a machine with ${counted(language.states.length, "state")}: the machine that was drawn. Now it learns this machine's table.`;
+    const proven = yield* numbered(table(learner, cases), note);
+    if (proven) return { proven: { ...proven, sentence: claimOf(language, cases.elements.length) } };
+  }
+  return { proven: null, sentence: `Not all cases were right after ${step.toLocaleString("en")} steps, from ${MOST_ATTEMPTS} sets of first weights. Choose another seed, or a machine with fewer elements.` };
+}
+
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+// Until the machine of the network's own answers is the one that was drawn; how many words it was asked then, 0 if that
+// never came.
+function* words(learner, cases) {
+  const short = shortWords(learner.language);
   for (let step = 0; step < MOST_WORD_STEPS; step += 1) {
-    const { words, answers } = source.batch(step);
-    const random = new Draws(seed, `bracketings ${step}`);
-    tape.clear();
-    const { forest, roots } = bracketed(words, language.alphabet.length, () => random.uniform() < 0.5);
-    const logits = network.read(tape, tape.gather(network.states(tape, forest), roots));
-    const loss = tape.crossEntropy(logits, answers);
-    accuracy += (shareOf(logits, answers) - accuracy) * (step ? 0.1 : 1);
-    const report = { phase: "words", loss: loss.value[0], accuracy, network, prototypes: () => meansOf(network, cases) };
-    tape.backward(loss);
-    adam.step(WORD_RATE * Math.min(1, (step + 1) / WARMUP));
-    yield report;
-    if (step % EVERY === EVERY - 1 && shareOf(network.logits(new Tape({ learning: false }), short.words), short.answers) === 1) return true;
+    const loss = learner.wordStep(step);
+    yield { phase: "words", loss, accuracy: learner.accuracy, learner, prototypes: () => meansOf(learner.network, cases) };
+    if (step % EVERY < EVERY - 1 || !learner.knows(short)) continue;
+    const asked = yield* ownMachine(learner);
+    if (asked) return asked;
   }
-  return false;
+  return 0;
 }
 
-const shareOf = (logits, answers) => logits.best().reduce((sum, best, i) => sum + Number(best === answers[i]), 0) / answers.length;
+// How many words L* asked for until the machine of the network's answers was the one that was drawn; 0 if it is another.
+function* ownMachine(learner) {
+  const { language, source } = learner;
+  const ask = (words) => [...learner.asked(words).best()];
+  const looking = learnedMachine({ language, ask, draw: (n) => source.batch(MOST_WORD_STEPS + n).words, longest: LONGEST });
+  for (;;) {
+    const { value, done } = looking.next();
+    if (done) return value.language && isSame(value.language, language) ? value.asked : 0;
+    yield null;
+  }
+}
 
-// All words that have an answer, from the shortest on.
+// Whether two machines, both complete, give every word the same answer.
+export function isSame(one, other) {
+  const pairs = [[one.initial, other.initial]];
+  const seen = new Set([pairs[0].join()]);
+  for (const [p, q] of pairs) {
+    if (one.outputs[p] !== other.outputs[q]) return false;
+    one.delta[p].forEach((next, symbol) => {
+      const pair = [next, other.delta[q][symbol]];
+      if (!seen.has(pair.join())) pairs.push(pair), seen.add(pair.join());
+    });
+  }
+  return true;
+}
+
+// All words that have an answer, from the shortest on, with their answers.
 export function shortWords(language) {
   const symbols = language.alphabet.map((_, symbol) => symbol);
   const found = [];
@@ -84,31 +195,47 @@ export function shortWords(language) {
   return { words, answers: words.map((word) => answerTo(language, word)) };
 }
 
-// Rounds on the table, until every case is right; what is proven, null if nothing is.
-function* table({ language, cases, seed, network, tape }) {
-  const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), seed);
-  let step = 0;
-  for (let round = 0, steps = ROUND; round < ROUNDS; round += 1, steps *= 2) {
-    const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
-    for (let i = 0; i < steps; i += 1, step += 1) {
-      const left = Math.min(1, (steps - i) / (FALL * steps));
-      tape.clear();
-      const { loss, near } = tuned.loss(tape, step, left);
-      const report = { phase: "table", loss: loss.value[0], accuracy: near, network, prototypes: () => tuned.prototypes(new Tape({ learning: false })) };
-      tape.backward(loss);
-      adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
-      yield report;
-    }
-    const proven = rounded(network, tuned.prototypes(new Tape({ learning: false })), cases, language.output_names);
-    if (proven) return proven;
+// Rounds on the table, until every case is right, and then until balls prove the network as it is, or it has had its
+// rounds; what is proven, null if nothing is.
+function* table(learner, cases) {
+  const { network, language, quiet } = learner;
+  const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
+  let proven = null;
+  for (let round = 0, from = 0, steps = ROUND; round < ROUNDS; round += 1, from += steps, steps *= 2) {
+    yield* tableRound(learner, tuned, { from, steps, contraction: proven ? "tight" : "usual" });
+    const found = rounded(network, tuned.prototypes(quiet), cases, language.output_names);
+    if (!found) continue;
+    proven = { ...found, balls: yield* ballsOf(network, found.prototypes, cases, language.output_names) };
+    if (proven.balls) break;
   }
-  return null;
+  return proven;
 }
 
-// The network in float32, if every case is right there: its weights and its prototypes.
+// Steps of one round: the rate is constant, and then falls to 0.
+function* tableRound(learner, tuned, { from, steps, contraction }) {
+  const { network, tape, quiet } = learner;
+  const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
+  for (let i = 0; i < steps; i += 1) {
+    const left = Math.min(1, (steps - i) / (FALL * steps));
+    tape.clear();
+    const loss = tuned.loss(tape, from + i, left, contraction);
+    tape.backward(loss);
+    adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
+    if ((from + i) % LOOK === 0) look(learner, from + i);
+    yield { phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
+  }
+}
+
+// How it does on words that it is not trained on now.
+function look(learner, step) {
+  const { words, answers } = learner.source.batch(step);
+  learner.count(learner.asked(words), answers);
+}
+
+// The network in float32, if every case is right there: with its prototypes.
 export function rounded(network, prototypes, cases, output_names) {
   network.parameters.value.forEach((value, i, all) => (all[i] = Math.fround(value)));
   const found = centred(network, prototypes, cases);
   const { wrong, margin } = standing(network, found, cases, output_names);
-  return !wrong && margin > MARGIN ? { network, weights: network.weights(), prototypes: found, margin } : null;
+  return !wrong && margin > MARGIN ? { network, prototypes: found, margin } : null;
 }

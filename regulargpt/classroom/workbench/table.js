@@ -11,7 +11,7 @@ const [SHARPNESS, COMPACTNESS] = [32, 4];
 const [NOISE, LEAST_NOISE] = [0.3, 0.1];
 // States this far apart, in the same units, tell how much the block stretches.
 const NEAR = 0.02;
-const STRETCH = 0.3;
+const STRETCH = { usual: 0.3, tight: 1 };
 // Windows a step.
 const MOST = 128;
 
@@ -42,8 +42,8 @@ export class Table {
     return Array.from({ length: places.rows }, (_, k) => places.row(k).slice());
   }
 
-  // The loss of a step, and the share of windows whose state is nearest to their own; `left` is the share of the rate.
-  loss(tape, step, left) {
+  // The loss of a step; `left` is the share of the rate.
+  loss(tape, step, left, contraction = "usual") {
     const random = new Draws(this.seed, `table ${step}`);
     const places = this.places(tape);
     const unit = places.value.reduce((sum, x) => sum + x * x, 0) / places.value.length;
@@ -55,12 +55,11 @@ export class Table {
     const found = [states.part(0, 2 * count), leaves];
     const of = [[...images, ...images], this.leafImages];
     const losses = found.map((part, i) => towards(tape, part, places, of[i]));
-    const stretched = tape.scale(tape.squaredError(states.part(2 * count, 3 * count), states.part(0, count)), (COMPACTNESS * STRETCH) / (NEAR * NEAR * unit * places.columns));
+    const stretched = tape.scale(tape.squaredError(states.part(2 * count, 3 * count), states.part(0, count)), (COMPACTNESS * STRETCH[contraction]) / (NEAR * NEAR * unit * places.columns));
     const read = this.network.read(tape, tape.stack(...found, places));
     const rows = [...of.flat(), ...this.answers.keys()];
     const answered = tape.crossEntropy(read, rows.map((k) => this.answers[k]), rows.map((k) => this.asked[k]));
-    const loss = [...losses.map(({ loss }) => loss), stretched, answered].reduce((a, b) => tape.add(a, b));
-    return { loss, near: losses[0].near };
+    return [...losses, stretched, answered].reduce((a, b) => tape.add(a, b));
   }
 
   // Windows by their numbers: all, or half of them uniform and half uniform by what they give.
@@ -95,9 +94,7 @@ export class Table {
 function towards(tape, states, places, images) {
   const far = inUnits(tape, tape.distances(states, places), places);
   const near = tape.scale(far, -SHARPNESS);
-  const best = near.best();
-  const right = images.reduce((sum, image, i) => sum + Number(best[i] === image), 0);
-  return { loss: tape.add(tape.crossEntropy(near, images), tape.scale(meanAt(tape, far, images), COMPACTNESS)), near: right / images.length };
+  return tape.add(tape.crossEntropy(near, images), tape.scale(meanAt(tape, far, images), COMPACTNESS));
 }
 
 // Squared distances over the mean square length of the prototypes: a common factor of all states changes nothing.

@@ -7,9 +7,10 @@ export const LONGEST = 40;
 // How long words are by the step: short ones first, for they say most.
 const STAGES = [
   [0, 10],
-  [100, 20],
-  [200, LONGEST],
+  [400, 20],
+  [800, LONGEST],
 ];
+// About as many symbols in every step: so many words of up to ten.
 const BATCH = 128;
 // Of non-members so many are members with one or two symbols changed: a sparse language is learned at its edge.
 const NEAR_MISSES = 0.5;
@@ -40,9 +41,10 @@ export class TrainingWords {
   }
 
   // The words (lists of symbol numbers) of a step, and the numbers of their answers in `output_names`.
-  batch(step, count = BATCH) {
+  batch(step) {
     const random = new Draws(this.seed, `words ${step}`);
     const longest = longestAt(step);
+    const count = (BATCH * STAGES[0][1]) / longest;
     const answers = Array.from({ length: count }, () => chosen(this.answersUpTo(longest), random));
     return { words: answers.map((answer) => this.word(answer, longest, random)), answers };
   }
