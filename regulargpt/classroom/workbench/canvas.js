@@ -2,7 +2,8 @@
 
 import { RADIUS, distance, moved, towards } from "./arrows.js";
 import { drawing } from "./drawing.js";
-import { answered, arrowOf, changed, endsOf, keyOf, likely, withState, withSymbols, without } from "./edits.js";
+import { answered, changed, endsOf, has, keyOf, likely, withParts, withState, without } from "./edits.js";
+import { hasStack, statesAfter } from "./nested_machine.js";
 
 const STILL = 6; // pixels that a click may move
 const LOOP = 14; // that one may move in a state without beginning an arrow
@@ -50,13 +51,23 @@ export class Canvas {
   }
 
   // Where the word on the bench may have led, and by which arrows.
-  reading({ initial, arrows }) {
+  reading(machine) {
+    const [{ initial, arrows }, { word }] = [machine, this.editor.bench];
+    if (hasStack(machine)) return this.nestedReading(word);
     let [states, last] = [[initial], []];
-    for (const symbol of this.editor.bench.word ?? []) {
+    for (const symbol of word ?? []) {
       last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(symbol));
       states = [...new Set(last.map(({ to }) => to))];
     }
     return last.length ? [...states.map(String), ...last.map(keyOf)] : [];
+  }
+
+  // The same of a machine with a stack, whose states are those of its language.
+  nestedReading(word) {
+    const { language } = this.editor.found;
+    if (!language || !word?.length || word.some((symbol) => symbol >= language.alphabet.length)) return [];
+    const [before, after] = statesAfter(language, word).slice(-2);
+    return [String(after), `${before}-${after}`];
   }
 
   at(key) {
@@ -181,7 +192,7 @@ export class Canvas {
   // The machine with an arrow to a state, or to a new one at a point.
   joined(from, to) {
     const [whole, ends] = Array.isArray(to) ? [withState(this.drawn, to), [from, this.drawn.states.length]] : [this.drawn, [from, to]];
-    return arrowOf(whole, ends.join("-")) ? whole : withSymbols(whole, ends, [likely(whole, from)]);
+    return has(whole, ends.join("-")) ? whole : withParts(whole, ends, [likely(whole, from)]);
   }
 
   // Such an arrow; then its symbols are asked for.

@@ -484,7 +484,7 @@ def test_arrows_run_as_python_draws_them(editor: Browser, name: str):
         "initial": diagram.initial,
         "arrows": [{"from": p, "to": q, "symbols": [number[s] for s in on]} for (p, q), on in diagram.arrows.items()],
     }
-    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[1] * len(data['arrows'])})")
+    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[[1, 1]] * len(data['arrows'])})")
     lines = [*found["arrows"], found["start"]]
     assert sorted(rounded(line["path"]) for line in lines) == sorted(map(rounded, PATHS.findall(python.svg)))
     assert sorted(rounded(line["head"]) for line in lines) == sorted(map(rounded, HEADS.findall(python.svg)))
