@@ -5,6 +5,7 @@ import { isAcceptor } from "./drawn.js";
 import { arrowsOf, doneBy, endsOf, keysOf, textOf } from "./edits.js";
 
 const MOST_SYMBOLS = 4; // at an arrow
+const MOST_LINES = 3;
 const MOST_DONE = 18; // letters on what the stack does
 const ROOM = RADIUS + 8; // round a state
 const BRACKETS = "()[]{}<>";
@@ -59,12 +60,15 @@ function boxOf(points) {
 
 // The lines at an arrow, each a list of texts; and how long it is.
 function labelOf(drawn, key) {
-  return arrowsOf(drawn, key).map((arrow) => {
+  const found = arrowsOf(drawn, key).map((arrow) => {
     const names = arrow.symbols.map((symbol) => drawn.alphabet[symbol]);
     const shown = names.length > MOST_SYMBOLS ? [...names.slice(0, MOST_SYMBOLS), "…"] : names;
     const texts = [...shown.flatMap((name, i) => (i ? [",", name] : [name])), short(doneBy(arrow), MOST_DONE)];
     return { texts, length: [...texts.join("")].length };
   });
+  if (found.length <= MOST_LINES) return found;
+  const more = `… ${found.length - MOST_LINES + 1} more`;
+  return [...found.slice(0, MOST_LINES - 1), { texts: [more], length: more.length }];
 }
 
 const button = (isActive, key, words) => (isActive ? { "data-key": key, tabindex: 0, role: "button", "aria-label": words } : {});
