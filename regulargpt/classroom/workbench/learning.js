@@ -2,6 +2,7 @@
 // is rounded to float32 and looked at once more. Generators: the worker takes step after step.
 
 import { Adam } from "./adam.js";
+import { ballsOf } from "./balls.js";
 import { bracketed } from "./bracketings.js";
 import { Draws } from "./draws.js";
 import { learnedMachine } from "./lstar.js";
@@ -194,26 +195,35 @@ export function shortWords(language) {
   return { words, answers: words.map((word) => answerTo(language, word)) };
 }
 
-// Rounds on the table, until every case is right; what is proven, null if nothing is.
+// Rounds on the table, until every case is right, and then until balls prove the network as it is, or it has had its
+// rounds; what is proven, null if nothing is.
 function* table(learner, cases) {
-  const { network, language, tape, quiet } = learner;
+  const { network, language, quiet } = learner;
   const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
-  let step = 0;
-  for (let round = 0, steps = ROUND; round < ROUNDS; round += 1, steps *= 2) {
-    const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
-    for (let i = 0; i < steps; i += 1, step += 1) {
-      const left = Math.min(1, (steps - i) / (FALL * steps));
-      tape.clear();
-      const loss = tuned.loss(tape, step, left);
-      tape.backward(loss);
-      adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
-      if (step % LOOK === 0) look(learner, step);
-      yield { phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
-    }
-    const proven = rounded(network, tuned.prototypes(quiet), cases, language.output_names);
-    if (proven) return proven;
+  let proven = null;
+  for (let round = 0, from = 0, steps = ROUND; round < ROUNDS; round += 1, from += steps, steps *= 2) {
+    yield* tableRound(learner, tuned, { from, steps, contraction: proven ? "tight" : "usual" });
+    const found = rounded(network, tuned.prototypes(quiet), cases, language.output_names);
+    if (!found) continue;
+    proven = { ...found, balls: yield* ballsOf(network, found.prototypes, cases, language.output_names) };
+    if (proven.balls) break;
   }
-  return null;
+  return proven;
+}
+
+// Steps of one round: the rate is constant, and then falls to 0.
+function* tableRound(learner, tuned, { from, steps, contraction }) {
+  const { network, tape, quiet } = learner;
+  const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
+  for (let i = 0; i < steps; i += 1) {
+    const left = Math.min(1, (steps - i) / (FALL * steps));
+    tape.clear();
+    const loss = tuned.loss(tape, from + i, left, contraction);
+    tape.backward(loss);
+    adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
+    if ((from + i) % LOOK === 0) look(learner, from + i);
+    yield { phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
+  }
 }
 
 // How it does on words that it is not trained on now.
