@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ import pytest
 import languages
 from languages.automata import MooreMachine
 from languages.errors import UserError
-from languages.tasks import tree_task
 from regulargpt.certificate.checker import Accepted, Malformed, Rejected, check
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.classroom.network import machine_data
@@ -27,7 +27,7 @@ from regulargpt.finite.levels import levels
 from regulargpt.finite.specification import Specification, specified_machine
 from regulargpt.storage.manifest import digest
 from tests.regulargpt.browser import Browser
-from tests.regulargpt.workbench.scripts import exported, opened, results
+from tests.regulargpt.workbench.scripts import opened, results
 
 NAMED = (
     *("parity", "even-pairs", "cycle-navigation", *(f"tomita-{n}" for n in range(1, 8)), "dyck-1", "dyck-2", "dyck-3"),
@@ -51,7 +51,7 @@ def any_machine(seed: int) -> MooreMachine:
     outputs = draw.integers(-(seed % 2), n_answers, n_states)
     states, names = (tuple(map(str, range(n))) for n in (n_states, n_answers))
     table = draw.integers(0, n_states, (n_states, n_symbols))
-    return MooreMachine(states, "abc"[:n_symbols], table, "0", tuple(outputs.tolist()), names).minimise()
+    return MooreMachine(states, tuple("abc"[:n_symbols]), table, "0", tuple(outputs.tolist()), names).minimise()
 
 
 def language_of(machine: MooreMachine) -> tuple[dict[str, Any], Specification]:
@@ -66,7 +66,7 @@ def language_of(machine: MooreMachine) -> tuple[dict[str, Any], Specification]:
 
 def named(name: str) -> tuple[dict[str, Any], Specification]:
     """A language of the project."""
-    return language_of(specified_machine(tree_task(languages.get(name))))
+    return language_of(specified_machine(languages.get(name)))
 
 
 @cache
@@ -117,8 +117,8 @@ def test_cases_are_those_of_the_certificates_search(page: Browser):
 
 def test_words_have_right_answers_each_as_often_and_are_a_function_of_seed_and_step(page: Browser):
     chosen = [data for data, _ in some() if data["outputs"] != [None]]
-    asked = "(language) => { const a = new TrainingWords(language, 3), b = new TrainingWords(language, 3);"
-    asked += " b.batch(9); return [0, 500, 900].map((step) => [a.batch(step), b.batch(step), new TrainingWords(language, 4).batch(step)]); }"
+    asked = "(language) => { const [a, b, c] = [3, 3, 4].map((seed) => new TrainingWords(language, seed)); b.batch(9);"
+    asked += "return [0, 500, 900].map((step) => [a, b, c].map((words) => words.batch(step))); }"
     for language, found in zip(chosen, results(page, "words", asked, chosen), strict=True):
         for (batch, again, other), longest in zip(found, (10, 20, 40), strict=True):
             assert batch == again
@@ -133,7 +133,7 @@ def test_words_have_right_answers_each_as_often_and_are_a_function_of_seed_and_s
 
 
 def test_half_of_the_words_of_a_sparse_language_are_members_and_others_nearly_are(page: Browser):
-    data, specification = named("regex:(ab)*")
+    data, _ = named("regex:(ab)*")
     asked = "(language) => Array.from({ length: 20 }, (_, i) => new TrainingWords(language, 0).batch(20 * i))"
     (batches,) = results(page, "words", asked, [data])
     answers = Counter(answer for batch in batches for answer in batch["answers"])
@@ -151,36 +151,22 @@ def test_half_of_the_words_of_a_sparse_language_are_members_and_others_nearly_ar
 
 def changes(word: list[int]) -> int:
     """How often two neighbours are the same symbol."""
-    return sum(a == b for a, b in zip(word, word[1:], strict=False))
+    return sum(a == b for a, b in pairwise(word))
 
 
-def train(page: Browser, messages: str, until: str) -> list[dict[str, Any]]:
-    """What a worker of the page says, after these messages, until a condition on its last message `m` and all `said`."""
-    source = "document.querySelector('script').textContent + `\\n" + exported("worker") + ".begin(self);`"
-    return page.evaluate(
-        f"""new Promise((done) => {{
-          const worker = new Worker(URL.createObjectURL(new Blob([{source}], {{ type: "text/javascript" }})));
-          const said = [];
-          const language = {json.dumps(named("parity")[0])};
-          const cases = {exported("cases")}.casesOf(language);
-          const start = {{ do: "start", lane: "regulargpt", language, cases, seed: 0, speed: "fast", paused: false }};
-          const tell = (...all) => all.forEach((message) => worker.postMessage(message));
-          worker.onmessage = ({{ data: m }}) => {{
-            said.push(m);
-            if ({until}) {{ worker.terminate(); done(said.map(plain)); }}
-          }};
-          const plain = ({{ weights, prototypes, snapshot, ...rest }}) => snapshot
-            ? {{ ...rest, zip: btoa(String.fromCharCode(...{exported("saving")}.archive({{ ...snapshot, language, cases }}, "proven"))) }}
-            : {{ ...rest, weights: weights && Object.keys(weights).length, prototypes: prototypes && prototypes.length }};
-          {messages}
-        }})"""
+def train(page: Browser, plan: str, until: str) -> list[dict[str, Any]]:
+    """What a worker of the page says after the messages of a plan, until a condition on all that it `said`."""
+    trained, language = (
+        Path(__file__).with_name("trained.js").read_text("utf-8").rstrip().rstrip(";"),
+        named("parity")[0],
     )
+    return page.evaluate(f"({trained})({json.dumps(language)}, (tell, start) => {{ {plan} }}, (said) => {until})")
 
 
 @pytest.fixture(scope="module")
 def folder(page: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Parity, trained by the page's worker and saved."""
-    said = train(page, "tell(start);", "m.is === 'proven' || m.is === 'failed'")
+    said = train(page, "tell(start);", "['proven', 'failed'].includes(said.at(-1).is)")
     assert said[-1]["is"] == "proven"
     out = tmp_path_factory.mktemp("saved")
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(said[-1]["zip"]))) as archive:
@@ -236,8 +222,8 @@ def test_it_pauses_takes_single_steps_and_goes_on(page: Browser):
     """It hears what it is told while it trains: a worker that trained to its end first would say nothing in between."""
     said = train(
         page,
-        "tell({ ...start, paused: true }, { do: 'step' }, { do: 'step' }, { do: 'go' }, { do: 'speed', speed: 'slow' });"
-        "setTimeout(() => tell({ do: 'pause' }, { do: 'step' }), 1000);",
+        "tell({ ...start, paused: true }, { do: 'step' }, { do: 'step' }, { do: 'go' });"
+        "tell({ do: 'speed', speed: 'slow' }); setTimeout(() => tell({ do: 'pause' }, { do: 'step' }), 1000);",
         "said.length > 4 && said.at(-1).step === said.at(-2).step + 1",
     )
     steps = [message["step"] for message in said]
