@@ -25,11 +25,13 @@ def document(
     styles: Sequence[str],
     scripts: Sequence[str] = (),
     modules: str = "",
+    after: str = "",
+    has_workers: bool = False,
 ) -> str:
     """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
 
     Styles and scripts are names of files beside this module, after those of every page; the scripts come after the
-    `modules` that they use.
+    `modules` that they use, and before what is to run `after` them. A page with workers makes them of its own text.
 
     >>> page = document(title="<b>", heading="Seen", skip=("now", "To it"), body="<p id=now>", data=[1], styles=())
     >>> "<title>&lt;b&gt;</title>" in page, '<a class="skip" href="#now">To it</a>' in page
@@ -44,7 +46,8 @@ def document(
         style="\n".join(map(file, (*styles, *STYLES))),
         body=body,
         data=embedded(data),
-        script="\n".join([*map(file, SCRIPTS), modules, *map(file, scripts)]),
+        script="\n".join([*map(file, SCRIPTS), modules, *map(file, scripts), after]),
+        allowed="; worker-src blob:" if has_workers else "",
     )
 
 

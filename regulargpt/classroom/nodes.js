@@ -24,7 +24,7 @@ function describe(node, word, run) {
   const place = node.to - node.from === 1 ? `symbol ${node.to}` : `symbols ${node.from + 1} to ${node.to}`;
   const truth = `${noun(run, node.isOpen)} ${named(run.elements.words[node.element])}`;
   if (node.state === null) {
-    return `Level ${node.level}, ${place}: ${sub}; ${truth}. ? Not in the table: no word with an answer has this window.`;
+    return `Level ${node.level}, ${place}: ${sub}; ${truth}. ? ${run.unknown ?? "Not in the table: no word with an answer has this window."}`;
   }
   const verdict = node.verdict === "right" ? "✓ the same" : "✗ not the same";
   return `Level ${node.level}, ${place}: ${sub}; ${truth}. Network: prototype ${node.state}, stands for ${stands(run, node.state)}. ${verdict}.`;

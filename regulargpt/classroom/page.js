@@ -1,5 +1,13 @@
 // One typed word for all runs.
 
+// A new word ends what plays.
+const players = [];
+function playing(range, button) {
+  players.push(new Player(range, button, byId("speed")));
+}
+byId("word").addEventListener("input", () => players.filter(({ timer }) => timer !== null).forEach((player) => player.pause()));
+playing(byId("step"), byId("play"));
+
 const data = JSON.parse(byId("data").textContent);
 const runs = data.map((run, i) => new (run.rows ? RowsRun : Run)(document.querySelector(`[data-run="${i}"]`), run));
 const known = runs.filter((run) => run.run.states || run.run.offered);

@@ -1,14 +1,18 @@
 // Where the network and the automaton part: the nodes of the network's tree, each with the prototype nearest to its state.
 
 class Nearest {
-  constructor({ points, shape, elements }) {
-    const { Weights } = modules["regulargpt/models/weights.js"];
-    this.points = Weights.decoded({ shapes: { points: shape }, numbers: points }).rows("points");
-    this.elements = elements;
+  constructor(points, elements) {
+    Object.assign(this, { points, elements });
   }
 
-  // The number of the prototype nearest to a state, from 1.
+  static decoded({ points, shape, elements }) {
+    const { Weights } = modules["regulargpt/models/weights.js"];
+    return new Nearest(Weights.decoded({ shapes: { points: shape }, numbers: points }).rows("points"), elements);
+  }
+
+  // The number of the prototype nearest to a state, from 1; null where there are none.
   of(state) {
+    if (!this.points.length) return null;
     const distances = this.points.map((point) => point.reduce((sum, value, i) => sum + (value - state[i]) ** 2, 0));
     return 1 + distances.indexOf(Math.min(...distances));
   }
@@ -25,7 +29,7 @@ class Nearest {
         const children = nodes ? nodes[index].children.map((child) => (child?.level ? levels[child.level - 1][child.index] : child)) : places(index, node.length, below.length, model).map((at) => below[at]);
         const place = nodes?.[index] ?? { from: spanOf(children[0]).from, to: spanOf(children[children.length - 1]).to, isOpen: false };
         const [e, state] = [elementOf(place, word, run), nearest.get(row)];
-        const verdict = this.elements[state - 1].includes(e) ? "right" : "wrong";
+        const verdict = state === null ? "unknown" : this.elements[state - 1].includes(e) ? "right" : "wrong";
         const { from, to, isOpen } = place;
         return { level: levels.length + 1, index, from, to, isOpen, element: e, state, verdict, window: [], children, vector: states[row], attention: () => shares && paid(shares(index), children.length, model.aligned) };
       });

@@ -45,11 +45,3 @@ class Player {
     this.button.setAttribute("aria-label", `${act} ${this.button.dataset.what}`);
   }
 }
-
-// A new word ends what plays.
-const players = [];
-function playing(range, button) {
-  players.push(new Player(range, button, byId("speed")));
-}
-byId("word").addEventListener("input", () => players.filter(({ timer }) => timer !== null).forEach((player) => player.pause()));
-playing(byId("step"), byId("play"));

@@ -50,7 +50,7 @@ class Run {
     this.part = part;
     this.all = part("nodes")?.closest("details");
     this.live = run.live ? new Live(run.live) : null;
-    this.nearest = run.live?.prototypes ? new Nearest(run.live.prototypes) : null;
+    this.nearest = run.live?.prototypes ? Nearest.decoded(run.live.prototypes) : null;
     run.standsFor = (run.network ?? run.live?.prototypes)?.elements;
     if (part("tree")) {
       this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node), (node) => this.map?.light(node && keyOf(node), "looked"));

@@ -1,5 +1,6 @@
 // The tree as a drawing through which the arrow keys walk. Where it is too wide, a path is drawn and the rest is folded.
 
+// Sizes: of a node, between rows, of a symbol, between nodes, and of what is said of hidden children.
 const BOX = { width: 136, height: 66, row: 104, leaf: 30, gap: 8, edge: 44 };
 const MOST_DRAWN = 40; // rows of a picture
 const LEAST_SCALE = 0.73; // of a picture that shrinks to fit: text of 15 pixels becomes 11
@@ -9,8 +10,8 @@ const childrenOf = (node) => node.children.filter((child) => child?.level);
 const shownOf = (node) => node.children.filter((child) => child !== null);
 const hasSymbolsOnly = (node) => !childrenOf(node).length;
 
-const widthOf = (child) => (child.level ? nodeWidth(child) : BOX.leaf);
-const nodeWidth = (node) => (hasSymbolsOnly(node) ? Math.max(BOX.width, shownOf(node).length * BOX.leaf) : BOX.width);
+const widthOf = (child, box) => (child.level ? nodeWidth(child, box) : box.leaf);
+const nodeWidth = (node, box) => (hasSymbolsOnly(node) ? Math.max(box.width, shownOf(node).length * box.leaf) : box.width);
 
 // The nodes of a tree from the root down: row by row, in which row each stands, and the node above each.
 function shapeOf(root) {
@@ -41,13 +42,13 @@ function pathThrough(node, above) {
 }
 
 // How much room the nodes of the first rows take, those of the last of them with nothing under them.
-function spansOf(rows, count) {
+function spansOf(rows, count, box) {
   const spans = new Map();
   for (let r = count - 1; r >= 0; r -= 1) {
     for (const node of rows[r]) {
       const under = r === count - 1 || hasSymbolsOnly(node) ? [] : shownOf(node);
-      const wide = under.reduce((sum, child) => sum + (spans.get(child) ?? BOX.leaf), 0);
-      spans.set(node, Math.max(nodeWidth(node) + BOX.gap, wide));
+      const wide = under.reduce((sum, child) => sum + (spans.get(child) ?? box.leaf), 0);
+      spans.set(node, Math.max(nodeWidth(node, box) + box.gap, wide));
     }
   }
   return spans;
@@ -56,27 +57,27 @@ function spansOf(rows, count) {
 // Where nodes stand: from the root down all of each row that fits, and below that the children of the nodes on a path.
 // `hidden` are the children that do not fit beside the path, by how many there are on either side. `symbols` are those that
 // stand beside nodes.
-function layout({ rows, depth }, path, room) {
-  const wide = (spans) => spans.get(rows[0][0]) + BOX.gap;
-  let [top, spans] = [1, spansOf(rows, 1)];
-  for (let next; top < Math.min(rows.length, MOST_DRAWN) && wide((next = spansOf(rows, top + 1))) <= room; top += 1) spans = next;
-  const below = path.slice(top - 1, -1).map((node, i) => childRow(shownOf(node), path[top + i], room));
+function layout({ rows, depth }, path, room, box) {
+  const wide = (spans) => spans.get(rows[0][0]) + box.gap;
+  let [top, spans] = [1, spansOf(rows, 1, box)];
+  for (let next; top < Math.min(rows.length, MOST_DRAWN) && wide((next = spansOf(rows, top + 1, box))) <= room; top += 1) spans = next;
+  const below = path.slice(top - 1, -1).map((node, i) => childRow(shownOf(node), path[top + i], room, box));
   const width = Math.max(wide(spans), ...below.map((row) => row.width));
-  const drawn = { where: new Map(), symbols: [], depth, width };
-  sideBySide(rows.slice(0, top), spans, (width - wide(spans)) / 2 + BOX.gap, drawn);
+  const drawn = { where: new Map(), symbols: [], depth, width, box };
+  sideBySide(rows.slice(0, top), spans, (width - wide(spans)) / 2 + box.gap, drawn);
   drawn.hidden = below.flatMap((row, i) => under(path[top - 1 + i], row, drawn));
   return drawn;
 }
 
 // The first rows from left to right: a node stands over the middle of its children.
-function sideBySide(rows, spans, from, { where, symbols }) {
+function sideBySide(rows, spans, from, { where, symbols, box }) {
   const left = new Map([[rows[0][0], from]]);
   const spread = (node, kids) => {
-    let at = left.get(node) + (spans.get(node) - kids.reduce((sum, kid) => sum + (spans.get(kid) ?? BOX.leaf), 0)) / 2;
+    let at = left.get(node) + (spans.get(node) - kids.reduce((sum, kid) => sum + (spans.get(kid) ?? box.leaf), 0)) / 2;
     for (const kid of kids) {
       if (kid.level) left.set(kid, at);
-      else symbols.push({ node, at: kid, x: at + BOX.leaf / 2 });
-      at += spans.get(kid) ?? BOX.leaf;
+      else symbols.push({ node, at: kid, x: at + box.leaf / 2 });
+      at += spans.get(kid) ?? box.leaf;
     }
   };
   const spreads = (node, r) => r < rows.length - 1 && !hasSymbolsOnly(node);
@@ -84,40 +85,42 @@ function sideBySide(rows, spans, from, { where, symbols }) {
   for (let r = rows.length - 1; r >= 0; r -= 1) {
     for (const node of rows[r]) {
       const kids = spreads(node, r) ? childrenOf(node) : [];
-      const middle = kids.length ? (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2 : left.get(node) + (spans.get(node) - BOX.gap) / 2;
+      const middle = kids.length ? (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2 : left.get(node) + (spans.get(node) - box.gap) / 2;
       where.set(node, middle);
     }
   }
 }
 
 // As many children as fit, among them the one on the path.
-function childRow(kids, onPath, room) {
-  const sizes = kids.map((kid) => widthOf(kid) + BOX.gap);
+function childRow(kids, onPath, room, box) {
+  const sizes = kids.map((kid) => widthOf(kid, box) + box.gap);
   const whole = sizes.reduce((sum, size) => sum + size, 0);
-  const most = whole <= room ? kids.length : Math.max(1, Math.floor((room - 2 * BOX.edge) / Math.max(...sizes)));
+  const most = whole <= room ? kids.length : Math.max(1, Math.floor((room - 2 * box.edge) / Math.max(...sizes)));
   const first = Math.max(0, Math.min(kids.indexOf(onPath) - Math.floor(most / 2), kids.length - most));
   const shown = kids.slice(first, first + most);
-  const edges = shown.length < kids.length ? 2 * BOX.edge : 0;
+  const edges = shown.length < kids.length ? 2 * box.edge : 0;
   const wide = sizes.slice(first, first + most).reduce((sum, size) => sum + size, 0);
-  return { shown, wide, width: wide + edges + BOX.gap, before: first, after: kids.length - first - shown.length };
+  return { shown, wide, width: wide + edges + box.gap, before: first, after: kids.length - first - shown.length };
 }
 
 // Place a row of children under their parent; what is hidden of it.
-function under(node, { shown, wide, width: own, before, after }, { where, symbols, depth, width }) {
+function under(node, { shown, wide, width: own, before, after }, { where, symbols, depth, width, box }) {
   const middle = Math.min(width - own / 2, Math.max(own / 2, where.get(node)));
   let left = middle - wide / 2;
   for (const kid of shown) {
-    const size = widthOf(kid) + BOX.gap;
+    const size = widthOf(kid, box) + box.gap;
     if (kid.level) where.set(kid, left + size / 2);
     else symbols.push({ node, at: kid, x: left + size / 2 });
     left += size;
   }
-  const edge = (wide + BOX.edge) / 2;
+  const edge = (wide + box.edge) / 2;
   const sides = [[before, middle - edge], [after, middle + edge]];
   return sides.filter(([count]) => count).map(([count, x]) => ({ row: depth.get(node) + 1, count, x }));
 }
 
 class TreeView {
+  box = BOX;
+
   // `onChoose` is called with a node that was chosen, `onLook` with the one under the pointer, or null.
   constructor(place, detail, onChoose, onLook) {
     Object.assign(this, { place, detail, onChoose, onLook, levels: [], chosen: null, wide: 0 });
@@ -170,7 +173,7 @@ class TreeView {
     // Of a deep tree the rows about the node that the path goes through.
     this.from = Math.max(0, Math.min(this.shape.depth.get(this.through) - MOST_DRAWN / 2, path.length - MOST_DRAWN));
     const shape = this.from ? shapeOf(path[this.from]) : this.shape;
-    this.drawn = layout(shape, path.slice(this.from, this.from + MOST_DRAWN), room);
+    this.drawn = layout(shape, path.slice(this.from, this.from + MOST_DRAWN), room, this.box);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
     this.build(this.built);
@@ -190,7 +193,7 @@ class TreeView {
   picture() {
     const { where, width, hidden, depth } = this.drawn;
     const last = Math.max(...[...where.keys()].map((node) => depth.get(node)), ...hidden.map(({ row }) => row));
-    const height = (1 + last) * BOX.row + BOX.leaf + 12;
+    const height = (1 + last) * this.box.row + this.box.leaf + 12;
     const picture = svg("svg", { class: "nodes", viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px`, role: "group", "aria-label": "The network's tree; arrow keys walk through it" });
     const nodes = [...where].sort(([a], [b]) => depth.get(a) - depth.get(b) || a.from - b.from); // as they are read
     for (const [node] of nodes) this.twigs(picture, node);
@@ -199,13 +202,13 @@ class TreeView {
       if (hasSymbolsOnly(node)) this.symbols(picture, node, x);
       else if (!childrenOf(node).some((kid) => where.has(kid))) picture.append(this.folded(node, x));
     }
-    for (const { node, at, x } of this.drawn.symbols) picture.append(this.leaf(at, x, this.topOf(node) + BOX.row + 18));
-    for (const { row, count, x } of hidden) picture.append(svg("text", { class: "folded", x, y: row * BOX.row + 3 + BOX.height / 2 }, `+${count}`));
+    for (const { node, at, x } of this.drawn.symbols) picture.append(this.leaf(at, x, this.topOf(node) + this.box.row + 18));
+    for (const { row, count, x } of hidden) picture.append(svg("text", { class: "folded", x, y: row * this.box.row + 3 + this.box.height / 2 }, `+${count}`));
     return picture;
   }
 
   topOf(node) {
-    return this.drawn.depth.get(node) * BOX.row + 3;
+    return this.drawn.depth.get(node) * this.box.row + 3;
   }
 
   // The edges to what is drawn of a node's children; those to symbols that stand alone are drawn with them.
@@ -213,10 +216,10 @@ class TreeView {
     const { where, symbols } = this.drawn;
     const shares = this.attention(node)?.children;
     const beside = new Map(symbols.filter((symbol) => symbol.node === node).map(({ at, x }) => [at, x]));
-    const from = [where.get(node), this.topOf(node) + BOX.height];
+    const from = [where.get(node), this.topOf(node) + this.box.height];
     node.children.forEach((kid, i) => {
       if (where.has(kid)) picture.append(this.edge(node, from, [where.get(kid), this.topOf(kid)], shares?.[i]));
-      else if (beside.has(kid)) picture.append(this.edge(node, from, [beside.get(kid), this.topOf(node) + BOX.row], shares?.[i], true));
+      else if (beside.has(kid)) picture.append(this.edge(node, from, [beside.get(kid), this.topOf(node) + this.box.row], shares?.[i], true));
     });
   }
 
@@ -254,13 +257,13 @@ class TreeView {
 
   folded(node, x) {
     const count = countUnder(node);
-    return svg("text", { class: "folded", x, y: this.topOf(node) + BOX.height + 18 }, `⋯ ${count.toLocaleString("en")} folded`);
+    return svg("text", { class: "folded", x, y: this.topOf(node) + this.box.height + 18 }, `⋯ ${count.toLocaleString("en")} folded`);
   }
 
   symbols(picture, node, x) {
-    const y = this.topOf(node) + BOX.height;
+    const y = this.topOf(node) + this.box.height;
     const shown = shownOf(node);
-    const gap = Math.max(BOX.leaf, (BOX.width - 20) / (shown.length + 1));
+    const gap = Math.max(this.box.leaf, (this.box.width - 20) / (shown.length + 1));
     const shares = this.attention(node)?.children;
     shown.forEach((position, i) => {
       const at = x + (i - (shown.length - 1) / 2) * gap;
@@ -275,23 +278,34 @@ class TreeView {
   }
 
   node(node, x) {
-    const y = this.topOf(node);
+    const made = svg("g", { class: `node ${node.verdict}${this.isParting(node) ? " parts" : ""} ${this.marks(node)}`.trim(), tabindex: -1, role: "button", "aria-label": this.words(node), "data-above": node.level, ...facts(node) });
+    made.append(...this.inside(node, x, this.topOf(node)));
+    made.addEventListener("focus", () => this.choose(node));
+    made.addEventListener("click", () => this.unfold(node));
+    made.addEventListener("pointerenter", () => this.onLook(node));
+    made.addEventListener("pointerleave", () => this.onLook(null));
+    return made;
+  }
+
+  isParting({ level, index }) {
+    return this.parts?.level === level && this.parts.index === index;
+  }
+
+  // What a node is, as it is read out.
+  words(node) {
+    return describe(node, this.word, this.run) + (this.isParting(node) ? " Here they part." : "");
+  }
+
+  // What is drawn of a node: a box of three lines.
+  inside(node, x, y) {
     const sub = write(this.word.slice(node.from, node.to), this.run.alphabet);
     const lines = [
       ["sub", short(sub, 10)],
       ["truth", `is ${short(named(this.run.elements.words[node.element]), 10)}`],
       ["verdict", `${MARKS[node.verdict]} net ${short(stands(this.run, node.state), 8)}`],
     ];
-    const parts = this.parts && node.level === this.parts.level && node.index === this.parts.index;
-    const label = describe(node, this.word, this.run) + (parts ? " Here they part." : "");
-    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""} ${this.marks(node)}`.trim(), tabindex: -1, role: "button", "aria-label": label, "data-above": node.level, ...facts(node) });
-    made.append(svg("rect", { x: x - BOX.width / 2, y, width: BOX.width, height: BOX.height, rx: 8 }));
-    lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
-    made.addEventListener("focus", () => this.choose(node));
-    made.addEventListener("click", () => this.unfold(node));
-    made.addEventListener("pointerenter", () => this.onLook(node));
-    made.addEventListener("pointerleave", () => this.onLook(null));
-    return made;
+    const box = svg("rect", { x: x - this.box.width / 2, y, width: this.box.width, height: this.box.height, rx: 8 });
+    return [box, ...lines.map(([kind, words], i) => svg("text", { class: kind, x, y: y + 19 + 20 * i }, words))];
   }
 
   // Choose a node, unfolded if it is not drawn; the focus stays where it is.
@@ -307,8 +321,13 @@ class TreeView {
     });
     this.chosen = node;
     this.number(node);
-    this.detail.textContent = describe(node, this.word, this.run) + this.payment(node);
+    this.tell(node);
     this.onChoose(node);
+  }
+
+  // A node in words, below the picture.
+  tell(node) {
+    this.detail.textContent = describe(node, this.word, this.run) + this.payment(node);
   }
 
   drawing({ level, index }) {

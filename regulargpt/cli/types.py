@@ -33,11 +33,11 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def page_path(out: Path | None, default: Path) -> Path:
+def page_path(out: Path | None, default: Path, option: str = "--out") -> Path:
     """Where a page is written; UserError for a folder."""
     path = out or default
     if path.is_dir():
-        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / default.name)}")
+        raise UserError(f"{option} {shown(path)} is a folder; name a file, as in {option} {shown(path / default.name)}")
     return path
 
 

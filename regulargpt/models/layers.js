@@ -86,11 +86,12 @@ const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
 const gelu_tanh = (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
 export const ACTIVATIONS = { relu, gelu, gelu_tanh };
 
-// exp(x_i) / sum_j exp(x_j); what is minus infinity gets nothing.
+// exp(x_i) / sum_j exp(x_j); what is minus infinity gets nothing, and so does everything where all of it is.
 export function softmax(x) {
   let [highest, sum] = [-Infinity, 0];
   for (let i = 0; i < x.length; i += 1) if (x[i] > highest) highest = x[i];
   const powers = new Float64Array(x.length);
+  if (highest === -Infinity) return powers;
   for (let i = 0; i < x.length; i += 1) sum += powers[i] = Math.exp(x[i] - highest);
   for (let i = 0; i < x.length; i += 1) powers[i] /= sum;
   return powers;

@@ -33,17 +33,27 @@ export class TorchRecurrent {
 
   // The last layer's state after each symbol.
   *states(word) {
-    let states = this.layers.map(() => this.start());
+    let states = this.begin();
     for (const symbol of word) {
-      let x = this.oneHot(symbol);
-      states = states.map((state, layer) => {
-        const { input, hidden } = this.layers[layer];
-        const next = this.step(input(x), hidden(state.h), state);
-        x = next.h;
-        return next;
-      });
-      yield x;
+      states = this.next(states, symbol);
+      yield states[states.length - 1].h;
     }
+  }
+
+  // The states of all layers before the first symbol.
+  begin() {
+    return this.layers.map(() => this.start());
+  }
+
+  // The states of all layers after one symbol more.
+  next(states, symbol) {
+    let x = this.oneHot(symbol);
+    return states.map((state, layer) => {
+      const { input, hidden } = this.layers[layer];
+      const next = this.step(input(x), hidden(state.h), state);
+      x = next.h;
+      return next;
+    });
   }
 
   oneHot(symbol) {

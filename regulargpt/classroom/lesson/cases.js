@@ -6,13 +6,13 @@ const MISSING = "·"; // where no word has these two neighbours
 
 // The squares of a level, by case: a row for the left neighbour and a column for the right one. Of more neighbours than
 // two the squares stand in a row.
-function levelSquares(lesson, part, caption, name) {
+function levelSquares(lesson, part, caption, name, most = MOST_ROWS) {
   const { chunk_size: C, aligned } = lesson.network;
   const windows = lesson[part].map(([window]) => window);
   const beside = lesson.nesting ? lesson.alphabet.length : 0; // symbols in windows with prototypes
   const size = part === "leaves" ? lesson.alphabet.length : lesson.network.elements.length + beside;
   const said = `${caption}: ${windows.length.toLocaleString("en")} cases`;
-  if (C !== 2 || size > MOST_ROWS) return rowOfSquares(said, windows.length);
+  if (C !== 2 || size > most) return rowOfSquares(said, windows.length);
   // The one that may be missing stands where the network has its pad.
   const [whole, padded] = [lesson.nesting ? 0 : 1, 0].map((from) => Array.from({ length: size + 1 - from }, (_, i) => i + from));
   const [rows, columns] = aligned === "right" ? [padded, whole] : [whole, padded];

@@ -6,7 +6,7 @@ const LETTER = 10; // the width of one in a name
 class ClustersStep {
   constructor(place, lesson, done, live) {
     Object.assign(this, { lesson, done, live, count: 0, farthest: 0 });
-    this.nearest = new Nearest(lesson.live.prototypes);
+    this.nearest = Nearest.decoded(lesson.live.prototypes);
     this.prototypes = this.nearest.points.map((point) => Array.from(point));
     this.apart = Math.min(...this.prototypes.flatMap((a, i) => this.prototypes.slice(0, i).map((b) => distance(a, b))));
     this.counts = this.prototypes.map(() => 0);

@@ -6,8 +6,9 @@ const MOST_TYPED = 500;
 class WordField {
   static count = 0;
 
-  constructor(lesson, label, onChange = () => {}) {
-    Object.assign(this, { lesson, onChange, word: [] });
+  // `most` symbols are read.
+  constructor(lesson, label, onChange = () => {}, most = MOST_TYPED) {
+    Object.assign(this, { lesson, onChange, most, word: [] });
     WordField.count += 1;
     const [id, problem] = [`word-${WordField.count}`, `problem-${WordField.count}`];
     const plain = { type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false" };
@@ -27,15 +28,15 @@ class WordField {
   }
 
   set(word) {
-    this.input.value = write(word.slice(0, MOST_TYPED), this.lesson.alphabet);
+    this.input.value = write(word.slice(0, this.most), this.lesson.alphabet);
     this.read();
   }
 
   read() {
     const { word, unknown } = read(this.input.value, this.lesson.alphabet);
-    const tooLong = word.length > MOST_TYPED;
+    const tooLong = word.length > this.most;
     const known = this.lesson.alphabet.join(" ");
-    this.problem.textContent = unknown.length ? `Not a symbol of this language: ${unknown.join(" ")}. Its symbols: ${known}` : tooLong ? `Here a word has at most ${MOST_TYPED} symbols.` : "";
+    this.problem.textContent = unknown.length ? `Not a symbol of this language: ${unknown.join(" ")}. Its symbols: ${known}` : tooLong ? `Here a word has at most ${this.most.toLocaleString("en")} symbols.` : "";
     this.word = tooLong ? [] : word;
     this.onChange(this.word);
   }

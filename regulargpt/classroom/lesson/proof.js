@@ -7,7 +7,7 @@ const LAST_SHOWN = 4; // cases in words
 class ProofStep {
   constructor(place, lesson, done, live) {
     Object.assign(this, { lesson, done, live, squares: [] });
-    this.nearest = new Nearest(lesson.live.prototypes);
+    this.nearest = Nearest.decoded(lesson.live.prototypes);
     this.cases = [...this.level("leaves"), ...this.level("nodes"), ...this.answers()];
     this.progress = html("progress", { max: this.cases.length, value: 0, "aria-label": "Cases tried" });
     this.count = html("p", { class: "count", "aria-live": "polite" });

@@ -47,6 +47,7 @@ class Step:
     do: Sentence
     take: Sentence
     label: str  # in the way through the page: the name, where no other is given
+    panel: str = ""  # of the workbench: what the step lights
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,22 @@ def wording(nested: bool = False) -> Wording:
     >>> [step.name for step in wording().steps]
     ['language', 'automaton', 'monoid', 'tree', 'network', 'clusters', 'proof']
     """
-    record = tomllib.loads(file("lesson/nested.toml" if nested else "lesson/text.toml"))
+    return read("lesson/nested.toml" if nested else "lesson/text.toml")
+
+
+@cache
+def captions() -> Wording:
+    """The text of the workbench.
+
+    >>> [step.panel for step in captions().steps]
+    ['editor', 'tree', 'lanes', 'map', 'wall', 'break', 'lanes']
+    """
+    return read("workbench/text.toml")
+
+
+def read(name: str) -> Wording:
+    """A file of sentences."""
+    record = tomllib.loads(file(name))
     steps = [
         Step(
             part["name"],
@@ -74,6 +90,7 @@ def wording(nested: bool = False) -> Wording:
             Sentence.of(part["do"]),
             Sentence.of(part["take"]),
             part.get("label", part["name"]),
+            part.get("panel", ""),
         )
         for part in record["section"]
     ]

@@ -55,10 +55,15 @@ def bundle(twins: Iterable[PageScript]) -> str:
     >>> [line for line in text.splitlines() if line.startswith("modules[")][-1]
     'modules["regulargpt/encodings/alibi.js"] = (() => {'
     """
+    return "\n".join(["const modules = {};", *gathered(twins).values()])
+
+
+def gathered(twins: Iterable[PageScript]) -> dict[str, str]:
+    """The same by name, without the line that begins them."""
     scripts: dict[str, str] = {}
     for found in twins:
         add(found.file, found.path, scripts)
-    return "\n".join(["const modules = {};", *scripts.values()])
+    return scripts
 
 
 def add(file: str, path: Path, scripts: dict[str, str]) -> None:

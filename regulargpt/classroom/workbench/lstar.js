@@ -13,14 +13,15 @@
 // The `language` that it returns is right on all short words, on drawn ones, and on those that tell it from every other
 // machine of so many states; it is null, with a `problem` in a line, where there is none. `proposed` is what L* came to
 // last, right or wrong; null before the first.
+import { NO_ANSWER } from "./drawn.js";
 import { languageOfTable } from "./machine.js";
+import { numbered } from "./partition.js";
 import { Refusal } from "./refusal.js";
 
 const AT_ONCE = 128; // words in a batch
 const MOST_SHORT = 512; // all words of a length are compared while they are not more
 const MOST_REFINEMENTS = 64;
 const [USUAL, MOST_COMPARED] = [2 ** 12, 2 ** 15]; // words that tell a machine from others: see tellingWords
-const NO_ANSWER = -1;
 
 // The machine of a network's answers, if it is right on all words that it is held against.
 export function* learnedMachine({ language, ask, draw, longest, most = 60, budget = 20000 }) {
@@ -236,17 +237,12 @@ function distinguishingWords({ delta, outputs }) {
     for (const symbol of delta[0].keys()) {
       const word = [symbol, ...suffix];
       const ends = states.map((q) => outputs[word.reduce((state, a) => delta[state][a], q)]);
-      const finer = numbered(classes.map((number, i) => `${number} ${ends[i]}`));
-      if (Math.max(...finer) > Math.max(...classes)) {
+      const finer = numbered(classes.of.map((number, i) => `${number} ${ends[i]}`));
+      if (finer.count > classes.count) {
         found.push(word);
         classes = finer;
       }
     }
   }
   return found;
-}
-
-function numbered(keys) {
-  const numbers = [...new Set(keys)];
-  return keys.map((key) => numbers.indexOf(key));
 }

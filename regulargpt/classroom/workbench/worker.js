@@ -1,7 +1,7 @@
 // What a worker does: it trains a network and says how that goes. Messages are those of the workbench's protocol:
 //
 //   to    { do: "start", lane, language, cases, seed, speed, paused }   { do: "pause" } { do: "go" } { do: "step" }
-//         { do: "speed", speed }   { do: "stop" }
+//         { do: "speed", speed }   { do: "until", step }: it takes no more steps than that for now   { do: "stop" }
 //   from  { is: "snapshot", ...Snapshot }   { is: "proven", snapshot, cases, sentence }   { is: "failed", sentence }
 //
 // A Snapshot has lane, step, phase ("words", "table", "done"), loss, accuracy, seconds (of calculating), options, weights,
@@ -21,7 +21,7 @@ export function begin(scope) {
 
 class Trainer {
   constructor(say) {
-    Object.assign(this, { say, steps: null, paused: true, speed: "fast", wanted: null });
+    Object.assign(this, { say, steps: null, paused: true, speed: "fast", wanted: null, until: Infinity });
     // A message to itself comes after those that wait, and sooner than a timeout.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => this.slice();
@@ -29,9 +29,10 @@ class Trainer {
   }
 
   hear(message) {
-    const { speed, paused } = { speed: this.speed, paused: false, ...message };
-    if (message.do === "start") Object.assign(this, { ...starting(message), paused: Boolean(paused), speed, seconds: 0, last: null, said: 0 });
+    const { speed, paused, until } = { speed: this.speed, paused: false, until: Infinity, ...message };
+    if (message.do === "start") Object.assign(this, { ...starting(message), paused: Boolean(paused), speed, until, seconds: 0, last: null, said: 0 });
     if (message.do === "speed") this.speed = speed;
+    if (message.do === "until") this.until = message.step;
     if (message.do === "go") this.paused = false;
     if (message.do === "pause") this.pause();
     if (message.do === "stop") this.steps = null;
@@ -51,9 +52,14 @@ class Trainer {
     this.tell();
   }
 
+  // Whether there is no more to do for now.
+  get isThere() {
+    return !this.steps || (this.last?.step ?? 0) >= this.until;
+  }
+
   // Go on when all messages have been heard.
   later() {
-    if (this.paused || !this.steps || this.wanted) return;
+    if (this.paused || this.isThere || this.wanted) return;
     this.wanted = true;
     if (this.speed === "slow") setTimeout(() => this.slice(), SLOW);
     else this.port.postMessage(null);
@@ -62,10 +68,10 @@ class Trainer {
   slice() {
     this.wanted = null;
     const end = performance.now() + SLICE;
-    if (this.paused) return;
+    if (this.paused || this.isThere) return;
     do this.take();
-    while (this.steps && this.speed !== "slow" && performance.now() < end);
-    if (this.steps && (this.speed === "slow" || performance.now() > this.said + SAYING)) this.tell();
+    while (!this.isThere && this.speed !== "slow" && performance.now() < end);
+    if (this.isThere || this.speed === "slow" || performance.now() > this.said + SAYING) this.tell();
     this.later();
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from regulargpt.classroom.data import PageRun
 
 NAME = "lesson.html"
+WORKBENCH = "workbench.html"
 LANGUAGE = "parity"
 HOW_LONG = "this takes a minute for a simple language and up to ten for a larger one, on one core"
 
@@ -31,15 +33,25 @@ MORE_LENGTHS = 20
 @click.option("--run", "folder", type=PATH, help="The lesson is about this run, which is proven.")
 @click.option("--beside", type=PATH, help="Another run on the language: its network answers beside.")
 @click.option("--out", type=PATH, help=f"The page.  [default: {NAME}]")
+@click.option("--workbench", type=PATH, help="Write this page instead: draw a machine, train, prove and break in it.")
 @as_json
 def command(
-    language: str | None, train: bool, folder: Path | None, beside: Path | None, out: Path | None, as_json: bool
+    language: str | None,
+    train: bool,
+    folder: Path | None,
+    beside: Path | None,
+    out: Path | None,
+    workbench: Path | None,
+    as_json: bool,
 ) -> int | None:
     """Write a lesson: seven steps to how a network can be known to be right on every word.
 
     Without a language it is about parity, from a trained network that comes with the package. For other languages a
     network is constructed, in seconds; for larger ones with brackets of any depth a small one is trained, in a minute.
     """
+    if workbench is not None:
+        refuse_beside({"--train": train, "--run": folder, "--beside": beside, "--out": out})
+        return write_workbench(page_path(workbench, Path(WORKBENCH), "--workbench"), language, as_json)
     refuse(language, train, folder)
     path = page_path(out, Path(NAME))
     name = language or (None if folder else LANGUAGE)
@@ -61,6 +73,25 @@ def refuse(language: str | None, train: bool, folder: Path | None) -> None:
     if folder is not None and (language is not None or train):
         given = "--train" if train else f"the language {language}"
         raise UserError(f"--run {shown(folder)} and {given} exclude each other; a run has its language")
+
+
+def refuse_beside(given: Mapping[str, object]) -> None:
+    """Raise UserError for an option that is not one of the workbench's."""
+    for option, value in given.items():
+        if value:
+            raise UserError(
+                f"--workbench and {option} exclude each other: it names a page of its own, in which one trains"
+            )
+
+
+def write_workbench(path: Path, language: str | None, as_json: bool) -> None:
+    """Write the workbench and say so."""
+    from regulargpt.classroom.workbench import page
+    from regulargpt.classroom.workbench.beginning import machine_of
+
+    size = page.write(path, language and machine_of(language))
+    said = f"{shown(path)}: {size:,} bytes, the workbench; open it in a browser"
+    emit({"out": str(path), "bytes": size, "language": language}) if as_json else click.echo(said)
 
 
 def gathered(folder: Path, progress: CheckBar) -> PageRun:

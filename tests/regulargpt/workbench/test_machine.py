@@ -116,13 +116,13 @@ def test_all_answers_and_elements_of_words(page: Browser):
       const { language, classes } = languageOf(drawing);
       const ends = elementsOfStates(language);
       return words.map((text) => {
-        const word = numbersOf(language.alphabet, text);
-        const least = numbersOf(language.alphabet, language.elements.words[elementOf(language, word)]);
-        const end = numbersOf(language.alphabet, language.elements.words[ends[stateOf(language, word)]]);
+        const word = modules["regulargpt/classroom/workbench/symbols.js"].numbersOf(language.alphabet, text);
+        const least = modules["regulargpt/classroom/workbench/symbols.js"].numbersOf(language.alphabet, language.elements.words[elementOf(language, word)]);
+        const end = modules["regulargpt/classroom/workbench/symbols.js"].numbersOf(language.alphabet, language.elements.words[ends[stateOf(language, word)]]);
         const isHere = classes[drawing.initial] === null || classes[drawing.initial] === language.initial;
         const state = stateOf(language, word);
         const isSame = stateOf(language, least) === state && stateOf(language, end) === state;
-        return isHere && isSame && asText(language.alphabet, word) === text ? answerOf(language, word) : "wrong";
+        return isHere && isSame && modules["regulargpt/classroom/workbench/symbols.js"].asText(language.alphabet, word) === text ? answerOf(language, word) : "wrong";
       });
     }"""
     rng = random.Random(5)

@@ -1,0 +1,78 @@
+// A test: words of 1,000 symbols, and how many of them a network answers as the machine does. In a worker of its own.
+
+import { answerOf } from "./machine.js";
+import { answerBy, networkOf } from "./networks.js";
+import { Random } from "./random.js";
+
+export const LONG = 1000;
+const WORDS = 20;
+
+// Words of a length, or of the next one that has any, whose answers are all equally likely. Every second one is another
+// word with one symbol exchanged, if that has an answer: of some languages only words that are nearly members are hard.
+export class LongWords {
+  constructor(language, seed, length = LONG) {
+    Object.assign(this, { language, length, random: new Random(seed, "long words"), drawn: 0 });
+    const most = length + language.states.length;
+    this.shares = language.output_names.map((name) => sharesOf(language, name, most));
+    this.answers = this.shares.map((_, answer) => answer).filter((answer) => this.lengthOf(answer) > 0);
+  }
+
+  draw() {
+    this.drawn += 1;
+    return this.random.uniform(this.drawn);
+  }
+
+  // The first length from the wanted one on that has words of this answer; -1 where none has.
+  lengthOf(answer) {
+    return this.shares[answer].findIndex((row, n) => n >= this.length && row[this.language.initial] > 0);
+  }
+
+  word(i) {
+    const { language } = this;
+    const found = this.uniform(this.answers[i % this.answers.length]);
+    if (i % 4 < 2) return found;
+    const other = found.with(Math.floor(this.draw() * found.length), Math.floor(this.draw() * language.alphabet.length));
+    return answerOf(language, other) === null ? found : other;
+  }
+
+  // Each word of this answer and length is as likely as any other.
+  uniform(answer) {
+    let state = this.language.initial;
+    const length = this.lengthOf(answer);
+    return Array.from({ length }, (_, i) => {
+      const weights = this.language.delta[state].map((next) => this.shares[answer][length - 1 - i][next]);
+      let left = this.draw() * weights.reduce((a, b) => a + b, 0);
+      const symbol = weights.findIndex((weight) => (left -= weight) < 0);
+      state = this.language.delta[state][symbol];
+      return symbol;
+    });
+  }
+}
+
+// By length and state: the words from there to this answer, as a share of the most from any state.
+function sharesOf({ delta, outputs }, answer, longest) {
+  const found = [outputs.map((name) => Number(name === answer))];
+  while (found.length <= longest) {
+    const counts = delta.map((row) => row.reduce((sum, next) => sum + found[found.length - 1][next], 0));
+    const most = Math.max(...counts) || 1;
+    found.push(counts.map((count) => count / most));
+  }
+  return found;
+}
+
+// Ask a network, and say how it went after each word.
+export function ask(given, said) {
+  const { language, seed, lane } = given;
+  const [network, words] = [networkOf(given, language), new LongWords(language, seed)];
+  let right = 0;
+  for (let i = 0; i < WORDS; i += 1) {
+    const word = words.word(i);
+    right += answerBy(network, word, language) === answerOf(language, word) ? 1 : 0;
+    said({ lane, right, tried: i + 1, of: WORDS });
+  }
+}
+
+// What a worker does with each message.
+export function begin(scope) {
+  scope.onmessage = ({ data }) => ask(data, (found) => scope.postMessage(found));
+}

@@ -1,0 +1,16 @@
+// Draws at the next picture, and not again before four times as long as that took has passed: a page that draws what is
+// calculated five times a second stays alive.
+export function calmly(draw) {
+  let [isWaiting, free] = [false, 0];
+  const now = () => {
+    isWaiting = false;
+    const began = performance.now();
+    draw();
+    free = performance.now() + 4 * (performance.now() - began);
+  };
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    setTimeout(() => requestAnimationFrame(now), Math.max(0, free - performance.now()));
+  };
+}

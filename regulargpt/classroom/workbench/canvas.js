@@ -1,0 +1,253 @@
+// The plane on which a machine is drawn, with a pointer or with keys.
+
+import { RADIUS, distance, head, moved, path, towards } from "./arrows.js";
+import { drawing } from "./drawing.js";
+import { answered, arrowOf, changed, endsOf, keyOf, likely, withState, withSymbols, without } from "./edits.js";
+
+const STILL = 6; // pixels that a click may move
+const LOOP = 14; // that one may move in a state without beginning an arrow
+const TWICE = 400; // milliseconds between two clicks that are one double click
+const CORE = RADIUS - 9; // who presses a state farther out moves it
+const APART = 135; // from a state to the next one that the keyboard adds
+const STEP = 10; // of a state that the keyboard moves
+const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const EDGE = RADIUS + 12; // from a new state to the border
+
+export class Canvas {
+  // `editor` has the machine, does edits, and says what there is to say.
+  constructor(editor, keys) {
+    this.editor = editor;
+    this.svg = svg("svg", { class: "plane machine", tabindex: 0, role: "group", "aria-label": "The machine", "aria-describedby": keys });
+    this.place = html("div", { class: "canvas" }, this.svg);
+    this.view = null;
+    this.last = { key: null, time: 0 };
+    const on = (kind, act, how = {}) => this.svg.addEventListener(kind, act, how);
+    on("pointerdown", (event) => this.press(event));
+    on("pointermove", (event) => this.drag && event.isPrimary && this.pull(event));
+    on("pointerup", (event) => this.drag && event.isPrimary && this.release(event));
+    on("pointercancel", () => this.drop());
+    on("mousedown", (event) => event.preventDefault()); // the focus goes where `choose` puts it
+    on("touchstart", (event) => this.drag?.key && event.preventDefault(), { passive: false }); // the page does not scroll away
+    on("keydown", (event) => this.type(event));
+    new ResizeObserver(() => this.draw()).observe(this.svg);
+  }
+
+  get drawn() {
+    return this.editor.drawn;
+  }
+
+  // The machine as it is now, or as it would be while a state is moved.
+  draw(isFitted = false, machine = this.drawn) {
+    const focused = this.svg.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+    const { nodes, box } = drawing(machine, { ...this.editor.look, isActive: true });
+    if (!this.drag) this.fit(box, isFitted);
+    this.svg.replaceChildren(...nodes);
+    this.at(this.editor.chosen)?.classList.add("chosen");
+    this.at(this.editor.origin)?.classList.add("origin");
+    for (const key of this.reading(machine)) this.at(key)?.classList.add("read");
+    if (focused !== undefined) this.focus(focused);
+  }
+
+  // Where the word on the bench may have led, and by which arrows.
+  reading({ initial, arrows }) {
+    let [states, last] = [[initial], []];
+    for (const symbol of this.editor.bench.word ?? []) {
+      last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(symbol));
+      states = [...new Set(last.map(({ to }) => to))];
+    }
+    return last.length ? [...states.map(String), ...last.map(keyOf)] : [];
+  }
+
+  at(key) {
+    return key === null ? null : this.svg.querySelector(`[data-key="${key}"]`);
+  }
+
+  focus(key) {
+    (this.at(key ?? null) ?? this.svg).focus({ preventScroll: true });
+  }
+
+  // The part of the plane that is shown: it stays while everything is in it, and the window is as it was.
+  fit([x, y, width, height], isFitted) {
+    const [across, down] = [this.svg.clientWidth || 640, this.svg.clientHeight || 400];
+    const scale = Math.max(1, width / across, height / down);
+    const size = [across * scale, down * scale];
+    const [left, top, w, h] = this.view ?? [0, 0, 0, 0];
+    const isSeen = x >= left && y >= top && x + width <= left + w && y + height <= top + h;
+    if (!isFitted && isSeen && this.shown === `${across} ${down}`) return;
+    const isEmpty = !this.drawn.states.length;
+    this.shown = `${across} ${down}`;
+    this.view = isEmpty ? [0, 0, ...size] : [x + (width - size[0]) / 2, y + (height - size[1]) / 2, ...size];
+    this.svg.setAttribute("viewBox", this.view.join(" "));
+  }
+
+  // Where an event is, in the plane.
+  point({ clientX, clientY }) {
+    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+    return [x, y];
+  }
+
+  // The nearest place that is not at the border.
+  inside([x, y]) {
+    const [left, top, width, height] = this.view;
+    return [Math.min(Math.max(x, left + EDGE), left + width - EDGE), Math.min(Math.max(y, top + EDGE), top + height - EDGE)];
+  }
+
+  // The state at a point, if there is one; else null.
+  stateAt(point) {
+    const off = this.drawn.states.map(({ x, y }) => distance([x, y], point));
+    const q = off.indexOf(Math.min(...off));
+    return off[q] <= RADIUS + 4 ? q : null;
+  }
+
+  press(event) {
+    if (this.drag || !event.isPrimary || event.button) return;
+    const wasOpen = this.editor.field.close();
+    const [at, part] = [this.point(event), event.target.closest("[data-key], .start")];
+    const q = this.stateAt(at);
+    const key = q === null ? (part?.dataset.key ?? null) : String(q);
+    const { x, y } = this.drawn.states[q] ?? {};
+    const isMove = event.shiftKey || this.editor.isMoving || distance([x, y], at) > CORE;
+    const kind = q !== null ? (isMove ? "move" : "arrow") : part?.matches(".start") ? "start" : key === null ? "plane" : "label";
+    this.drag = { kind, key, q, at, pressed: [event.clientX, event.clientY], isStill: true, wasOpen };
+    this.svg.setPointerCapture(event.pointerId);
+  }
+
+  pull(event) {
+    const { drag } = this;
+    if (drag.isStill && distance(drag.pressed, [event.clientX, event.clientY]) < (drag.kind === "arrow" ? LOOP : STILL)) return;
+    drag.isStill = false;
+    const point = this.point(event);
+    if (drag.kind === "move") this.draw(false, this.movedTo(point));
+    if (drag.kind === "arrow" || drag.kind === "start") this.rubber(drag, point);
+  }
+
+  // The machine with the pressed state where the pointer is.
+  movedTo(point) {
+    const { q, at } = this.drag;
+    const { x, y } = this.drawn.states[q];
+    return changed(this.drawn, q, { x: Math.round(x + point[0] - at[0]), y: Math.round(y + point[1] - at[1]) });
+  }
+
+  // The arrow that is being drawn.
+  rubber({ q, at }, point) {
+    this.svg.querySelector(".rubber")?.remove();
+    const { x, y } = this.drawn.states[q] ?? { x: at[0], y: at[1] };
+    const back = towards(point, [x, y]);
+    const target = this.stateAt(point);
+    const from = q === null ? [x, y] : moved([x, y], back, -RADIUS);
+    this.svg.append(svg("g", { class: "edge rubber" }, svg("path", { d: path([from, moved(point, back, 6)]) }), svg("polygon", { points: head(point, back) })));
+    this.svg.querySelectorAll(".target").forEach((other) => other.classList.remove("target"));
+    if (target !== null) this.at(String(target)).classList.add("target");
+  }
+
+  drop() {
+    if (!this.drag) return;
+    this.drag = null;
+    this.draw();
+  }
+
+  release(event) {
+    const [{ drag }, point] = [this, this.point(event)];
+    const next = drag.kind === "move" && !drag.isStill ? this.movedTo(point) : null;
+    this.drag = null;
+    if (drag.isStill) return this.click(drag);
+    if (next) return this.editor.do(next, drag.key);
+    const target = this.stateAt(point);
+    if (drag.kind === "arrow") return this.connect(drag.q, target ?? this.inside(point));
+    if (drag.kind === "start" && target !== null) return this.editor.do({ ...this.drawn, initial: target }, String(target));
+    return this.draw();
+  }
+
+  click({ kind, key, at, wasOpen }) {
+    const now = performance.now();
+    const isDouble = key !== null && key === this.last.key && now - this.last.time < TWICE;
+    this.last = { key: isDouble ? null : key, time: now };
+    if (kind === "plane") return wasOpen ? this.editor.choose(null) : this.add(this.inside(at));
+    if (kind === "label") return this.editor.edit(key);
+    if (kind === "start") return undefined;
+    if (isDouble) return this.editor.do(answered(this.drawn, Number(key)), key);
+    return this.editor.origin === null ? this.editor.choose(key) : this.arrive(key);
+  }
+
+  // A new state, which a second click at the same place makes accept.
+  add(point) {
+    const key = String(this.drawn.states.length);
+    this.last = { key, time: performance.now() };
+    this.editor.do(withState(this.drawn, point), key);
+  }
+
+  // An arrow to a state, or to a new one at a point; then its symbols are asked for.
+  connect(from, to) {
+    const isFree = Array.isArray(to);
+    const whole = isFree ? withState(this.drawn, to) : this.drawn;
+    const ends = [from, isFree ? this.drawn.states.length : to];
+    const key = ends.join("-");
+    const isNew = !arrowOf(whole, key);
+    if (isNew) this.editor.do(withSymbols(whole, ends, [likely(whole, from)]), key);
+    this.editor.edit(key, isNew);
+  }
+
+  // The arrow that the keyboard began ends here.
+  arrive(to) {
+    const from = this.editor.origin;
+    this.editor.begin(null);
+    this.connect(Number(from), Number(to));
+  }
+
+  // A place for a state that the keyboard adds: beside the others, where there is room.
+  room() {
+    const [left, top, width, height] = this.view;
+    const { states } = this.drawn;
+    const isFree = (point) => states.every(({ x, y }) => distance([x, y], point) > APART - 25);
+    for (let y = top + height / 2; y < top + height - EDGE; y += APART) {
+      for (let x = left + APART / 2; x < left + width - EDGE; x += APART) if (isFree([x, y])) return [x, y];
+    }
+    for (let y = top + EDGE; ; y += APART / 2) {
+      for (let x = left + EDGE; x < left + width - EDGE; x += APART / 2) if (isFree([x, y])) return [x, y];
+    }
+  }
+
+  type(event) {
+    const key = event.target.closest("[data-key]")?.dataset.key ?? null;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key !== null) this.editor.choose(key);
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const act = name in WAYS ? () => this.nudge(key, WAYS[name], event.shiftKey) : this.acts(key)[name];
+    if (!act || act() === false) return;
+    event.preventDefault();
+  }
+
+  // What each key does to a part; null is the plane.
+  acts(key) {
+    const { editor } = this;
+    const everywhere = { n: () => this.another(), Escape: () => editor.begin(null) };
+    if (key === null) return { ...everywhere, Enter: everywhere.n };
+    const removed = () => editor.do(without(this.drawn, key), null);
+    const both = { ...everywhere, Enter: () => editor.edit(key), Delete: removed, Backspace: removed };
+    if (endsOf(key)) return both;
+    const q = Number(key);
+    return {
+      ...both,
+      Enter: () => (editor.origin === null ? editor.edit(key) : this.arrive(key)),
+      " ": () => editor.do(answered(this.drawn, q), key),
+      s: () => editor.do({ ...this.drawn, initial: q }, key),
+      a: () => editor.begin(key),
+    };
+  }
+
+  // A new state, to which an arrow that was begun leads.
+  another() {
+    const { origin } = this.editor;
+    if (origin === null) return this.add(this.room());
+    this.editor.begin(null);
+    return this.connect(Number(origin), this.room());
+  }
+
+  // A state moves by a step; anything else lets the page scroll.
+  nudge(key, [dx, dy], isSmall) {
+    if (key === null || endsOf(key)) return false;
+    const { x, y } = this.drawn.states[key];
+    const by = isSmall ? 1 : STEP;
+    return this.editor.do(changed(this.drawn, Number(key), { x: x + by * dx, y: y + by * dy }), key);
+  }
+}

@@ -1,0 +1,143 @@
+// The training: a wager, what starts and stops it, and three networks that learn from the same words.
+
+import { LANES } from "./bench.js";
+import { Curve } from "./curve.js";
+
+export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
+
+const ASK = "Your wager: right on every word of 1,000 symbols?";
+
+export class LanesPanel {
+  constructor(place, bench) {
+    this.bench = bench;
+    this.lanes = LANES.map((lane) => new Lane(lane, bench));
+    this.main = action("Train", () => bench.set.training(this.next), { class: "main" });
+    this.one = action("One step", () => bench.set.one());
+    this.again = action("Begin again", () => bench.set.again());
+    this.slow = action("Slowly", () => bench.set.speed(bench.speed === "slow" ? "fast" : "slow"));
+    this.seed = html("input", { type: "number", min: 0, max: 9999, step: 1, id: "seed" });
+    this.seed.addEventListener("change", () => this.sow());
+    this.said = html("p", { class: "said", "aria-live": "polite" });
+    const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("label", { for: "seed" }, "Seed"), this.seed);
+    place.append(html("div", { class: "tools" }, this.main, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
+    for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
+    this.say();
+  }
+
+  sow() {
+    const { bench, seed } = this;
+    const number = Number(seed.value);
+    if (Number.isInteger(number) && number >= 0 && seed.value.trim()) bench.set.seed(number);
+    this.say();
+    address.say();
+  }
+
+  // What the large button leads to. Once the first network is done, the others may go on for as long as one likes.
+  get next() {
+    const { training, proven, failed } = this.bench;
+    if (training !== "going") return "going";
+    return (proven || failed) && this.bench.isCompared ? "ended" : "paused";
+  }
+
+  say() {
+    const { bench } = this;
+    const { training } = bench;
+    const none = bench.language === null;
+    const open = LANES.some((lane) => bench.wagers[lane] === null);
+    this.main.textContent = { none: open ? "Train without a wager" : "Train", going: this.next === "ended" ? "Stop the others" : "Pause", paused: "Go on", ended: "Let the others go on" }[training];
+    this.main.disabled = none;
+    this.one.disabled = none || training === "ended";
+    this.again.disabled = training === "none";
+    this.slow.setAttribute("aria-pressed", String(bench.speed === "slow"));
+    if (document.activeElement !== this.seed) this.seed.value = bench.seed;
+    const words = this.words();
+    if (this.said.textContent !== words) this.said.textContent = words;
+  }
+
+  words() {
+    const { bench } = this;
+    const snapshot = bench.snapshots.regulargpt;
+    if (bench.language === null) return "There is no machine yet that gives the answers.";
+    if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";
+    if (bench.failed) return bench.failed;
+    if (bench.training === "none") return "Nothing is learned yet: each answer is a guess.";
+    if (!snapshot) return "They begin.";
+    if (snapshot.note) return snapshot.note;
+    return { words: "They learn from short words and their answers.", table: "RegularGPT now trains on its cases, too.", done: "" }[snapshot.phase];
+  }
+}
+
+// One network: its wager, its course, its shortest wrong word, and in the end who was right.
+class Lane {
+  constructor(lane, bench) {
+    Object.assign(this, { lane, bench, name: NAMES[lane] });
+    this.buttons = [true, false].map((answer) => action(answer ? "yes" : "no", () => bench.set.wager(lane, answer)));
+    this.wager = html("div", { class: "wager", role: "group", "aria-label": `${this.name}: right on every word of 1,000 symbols?` }, ...this.buttons);
+    this.curve = new Curve(this.name);
+    this.right = html("p", { class: "share" });
+    this.wrong = html("p", { class: "first-wrong" });
+    this.end = html("p", { class: "end", "aria-live": "polite" });
+    this.place = html("article", { class: "lane", "data-lane": lane }, html("h3", {}, this.name), this.wager, this.curve.place, this.right, this.wrong, this.end);
+    bench.on("snapshot", () => this.step());
+    for (const kind of ["wager", "training", "language"]) bench.on(kind, () => this.sayWager());
+    for (const kind of ["wrong", "hits", "language", "proven"]) bench.on(kind, () => this.sayWrong());
+    for (const kind of ["tested", "language", "wager"]) bench.on(kind, () => this.sayEnd());
+    bench.on("language", () => this.step());
+    this.sayWager();
+    this.step();
+    this.sayWrong();
+  }
+
+  sayWager() {
+    const said = this.bench.wagers[this.lane];
+    const isOver = this.bench.training !== "none";
+    this.buttons.forEach((button, i) => {
+      button.setAttribute("aria-pressed", String(said === (i === 0)));
+      button.disabled = isOver;
+    });
+  }
+
+  step() {
+    const snapshot = this.bench.snapshots[this.lane];
+    if (!snapshot) this.curve.clear();
+    else if (snapshot !== this.last) this.curve.add(snapshot);
+    this.last = snapshot;
+    this.right.textContent = snapshot ? this.course(snapshot) : "";
+  }
+
+  // Where it stands.
+  course({ step, phase, accuracy, seconds }) {
+    if (step === 0) return "It is made, not trained.";
+    const steps = `${step.toLocaleString("en")} ${step === 1 ? "step" : "steps"}`;
+    if (this.lane === "regulargpt" && phase === "done") return `${steps}, ${Math.ceil(seconds)} seconds of calculating.`;
+    return `${percent(accuracy)} of its last answers right, ${steps}.`;
+  }
+
+  sayWrong() {
+    const { bench, lane } = this;
+    const found = bench.wrong[lane];
+    const isProven = lane === "regulargpt" && bench.proven && !bench.hits.length;
+    const isWrong = !isProven && found && found.answer !== found.truth;
+    this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
+    if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
+    else if (!found) this.wrong.replaceChildren();
+    else if (!isWrong) this.wrong.replaceChildren(found.ended ? "Right on every word." : `Right on all words of up to ${found.tried} symbols.`);
+    else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
+  }
+
+  // A word that can be put on the bench.
+  shown(word) {
+    const text = word.length ? write(word, this.bench.language.alphabet) : "ε";
+    return action(short(text, 16), () => this.bench.set.word(word), { class: "word-button", "aria-label": `show ${text}` });
+  }
+
+  sayEnd() {
+    const { bench, lane } = this;
+    const { right, tried, of } = bench.tested[lane] ?? {};
+    if (!tried) return this.end.replaceChildren();
+    const said = bench.wagers[lane];
+    const isOpen = said === null || (right === tried && tried < of);
+    const verdict = isOpen ? "" : said === (right === tried) ? " You were right." : " You lost this wager.";
+    return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
+  }
+}

@@ -1,0 +1,50 @@
+// A drawn machine as a part of an address: the name of one that one may start from, or the whole drawing.
+
+import { STARTERS } from "./starters.js";
+
+const nameOf = ({ title }) => title.toLowerCase().replace(/[^a-z0-9]+/gu, "-").replace(/^-|-$/gu, "");
+
+const rows = ({ alphabet, outputs, states, initial, arrows }) => [
+  alphabet,
+  outputs,
+  states.map(({ name, x, y, output }) => [name, Math.round(x), Math.round(y), output]),
+  initial,
+  arrows.map(({ from, to, symbols }) => [from, to, symbols]),
+];
+
+// The text; null where nothing is drawn.
+export function asText(drawn) {
+  if (!drawn) return null;
+  const text = JSON.stringify(rows(drawn));
+  const starter = STARTERS.find((other) => JSON.stringify(rows(other.drawn)) === text);
+  return starter ? nameOf(starter) : text;
+}
+
+// The drawing; null where the text is none of a machine.
+export function fromText(text) {
+  const starter = STARTERS.find((other) => nameOf(other) === text);
+  if (starter) return starter.drawn;
+  try {
+    return drawingOf(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+function drawingOf([alphabet, outputs, states, initial, arrows]) {
+  const below = (list) => (i) => Number.isInteger(i) && i >= 0 && i < list.length;
+  const areNames = (list) => Array.isArray(list) && list.every((name) => typeof name === "string");
+  const [state, symbol, output] = [states, alphabet, outputs].map(below);
+  const isRight = areNames(alphabet) && areNames(outputs)
+    && states.every(([name, x, y, answer]) => typeof name === "string" && Number.isFinite(x) && Number.isFinite(y) && (answer === null || output(answer)))
+    && (initial === null || state(initial))
+    && arrows.every(([from, to, symbols]) => state(from) && state(to) && symbols.every(symbol));
+  if (!isRight) return null;
+  return {
+    alphabet,
+    outputs,
+    states: states.map(([name, x, y, answer]) => ({ name, x, y, output: answer })),
+    initial,
+    arrows: arrows.map(([from, to, symbols]) => ({ from, to, symbols })),
+  };
+}

@@ -1,0 +1,168 @@
+// The map: the nodes of some words as points, in one unit and one frame for the whole training, seen from two directions.
+
+import { calmly } from "./calmly.js";
+import { mapWords } from "./map_words.js";
+import { levelsOf, runOf } from "./reading.js";
+import { View } from "./view.js";
+
+const MAP = { width: 440, height: 380, dot: 4, ring: 12 };
+const MOST_KEPT = 60; // snapshots
+const MOST_POINTS = 500;
+const MOST_NAMED = 12; // prototypes
+const TURN = 0.1; // radians between two snapshots
+const REACH = 1.4; // of the frame above and below its middle, in lengths that the norm gives a state at first
+
+export class MapPanel {
+  constructor(place, bench) {
+    Object.assign(this, { bench, kept: [], marks: [] });
+    this.picture = svg("svg", { class: "cloud", viewBox: `0 0 ${MAP.width} ${MAP.height}`, role: "img" });
+    this.range = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment of the training" });
+    this.when = html("output", { class: "when" });
+    this.tint = html("input", { type: "checkbox", id: "tint" });
+    this.said = html("p", { class: "said" });
+    this.list = html("ul", { class: "elements" });
+    const tools = html("div", { class: "tools" }, this.range, this.when);
+    const check = html("p", { class: "check" }, this.tint, html("label", { for: "tint" }, "Colour by element: the automaton only checks"));
+    place.append(this.picture, tools, check, this.said, html("details", {}, html("summary", {}, "Elements as a list"), this.list));
+    this.range.addEventListener("input", () => this.show());
+    this.tint.addEventListener("change", () => this.show());
+    bench.on("language", () => this.begin());
+    bench.on("snapshot", calmly(() => this.take()));
+    bench.on("hits", calmly(() => this.take(true)));
+    this.begin();
+  }
+
+  // Another language: other words.
+  begin() {
+    const { bench } = this;
+    this.forget();
+    this.run = bench.cases && runOf(bench);
+    this.words = this.run ? mapWords(bench.language, bench.cases.elements) : [];
+    this.take();
+  }
+
+  forget() {
+    Object.assign(this, { kept: [], chosen: null, last: null, view: null, marks: [] });
+    this.picture.replaceChildren();
+    this.show();
+  }
+
+  // The network as it is now, at the end of what is kept; or in the place of the last one, of which it is another.
+  take(again = false) {
+    const { bench } = this;
+    const snapshot = bench.snapshots.regulargpt;
+    if (!snapshot && this.kept.length) this.forget();
+    if (!snapshot || !this.run || (snapshot === this.last && !again)) return;
+    this.last = snapshot;
+    const isNewest = Number(this.range.value) === Number(this.range.max);
+    if (again) this.kept.pop();
+    this.kept.push(this.record(snapshot));
+    if (this.kept.length > MOST_KEPT) this.kept = this.kept.filter((_, i) => i % 2 === 0 || i === this.kept.length - 1);
+    this.range.max = this.kept.length - 1;
+    if (isNewest) this.range.value = this.range.max;
+    this.show();
+  }
+
+  // What is drawn of a snapshot: where points and prototypes are seen.
+  record({ step, phase, options }) {
+    const { bench } = this;
+    const states = this.nodes().map(({ vector }) => Array.from(vector));
+    const middles = this.middles(states);
+    if (!this.view) this.view = new View(middles, states);
+    else this.view.turn(middles, states, TURN);
+    const middle = new Map(this.elements.map((element, k) => [element, middles[k]]));
+    const far = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
+    const off = this.elements.map((element) => Math.max(...states.filter((_, i) => this.chosen[i].element === element).map((state) => far(state, middle.get(element)))));
+    const apart = Math.min(...middles.flatMap((a, i) => middles.slice(0, i).map((b) => far(a, b))));
+    const unit = MAP.height / 2 / (REACH * Math.sqrt(options.d_model));
+    const at = (state) => this.view.at(state).map((value, i) => [MAP.width, MAP.height][i] / 2 + (i ? -unit : unit) * value);
+    return { step, phase, unit, off, apart, points: states.map(at), rings: bench.prototypes && bench.prototypes.map((point) => at(Array.from(point))) };
+  }
+
+  // The nodes of the words, each sub-word of a level once: always the same ones.
+  nodes() {
+    const { bench, run, words } = this;
+    const all = words.flatMap((word) => levelsOf(word, run, bench.network, null).flat().map((node) => ({ ...node, key: `${node.level} ${node.isOpen} ${word.slice(node.from, node.to)}` })));
+    if (!this.chosen) {
+      const firsts = new Map();
+      all.forEach(({ key, element }, i) => {
+        if (!firsts.has(key) && bench.cases.elements.includes(element)) firsts.set(key, i);
+      });
+      this.places = [...firsts.values()].slice(0, MOST_POINTS);
+      this.chosen = this.places.map((i) => all[i]);
+      this.elements = bench.cases.elements.filter((element) => this.chosen.some((node) => node.element === element));
+    }
+    return this.places.map((i) => all[i]);
+  }
+
+  // The middle of the points of each element.
+  middles(states) {
+    return this.elements.map((element) => {
+      const own = states.filter((_, i) => this.chosen[i].element === element);
+      return own[0].map((_, j) => own.reduce((sum, state) => sum + state[j], 0) / own.length);
+    });
+  }
+
+  show() {
+    const record = this.kept[Number(this.range.value)];
+    this.say(record);
+    if (!record) return;
+    if (!this.marks.length) this.draw(record);
+    const { language } = this.bench;
+    // While it learns from words alone it knows of no elements: nobody sees them then who does not ask.
+    const isTinted = this.tint.checked || (record.rings !== null && record.phase !== "words");
+    record.points.forEach((point, i) => {
+      const [x, y] = inside(point, MAP.dot);
+      const isOutside = x !== point[0] || y !== point[1];
+      const { style, classList } = this.marks[i];
+      style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+      style.fill = isTinted ? language.colours[this.chosen[i].element][0] : "";
+      classList.toggle("outside", isOutside);
+    });
+    this.rings.replaceChildren(...((isTinted && record.rings) || []).map((point, k) => this.ring(inside(point, MAP.ring), k)));
+  }
+
+  // The points, which move from then on; a length beside them says how large the unit is.
+  draw({ unit, points }) {
+    this.rings = svg("g", { class: "rings" });
+    this.marks = points.map(() => svg("circle", { class: "point", r: MAP.dot }));
+    const [left, foot] = [12, MAP.height - 12];
+    const scale = svg("path", { class: "unit", d: `M${left},${foot - 4} V${foot} H${left + unit} V${foot - 4}` });
+    this.picture.replaceChildren(scale, svg("text", { class: "unit", x: left + unit / 2, y: foot - 8 }, "1"), ...this.marks, this.rings);
+  }
+
+  // A prototype.
+  ring([x, y], k) {
+    const { language, cases } = this.bench;
+    const element = cases.elements[k];
+    const made = svg("g", { class: "ring", "data-prototype": k + 1 }, svg("title", {}, elementName(element, language)), svg("circle", { cx: x, cy: y, r: MAP.ring, style: `stroke: ${language.colours[element][0]}` }));
+    const above = y > MAP.height / 8;
+    if (cases.elements.length <= MOST_NAMED) made.append(svg("text", { x, y: above ? y - MAP.ring - 4 : y + MAP.ring + 14 }, short(elementName(element, language), 9)));
+    return made;
+  }
+
+  say(record) {
+    const count = this.kept.length;
+    this.range.disabled = count < 2;
+    this.when.textContent = record ? `step ${record.step.toLocaleString("en")}` : "";
+    if (!record) {
+      this.said.textContent = "No network yet: its points come with the first step.";
+      this.picture.setAttribute("aria-label", this.said.textContent);
+      this.list.replaceChildren();
+      return;
+    }
+    const [off, apart] = [Math.max(...record.off), record.apart].map(length);
+    const size = this.elements.length;
+    const two = size > 1 ? `; the middles of two elements are at least ${apart} apart` : "";
+    this.said.textContent = `${record.points.length} nodes of ${size} elements. The farthest is ${off} from the middle of its element${two}.`;
+    this.picture.setAttribute("aria-label", `The map at step ${record.step}. ${this.said.textContent}`);
+    const { language } = this.bench;
+    const number = (element) => this.chosen.filter((node) => node.element === element).length;
+    this.list.replaceChildren(...this.elements.map((element, k) => html("li", {}, chip(element, language), ` ${number(element)} nodes, at most ${length(record.off[k])} from their middle`)));
+  }
+}
+
+const length = (value) => (value < 0.005 ? "less than 0.01" : value.toFixed(2));
+
+// The place in the frame, so far from its edge, that is nearest to one.
+const inside = (place, far) => place.map((value, i) => Math.min([MAP.width, MAP.height][i] - far, Math.max(far, value)));

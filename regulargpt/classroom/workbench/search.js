@@ -1,0 +1,131 @@
+// Words that a network answers wrongly: what is tried, in which order, and what may be said then.
+//
+//   search({ network, hits, prototypes, language, seed, longest, most })   a generator, so that a worker stays awake: it yields
+//     { tried } every few milliseconds, and returns { word, length, answer, truth, tried, ended, isShortest, drawn, quantised }.
+//
+// word       the wrong word, null if none came up, or one of `length` symbols that are too many to write; answer, truth: the network's answer to it (null where its numbers
+//            overflow) and the right one
+// tried      all words of up to so many symbols were tried, one by one or as alike to one that was
+// isShortest the word is the least of all wrong words: by length, then by the alphabet
+// ended      no word of any length is wrong, as this page calculates (of a tree whose states repeat, bit for bit)
+// drawn      so many longer words were drawn at random, after all words of up to `tried` symbols
+// quantised  of the quantised network, exactly and at any length: { word, answer, truth, tried, ended, length }; null where
+//            there are no prototypes, or the tree follows brackets
+
+import { struck } from "./hits.js";
+import { networkOf } from "./networks.js";
+import { Random } from "./random.js";
+import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
+
+const MOST = 1 << 17; // windows or symbols that the network computes
+const MOST_LOOKED_AT = 1 << 26; // windows of kinds, of the quantised network
+const LONG = [12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
+const DRAWN = 8; // of each of these lengths
+const LONGEST_TRIED = 10000; // symbols of a word that the quantised network gets wrong, and this one is tried on
+
+export function* search({ network, hits = [], prototypes = null, language, seed = 0, longest = Infinity, most = MOST }) {
+  const isRival = !network.options.chunk_size;
+  const twin = isRival ? networkOf(network, language) : struck(network, hits, prototypes, language.nesting?.direction);
+  const isTree = !isRival && !twin.direction;
+  const exactly = isTree && prototypes ? yield* ofQuantised(twin, prototypes, language) : null;
+  const space = isTree ? new AsItIs(twin, language.output_names) : null;
+  const first = yield* space ? shortestWrong(language, space, { longest, most }) : oneByOne(twin, language, { longest, most });
+  const found = { ...first, isShortest: Boolean(first.length), drawn: 0, quantised: exactly };
+  if (found.length || found.ended) return found;
+  return { ...found, ...(yield* longer(twin, language, { seed, from: found.tried, first: exactly?.word })) };
+}
+
+// The quantised network's shortest wrong word.
+export function* ofQuantised(twin, prototypes, language, options = {}) {
+  return yield* shortestWrong(language, new Quantised(twin, prototypes, language.output_names), { looks: MOST_LOOKED_AT, ...options });
+}
+
+// All words in length-lexicographic order, each by itself; a network that carries a state goes on from the last word's.
+function* oneByOne(network, language, { longest, most }) {
+  const reader = network.next ? new Carried(network) : { answer: (word) => network.logits(word), cost: (word) => word.length };
+  const n_symbols = language.alphabet.length;
+  let made = 0;
+  for (let length = 1; length <= longest; length += 1) {
+    const [word, states] = [Array(length).fill(0), [language.initial]];
+    for (let from = 0; from >= 0; from = increased(word, n_symbols)) {
+      made += reader.cost(word, from);
+      if (made > most) return { word: null, answer: null, truth: null, tried: length - 1, ended: false };
+      if (made % 64 < reader.cost(word, from)) yield { tried: length - 1 };
+      for (let i = from; i < length; i += 1) states[i + 1] = language.delta[states[i]][word[i]];
+      const truth = language.outputs[states[length]];
+      const answer = nameOf(reader.answer(word, from), language.output_names);
+      if (truth !== null && answer !== truth) return { word: [...word], answer, truth, length, tried: length - 1, ended: false };
+    }
+  }
+  return { word: null, answer: null, truth: null, tried: longest, ended: false };
+}
+
+// Makes it the next word of its length, and gives the first place that changed; -1 after the last word.
+function increased(word, n_symbols) {
+  let at = word.length - 1;
+  for (; at >= 0 && word[at] === n_symbols - 1; at -= 1) word[at] = 0;
+  if (at >= 0) word[at] += 1;
+  return at;
+}
+
+// A network that carries a state, with its states after each prefix of the last word.
+class Carried {
+  constructor(network) {
+    this.network = network;
+    this.states = [network.begin()];
+  }
+
+  cost(word, from) {
+    return word.length - from;
+  }
+
+  answer(word, from) {
+    for (let i = from; i < word.length; i += 1) this.states[i + 1] = this.network.next(this.states[i], word[i]);
+    const last = this.states[word.length];
+    return this.network.read(last[last.length - 1].h);
+  }
+}
+
+// Longer words than those that were all tried: first one that is known to be wrong of the quantised network, then some at
+// random.
+function* longer(network, language, { seed, from, first }) {
+  const wrong = (word) => {
+    const truth = language.outputs[word.reduce((state, symbol) => language.delta[state][symbol], language.initial)];
+    const answer = nameOf(network.logits(word), language.output_names);
+    return truth !== null && answer !== truth ? { word, answer, truth, length: word.length } : null;
+  };
+  const known = first && first.length <= LONGEST_TRIED ? wrong(first) : null;
+  if (known) return known;
+  let drawn = 0;
+  for (const length of LONG.filter((length) => length > from)) {
+    const hopes = hopesOf(language, length);
+    for (let i = 0; i < DRAWN; i += 1) {
+      const word = anyWord(language, hopes, new Random(seed, `searched word ${length} ${i}`));
+      if (!word) break;
+      drawn += 1;
+      const found = wrong(word);
+      if (found) return { ...found, drawn };
+      yield { tried: from };
+    }
+  }
+  return { drawn };
+}
+
+// From which states an answer can be reached in 0, 1, ... `length` symbols.
+function hopesOf({ delta, outputs }, length) {
+  const hopes = [outputs.map((output) => output !== null)];
+  while (hopes.length <= length) hopes.push(delta.map((row) => row.some((q) => hopes[hopes.length - 1][q])));
+  return hopes;
+}
+
+// A word with an answer, of as many symbols as there are hopes but one; null where there is none.
+function anyWord({ delta, initial }, hopes, random) {
+  if (!hopes[hopes.length - 1][initial]) return null;
+  let state = initial;
+  return Array.from({ length: hopes.length - 1 }, (_, i) => {
+    const fitting = delta[state].flatMap((q, symbol) => (hopes[hopes.length - 2 - i][q] ? [symbol] : []));
+    const symbol = fitting[random.integer(i, fitting.length)];
+    state = delta[state][symbol];
+    return symbol;
+  });
+}

@@ -1,0 +1,61 @@
+// Makes the panels, and lets the address say what is on the bench.
+
+import { Bench } from "./bench.js";
+import { BreakPanel } from "./break_panel.js";
+import { Captions } from "./captions.js";
+import { LanesPanel } from "./lanes_panel.js";
+import { EditorPanel } from "./editor.js";
+import { fromJson } from "./machine_json.js";
+import { asText, fromText } from "./machine_link.js";
+import { MapPanel } from "./map_panel.js";
+import { archive } from "./saving.js";
+import { STARTERS } from "./starters.js";
+import { LongWordsAsked, Searches, Training } from "./training.js";
+import { TreePanel } from "./tree_panel.js";
+import { WallPanel } from "./wall_panel.js";
+
+const PANELS = { editor: EditorPanel, tree: TreePanel, lanes: LanesPanel, map: MapPanel, wall: WallPanel, break: BreakPanel };
+const FIRST_WORD = 6; // symbols
+
+const { machine } = JSON.parse(byId("data").textContent);
+const first = machine ? fromJson(machine).drawn : STARTERS[0].drawn;
+const bench = new Bench();
+
+// The word with which a machine begins: its symbols one after the other.
+const wordOf = ({ language }) => (language ? Array.from({ length: FIRST_WORD }, (_, i) => i % language.alphabet.length) : []);
+
+function draw(drawn) {
+  bench.set.language(drawn);
+  bench.set.word(wordOf(bench));
+}
+
+// The folder that `regulargpt check` reads, in a file to take along.
+bench.save = () => {
+  const { snapshot, cases } = bench.proven;
+  const name = asText(bench.drawn).match(/^[a-z0-9-]+$/u)?.[0] ?? "machine";
+  save(new Blob([archive({ ...snapshot, cases, language: bench.language }, name)], { type: "application/zip" }), `${name}.zip`);
+};
+
+draw(first);
+const panels = Object.fromEntries(Object.entries(PANELS).map(([name, Panel]) => [name, new Panel(document.querySelector(`.panel.${name} .place`), bench)]));
+for (const Beside of [Training, Searches, LongWordsAsked]) new Beside(bench);
+new Captions(bench);
+new Terms();
+
+// Said where it is not what the page begins with. All of it is shown again by a link, but not what was learned.
+const said = (text, usual) => (text === usual ? null : text);
+const whole = (text, most) => (/^\d+$/u.test(text ?? "") && Number(text) <= most ? Number(text) : null);
+address.add("machine", () => said(asText(bench.drawn), asText(first)), (text) => {
+  const drawn = (text === null ? null : fromText(text)) ?? first;
+  if (asText(drawn) !== asText(bench.drawn)) draw(drawn);
+});
+address.add("seed", () => said(String(bench.seed), "0"), (text) => {
+  const seed = whole(text, 9999) ?? 0;
+  if (seed !== bench.seed) bench.set.seed(seed);
+});
+address.add("step", () => said(String(bench.step), "1"), (text) => bench.set.step(Math.min(7, Math.max(1, whole(text, 7) ?? 1))));
+address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? []), write(wordOf(bench), bench.language?.alphabet ?? [])), (text) => {
+  if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
+});
+for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
+panels.break.inAddress();

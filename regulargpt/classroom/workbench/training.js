@@ -1,0 +1,159 @@
+// What goes on beside the page: a worker for each network that learns, one that looks for wrong words, and one that asks
+// long words. It hears of the bench what is wanted, and puts on the bench what comes back.
+
+import { LANES } from "./bench.js";
+
+const [FIRST, ...RIVALS] = LANES;
+
+// A worker of the page's own calculations, which begins as one of its modules says.
+function worker(module, listener) {
+  const source = `${byId("calculations").textContent}\nmodules["regulargpt/classroom/workbench/${module}.js"].begin(self);`;
+  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const made = new Worker(address);
+  made.onmessage = ({ data }) => listener(data);
+  made.onerror = ({ message }) => listener({ is: "failed", sentence: `The calculation ended with an error: ${message}.` });
+  URL.revokeObjectURL(address);
+  return made;
+}
+
+export class Training {
+  constructor(bench) {
+    Object.assign(this, { bench, learners: null });
+    for (const kind of ["language", "training"]) bench.on(kind, () => this.follow());
+  }
+
+  // What the reader wants now.
+  follow() {
+    const { training, onlyOne, speed } = this.bench;
+    if (training === "none") this.stop();
+    if (training === "none") return;
+    if (!this.learners) this.start();
+    this.tell({ do: "speed", speed });
+    if (this.bench.isCompared && training === "going") this.tell({ do: "until", step: Infinity }, RIVALS);
+    if (training === "going") this.tell({ do: "go" });
+    else this.tell({ do: onlyOne ? "step" : "pause" });
+  }
+
+  start() {
+    const { language, cases, seed, speed } = this.bench;
+    this.last = null;
+    this.learners = Object.fromEntries(LANES.map((lane) => [lane, worker("worker", (message) => this.hear(lane, message))]));
+    for (const lane of LANES) this.learners[lane].postMessage({ do: "start", lane, language, cases, seed, speed, paused: true, until: lane === FIRST ? Infinity : 1 });
+  }
+
+  stop() {
+    for (const learner of Object.values(this.learners ?? {})) learner.terminate();
+    this.learners = null;
+  }
+
+  tell(message, lanes = LANES) {
+    for (const lane of lanes) this.learners[lane].postMessage(message);
+  }
+
+  hear(lane, { is, sentence, ...message }) {
+    const { set } = this.bench;
+    if (is === "snapshot") set.snapshot(message);
+    if (is === "proven") set.snapshot(message.snapshot);
+    if (is === "proven") set.proven({ sentence, ...message });
+    if (is === "failed") set.failed(sentence);
+    if (is === "proven" || is === "failed") this.last = this.stepOf(FIRST);
+    if (lane === FIRST && !this.bench.isCompared) this.tell({ do: "until", step: this.stepOf(FIRST) }, RIVALS);
+    this.end();
+  }
+
+  stepOf(lane) {
+    return this.bench.snapshots[lane]?.step ?? 0;
+  }
+
+  // It is over when the others have taken as many steps.
+  end() {
+    const isThere = (lane) => this.stepOf(lane) >= this.last || this.bench.snapshots[lane]?.phase === "done";
+    if (this.last === null || this.bench.isCompared || !RIVALS.every(isThere)) return;
+    this.bench.set.training("ended");
+  }
+}
+
+const LEARNING = { longest: 10, most: 1 << 12 }; // what a search looks at while the network changes
+const REST = 3; // times as long as a search took, before the next one
+
+// One search at a time: of the network that has waited longest for one.
+export class Searches {
+  constructor(bench) {
+    this.bench = bench;
+    this.stop();
+    bench.on("snapshot", () => this.next());
+    bench.on("hits", () => this.again());
+    for (const kind of ["language", "training"]) bench.on(kind, () => (bench.training === "none" ? this.stop() : this.next()));
+  }
+
+  stop() {
+    this.worker?.terminate();
+    clearTimeout(this.resting);
+    Object.assign(this, { worker: null, running: null, resting: null, searched: new Map() });
+  }
+
+  // What runs is about another network.
+  again() {
+    const { searched } = this;
+    this.stop();
+    searched.delete(FIRST);
+    this.searched = searched;
+    this.next();
+  }
+
+  next() {
+    const { bench, searched } = this;
+    const wanted = (lane) => bench.snapshots[lane] && searched.get(lane) !== this.stateOf(lane);
+    const lane = [...LANES].sort((a, b) => [...searched.keys()].indexOf(a) - [...searched.keys()].indexOf(b)).find(wanted);
+    if (this.running || this.resting || !lane) return;
+    this.running = { lane, began: performance.now() };
+    searched.delete(lane); // it goes to the end of the row
+    searched.set(lane, this.stateOf(lane));
+    this.worker ??= worker("searcher", (found) => this.take(found));
+    this.worker.postMessage(this.question(lane));
+  }
+
+  // A search is of a network in its last state; a longer one once that is the end.
+  stateOf(lane) {
+    const { snapshots, training } = this.bench;
+    return training === "going" ? snapshots[lane] : `${snapshots[lane].step} at rest`;
+  }
+
+  question(lane) {
+    const { bench } = this;
+    const { options, weights } = bench.snapshots[lane];
+    const own = lane === FIRST ? { hits: bench.hits, prototypes: bench.prototypes } : {};
+    return { lane, network: { options, weights }, language: bench.language, seed: bench.seed, ...own, ...(bench.training === "going" ? LEARNING : {}) };
+  }
+
+  take(found) {
+    const took = performance.now() - this.running.began;
+    this.running = null;
+    this.resting = setTimeout(() => {
+      this.resting = null;
+      this.next();
+    }, this.bench.training === "going" ? REST * took : 0);
+    if (found.is !== "failed") this.bench.set.wrong(found);
+  }
+}
+
+// After the training each network is asked long words, one after the other.
+export class LongWordsAsked {
+  constructor(bench) {
+    Object.assign(this, { bench, worker: null });
+    for (const kind of ["language", "training"]) bench.on(kind, () => this.follow());
+  }
+
+  follow() {
+    const { bench } = this;
+    this.worker?.terminate();
+    this.worker = null;
+    if (bench.training !== "ended") return;
+    this.worker = worker("asking", ({ lane, ...found }) => bench.set.tested(lane, found));
+    const { language, seed, snapshots } = bench;
+    for (const lane of LANES) {
+      const { options, weights } = snapshots[lane];
+      this.worker.postMessage({ lane, options, weights, language, seed });
+    }
+  }
+}

@@ -1,0 +1,186 @@
+// The tree over a word: each node a dot in the colour of the element whose prototype is nearest.
+
+import { calmly } from "./calmly.js";
+import { levelsOf, runOf } from "./reading.js";
+
+const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
+const LONGEST = 10000; // symbols
+const MOST_NAME = 3; // characters on a dot
+const PACE = { value: 3 }; // steps in a beat of the player
+
+// The tree with dots instead of boxes.
+class DotTree extends TreeView {
+  box = DOTS;
+
+  inside(node, x, y) {
+    const middle = y + DOTS.height / 2;
+    const name = svg("text", { class: "name", x, y: middle + 4 });
+    const mark = svg("text", { class: "mark", x: x + 15, y: y + 6 });
+    return [svg("circle", { cx: x, cy: middle, r: 15 }), name, mark];
+  }
+
+  node(node, x) {
+    const made = super.node(node, x);
+    this.paint(made, node);
+    return made;
+  }
+
+  // Of many folded nodes a short count: there is little room below a dot.
+  folded(node, x) {
+    const made = super.folded(node, x);
+    made.textContent = `⋯${countUnder(node).toLocaleString("en", { notation: "compact" })}`;
+    return made;
+  }
+
+  // Edges are all alike: what is paid along them is said of a node that is chosen.
+  edge(node, from, to, _, toSymbol) {
+    return super.edge(node, from, to, undefined, toSymbol);
+  }
+
+  // A dot as its node stands now.
+  paint(made, node) {
+    const { state, verdict } = node;
+    const { run } = this;
+    const [fill, ink] = state === null ? ["var(--line)", "var(--ink)"] : run.colours[run.standsFor[state - 1][0]];
+    const words = state === null ? "" : run.elements.words[run.standsFor[state - 1][0]] || "ε";
+    const [circle, name, mark] = made.children;
+    made.classList.remove("right", "wrong", "unknown");
+    made.classList.add(verdict);
+    for (const [key, value] of Object.entries({ ...facts(node), "aria-label": this.words(node) })) made.setAttribute(key, value);
+    circle.style.fill = fill;
+    name.style.fill = ink;
+    name.textContent = [...words].length <= MOST_NAME ? words : "";
+    mark.textContent = verdict === "wrong" ? MARKS.wrong : "";
+  }
+
+  // The nodes of the same word by another network, or by the same with more known of it.
+  refresh(levels) {
+    levels.flat().forEach(({ level, index, element, state, verdict, vector, attention }) => Object.assign(this.levels[level - 1][index], { element, state, verdict, vector, attention }));
+    for (const node of this.drawn.where.keys()) this.paint(this.drawing(node), node);
+    if (this.chosen) this.tell(this.chosen);
+  }
+}
+
+export class TreePanel {
+  constructor(place, bench) {
+    Object.assign(this, { place, bench, shown: [] });
+    this.top = html("div");
+    this.range = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Symbols read" });
+    this.play = html("button", { type: "button", "data-what": "the word, symbol by symbol" }, "Play");
+    this.read = html("span", { class: "read" });
+    this.length = html("input", { type: "number", min: 1, max: LONGEST, value: 12, "aria-label": "Symbols of a random word" });
+    const tools = html("div", { class: "tools" }, this.play, this.range, this.read);
+    const random = html("div", { class: "tools" }, action("Random word", () => this.random()), "of", this.length);
+    this.answer = html("p", { class: "said", "aria-live": "polite" });
+    this.count = html("p", { class: "count" });
+    this.picture = html("div", { class: "picture dots" });
+    this.detail = html("p", { class: "detail" });
+    const [numbers, levels] = ["Its numbers", "Right and wrong nodes by level"].map((words) => html("details", {}, html("summary", {}, words), html("div")));
+    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.detail, numbers, levels);
+    this.player = new Player(this.range, this.play, PACE);
+    this.vector = new VectorView(numbers);
+    this.levels = levels;
+    levels.addEventListener("toggle", () => this.listLevels());
+    this.tree = new DotTree(this.picture, this.detail, (node) => this.number(node), (node) => this.look(node ?? this.tree.chosen));
+    this.range.addEventListener("input", () => this.show());
+    const again = calmly(() => this.refresh());
+    bench.on("language", () => this.begin());
+    bench.on("word", () => this.take());
+    for (const kind of ["snapshot", "hits"]) bench.on(kind, again);
+    this.begin();
+  }
+
+  // Another language: another field.
+  begin() {
+    const { bench } = this;
+    this.run = bench.cases && runOf(bench);
+    this.field = bench.language && new WordField(bench.language, "Word", (word) => this.typed(word), LONGEST);
+    this.top.replaceChildren(...(this.field ? [this.field.place] : []));
+    this.take();
+  }
+
+  typed(word) {
+    if (this.isTaking) return;
+    this.bench.set.word(word);
+  }
+
+  // The bench's word, which may have been typed here.
+  take() {
+    const { bench, field, range } = this;
+    if (field && String(field.word) !== String(bench.word)) {
+      this.isTaking = true;
+      field.set(bench.word);
+      this.isTaking = false;
+    }
+    if (this.player.timer !== null) this.player.pause();
+    range.max = bench.word.length;
+    range.value = range.max;
+    this.show();
+  }
+
+  random() {
+    const length = wholeNumber(this.length.value, LONGEST);
+    if (length === null || !this.field) {
+      this.answer.textContent = `Here a length is a whole number from 1 to ${LONGEST.toLocaleString("en")}.`;
+      return;
+    }
+    this.bench.set.word(anyWord(length, this.bench.language));
+  }
+
+  // The symbols that are read so far.
+  show() {
+    const { bench, run } = this;
+    this.shown = bench.word.slice(0, Number(this.range.value));
+    this.read.textContent = `${this.shown.length.toLocaleString("en")} of ${bench.word.length.toLocaleString("en")}`;
+    this.tree.show(this.shown, run, run ? this.levelsNow() : [], null, (node) => node.attention?.() || null);
+    this.vector.show(null);
+    this.say();
+  }
+
+  levelsNow() {
+    return levelsOf(this.shown, this.run, this.bench.network, this.bench.prototypes);
+  }
+
+  refresh() {
+    if (!this.run || !this.tree.levels.length) return;
+    this.tree.refresh(this.levelsNow());
+    if (this.tree.chosen) this.number(this.tree.chosen);
+    this.say();
+  }
+
+  // What the network answers, and how many nodes are right.
+  say() {
+    const { bench, shown, tree } = this;
+    const nodes = tree.levels.flat();
+    this.answer.textContent = this.answers();
+    const number = (verdict) => nodes.filter((node) => node.verdict === verdict).length;
+    const counted = bench.prototypes ? `: ${number("right").toLocaleString("en")} right, ${number("wrong").toLocaleString("en")} wrong` : "";
+    this.count.textContent = shown.length ? `${nodes.length.toLocaleString("en")} nodes${counted}.` : "";
+    this.listLevels();
+  }
+
+  answers() {
+    const { bench, shown, tree } = this;
+    if (!bench.language) return bench.problem || "No machine is drawn yet.";
+    if (!shown.length) return "Type a word, or take a random one.";
+    const truth = answerOf(shown, bench.language);
+    if (!bench.network) return `The machine: ${truth}. The network has not begun.`;
+    const logits = Array.from(bench.network.read(tree.root.vector));
+    const said = bench.language.output_names[logits.indexOf(Math.max(...logits))];
+    const mark = truth === NO_ANSWER ? "" : said === truth ? "✓ " : "✗ ";
+    return `The machine: ${truth}. The network: ${mark}${said}.`;
+  }
+
+  look(node) {
+    if (node) this.tree.tell(node);
+  }
+
+  // The numbers of a node.
+  number(node) {
+    if (node.vector) this.vector.show(node.vector, describe(node, this.shown, this.run));
+  }
+
+  listLevels() {
+    if (this.levels.open) this.levels.querySelector("div").replaceChildren(...(this.tree.levels.length ? [levelTable(this.tree.levels)] : []));
+  }
+}

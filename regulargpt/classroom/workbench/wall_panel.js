@@ -1,0 +1,210 @@
+// The wall: a square for each case of the proof, which turns while the network learns.
+
+import { NAMES } from "./lanes_panel.js";
+import { inOrder, trial } from "./wall.js";
+
+const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
+const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
+const MOST_SQUARE = 128; // symbols and elements with a table
+const MOMENT = 12; // milliseconds of work between two pictures
+const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
+const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
+const PARTS = { leaves: "First level", nodes: "All other levels", answers: "Answers" };
+
+export class WallPanel {
+  constructor(place, bench) {
+    Object.assign(this, { bench, squares: [], cases: [], found: [] });
+    this.count = html("p", { class: "count" });
+    this.progress = html("progress", { value: 0, max: 1, "aria-label": "Cases that are right" });
+    this.tables = html("div", { class: "squares wall-squares", role: "group", "aria-label": "The cases, a square for each; arrow keys walk through them" });
+    this.detail = html("p", { class: "detail" });
+    this.proof = html("div", { class: "proof", role: "status" });
+    this.wrong = html("ul", { class: "wrong-words" });
+    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
+    this.tables.addEventListener("keydown", (event) => this.key(event));
+    for (const kind of ["focusin", "mouseover"]) this.tables.addEventListener(kind, ({ target }) => this.look(target.closest("[data-place]")));
+    bench.on("language", () => this.build());
+    new ResizeObserver(() => this.tables.clientWidth !== this.wide && this.build()).observe(this.tables);
+    for (const kind of ["snapshot", "hits", "proven"]) bench.on(kind, () => this.turn());
+    for (const kind of ["wrong", "proven"]) bench.on(kind, () => this.sayWrong());
+    this.build();
+  }
+
+  // Other cases: all squares anew.
+  build() {
+    const { language, cases } = this.bench;
+    Object.assign(this, { cases: language && cases ? inOrder(cases) : [], found: [], looked: null, at: 0, left: 0 });
+    this.tables.replaceChildren();
+    this.detail.textContent = this.cases.length ? HELP : "";
+    if (this.cases.length) this.draw();
+    this.turn();
+    this.sayWrong();
+  }
+
+  draw() {
+    const { language, cases } = this.bench;
+    this.wide = this.tables.clientWidth;
+    const each = this.wide / (cases.elements.length + 2);
+    const isNamed = each > NAMED;
+    const shape = { alphabet: language.alphabet, nesting: language.nesting, network: { chunk_size: 2, aligned: "right", elements: cases.elements }, leaves: cases.leaves, nodes: cases.nodes };
+    const name = (part) => (row) => this.head(part, row, isNamed);
+    const ends = this.cases.filter(({ part }) => part === "answers").map(({ window: [k] }) => k);
+    const parts = [
+      levelSquares(shape, "leaves", PARTS.leaves, name("leaves"), MOST_SQUARE),
+      levelSquares(shape, "nodes", PARTS.nodes, name("nodes"), MOST_SQUARE),
+      answerSquares(ends.map(name("nodes"))),
+    ];
+    this.squares = parts.flatMap(({ squares }) => squares);
+    this.squares.forEach((square, i) => { square.dataset.case = i; });
+    const tables = parts.map(({ place }) => place.querySelector("table") ?? place);
+    tables.forEach((table, i) => {
+      table.setAttribute("role", "grid");
+      table.classList.toggle("coloured", i > 0 && !isNamed);
+      table.classList.toggle("dense", i > 0 && each < MARKED);
+      table.style.setProperty("--columns", table.rows?.[0].cells.length ?? 1);
+    });
+    this.tables.replaceChildren(...tables);
+    this.grid = [...this.tables.querySelectorAll("tbody tr, .row")].map((row) => [...row.querySelectorAll("td, i")]);
+    this.grid.forEach((row, r) => row.forEach((square, c) => {
+      square.dataset.place = `${r},${c}`;
+      square.tabIndex = -1;
+    }));
+    this.grid[0][0].tabIndex = 0;
+  }
+
+  // What stands at a row or a column: a symbol, or an element in its colour.
+  head(part, row, isNamed) {
+    const { language, cases } = this.bench;
+    const K = cases.elements.length;
+    if (part === "leaves" || row > K) return row ? language.alphabet[row - 1 - (part === "leaves" ? 0 : K)] : PAD;
+    if (row === 0) return isNamed ? PAD : spot(PAD, "none");
+    const e = cases.elements[row - 1];
+    return isNamed ? chip(e, language) : spot(elementName(e, language), language.colours[e][0]);
+  }
+
+  // The same in words.
+  words(part, row) {
+    const { language, cases } = this.bench;
+    const K = cases.elements.length;
+    if (row === 0) return "nothing";
+    if (part === "leaves") return language.alphabet[row - 1];
+    return row > K ? language.alphabet[row - K - 1] : elementName(cases.elements[row - 1], language);
+  }
+
+  // Another network: all cases once more, from where the last turn has come to, a moment's work between two pictures.
+  turn() {
+    const { network, prototypes, language } = this.bench;
+    this.left = network && prototypes ? this.cases.length : 0;
+    if (!this.left) {
+      this.found = [];
+      this.squares.forEach((square) => paint(square, null));
+      return this.say();
+    }
+    this.try = trial(network, prototypes, language.output_names);
+    if (!this.turning) this.some();
+    return undefined;
+  }
+
+  some() {
+    const began = performance.now();
+    for (; this.left && performance.now() - began < MOMENT; this.left -= 1) {
+      this.at %= this.cases.length;
+      this.found[this.at] = this.try(this.cases[this.at]);
+      paint(this.squares[this.at], this.found[this.at].right);
+      this.at += 1;
+    }
+    this.turning = this.left > 0;
+    if (this.turning) setTimeout(() => this.some());
+    this.say();
+  }
+
+  get right() {
+    return this.found.filter((found) => found?.right).length;
+  }
+
+  say() {
+    const { cases, right, left, bench } = this;
+    const [all, tried] = [cases.length, this.found.length > 0];
+    const counted = `${right.toLocaleString("en")} of ${all.toLocaleString("en")} cases are right`;
+    this.count.textContent = !all ? "No machine is drawn yet." : tried ? `${counted}${right === all && !left ? ": all of them." : "."}` : `${all.toLocaleString("en")} cases. They are tried as soon as the network has prototypes.`;
+    Object.assign(this.progress, { value: right, max: Math.max(1, all) });
+    if (this.looked) this.detail.textContent = this.describe(this.looked);
+    if (!left) this.sayProof(tried && right === all && !bench.hits?.length);
+  }
+
+  // What is proven, in the checker's words.
+  sayProof(allRight) {
+    const { proven } = this.bench;
+    const state = allRight && proven ? proven.sentence : null;
+    if (state === this.proved) return;
+    this.proved = state;
+    this.proof.replaceChildren();
+    if (!state) return;
+    const note = html("p", {}, "Checked here in double precision; the proof is ", html("code", {}, "regulargpt check"), ", whose file you can save.");
+    this.proof.append(html("p", {}, html("b", {}, "✓ Proven. "), state), note, action("Save the file", () => this.bench.save()));
+  }
+
+  // The words that lanes have wrong.
+  sayWrong() {
+    const { bench } = this;
+    this.wrong.replaceChildren(...Object.entries(NAMES).map(([lane, name]) => html("li", { "data-lane": lane }, html("b", {}, `${name}: `), ...this.wrongOf(bench.wrong?.[lane], lane === "regulargpt" && bench.proven && !bench.hits?.length))));
+  }
+
+  wrongOf(found, isProven) {
+    if (isProven) return ["none, at any length: that is the proof."];
+    if (!found) return ["not searched yet."];
+    if (found.word === null) return [`none of at most ${found.tried} symbols.`];
+    const text = write(found.word, this.bench.language.alphabet) || "ε";
+    const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
+    return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];
+  }
+
+  // What a square is, in words.
+  describe(square) {
+    const i = square.dataset.case;
+    if (i === undefined) return "No word with an answer has these two neighbours: there is no case.";
+    const [{ part, window, image }, found] = [this.cases[i], this.found[i]];
+    const name = (row) => this.words(part, row);
+    if (part === "answers") {
+      const says = found ? ` The network answers ${found.here ?? "nothing"}. ${found.right ? "✓ Right" : "✗ Wrong"}.` : " Not tried yet.";
+      return `Answers: a word that ends at ${this.words("nodes", window[0])} is ${image}.${says}`;
+    }
+    const given = `${PARTS[part]}: ${[...window].reverse().map(name).join(", then ")}, is ${this.words("nodes", image)}.`;
+    if (!found) return `${given} Not tried yet.`;
+    if (!found.here) return `${given} The network's numbers overflow. ✗ Wrong.`;
+    const near = found.margin === Infinity ? "" : ` The next prototype is ${found.margin.toFixed(2)} farther.`;
+    return `${given} The network comes to ${this.words("nodes", found.here)}, ${found.off.toFixed(2)} off. ${found.right ? "✓ Right" : "✗ Wrong"}.${near}`;
+  }
+
+  look(square) {
+    if (!square) return;
+    this.looked = square;
+    this.detail.textContent = this.describe(square);
+    square.setAttribute("aria-label", this.detail.textContent);
+  }
+
+  // The squares are one grid: below the last row of a table stands the first of the next.
+  key(event) {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] }[event.key];
+    const from = event.target.dataset.place;
+    if (!step || !from) return;
+    event.preventDefault();
+    const [r, c] = from.split(",").map(Number);
+    const row = this.grid[Math.min(this.grid.length - 1, Math.max(0, r + step[0]))];
+    const square = row[Math.min(row.length - 1, Math.max(0, c + step[1]))];
+    this.grid.flat().forEach((other) => { other.tabIndex = other === square ? 0 : -1; });
+    square.focus();
+  }
+}
+
+// What has a colour and no room for its name.
+function spot(words, colour) {
+  return html("span", { class: "spot", title: words, style: `background: ${colour}` }, html("span", { class: "unseen" }, words));
+}
+
+// A square as its case stands, unless it stands so.
+function paint(square, right) {
+  if (square.shown === right) return;
+  square.shown = right;
+  colour(square, right);
+}

@@ -1,0 +1,231 @@
+"""The hammer in a real browser: what it does to a network, the shortest word that notices, and five levels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+import languages
+from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
+from languages.automata.semiautomaton import numbered
+from languages.errors import AutomatonError
+from languages.randomness import rng
+from regulargpt import models
+from regulargpt.classroom.live.wrong_words import every_word
+from regulargpt.classroom.workbench import page
+from regulargpt.construct.one_hot import one_hot
+from regulargpt.construct.weights import fill
+from regulargpt.finite.proof import prove
+from regulargpt.finite.specification import Specification
+from regulargpt.models import MODELS
+from regulargpt.models.base import Model
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.options import as_mapping
+from tests.regulargpt.axe import violations
+from tests.regulargpt.browser import Browser
+from tests.regulargpt.workbench.panels_page import drawn_of
+
+Ints = npt.NDArray[np.int64]
+CASES, MOST, LONGEST = 100, 12, {2: 10, 3: 6}
+# In the page: what the tests ask for, in one call each.
+HELPERS = """
+const { search } = modules["HERE/search.js"], { struck, weightsWith } = modules["HERE/hits.js"];
+const { oneHot } = modules["HERE/one_hot.js"], { landing } = modules["HERE/wall.js"];
+const language_of = (drawn) => modules["HERE/machine.js"].languageOf(drawn).language;
+const { casesOf } = modules["HERE/cases.js"];
+const ended = (steps) => { let last = steps.next(); while (!last.done) last = steps.next(); return last.value; };
+const floats = (weights) => Object.fromEntries(Object.entries(weights).map(([name, { shape, data }]) => [name, { shape, data: Float64Array.from(data) }]));
+const searched = ({ drawn, network, ...given }) => ended(search({ ...given, network: { ...network, weights: floats(network.weights) }, language: language_of(drawn) }));
+// Some hits on cases of a made network, by numbers that are taken as far as there are windows and prototypes.
+function spoilt({ drawn, draws }) {
+  const language = language_of(drawn), cases = casesOf(language), network = oneHot(language, cases), { prototypes } = network;
+  const hits = draws.map(([a, b]) => {
+    const part = a % 4 ? "nodes" : "leaves";
+    return { kind: "case", part, window: cases[part][b % cases[part].length][0], image: 1 + (a % prototypes.length) };
+  });
+  const twin = struck(network, hits, prototypes), merge = (rows) => twin.treeLayers(2)[0].over(rows);
+  const table = (rows) => { const over = merge(rows); return rows.map((_, near) => rows.map((_, far) => (near ? landing(over([near, far]), prototypes).here : 0))); };
+  const names = language.output_names, answer = (point) => { const logits = [...twin.read(point)]; return names[logits.indexOf(Math.max(...logits))]; };
+  const { quantised } = ended(search({ network, hits, prototypes, language, longest: 3 }));
+  return { leaves: table(twin.leaves()), nodes: table([twin.absent, ...prototypes]), answers: prototypes.map(answer), quantised };
+}
+""".replace("HERE", page.HERE)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("break") / "workbench.html"
+    page.write(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def scripts(tab: Browser, written: Path) -> Iterator[Browser]:
+    """The workbench, with what the tests ask it."""
+    tab.fresh()
+    tab.open(written)
+    tab.evaluate(f"{HELPERS}\n;undefined")
+    yield tab
+    tab.assert_silent()
+
+
+def asked(browser: Browser, function: str, given: Any) -> Any:
+    """What a function of the page gives."""
+    return browser.evaluate(f"({function})({json.dumps(given)})")
+
+
+def machine(draw: np.random.Generator, symbols: int = 2) -> MooreMachine:
+    """A minimal machine of a few elements, with two answers or more; some have no answer to some words."""
+    while True:
+        Q = int(draw.integers(2, 5))
+        rows = tuple(map(tuple, draw.integers(0, Q, (Q, symbols)).tolist()))
+        outputs = tuple(draw.integers(draw.choice([-1, 0]), draw.choice([2, 2, 3]), Q).tolist())
+        made = MooreMachine(numbered(Q), "abc"[:symbols], rows, "q0", outputs, ("no", "yes", "more")).minimise()
+        given = set(made.output_table[np.unique(made.table)].tolist()) - {-1}
+        names = made.output_names[: 1 + max(given, default=0)]
+        # Names that no state has are not those of the page.
+        if len(given) > 1 and set(made.outputs) >= set(range(len(names))) and elements(made) <= MOST:
+            return replace(made, output_names=names)
+
+
+def elements(found: MooreMachine) -> int:
+    """How many elements its monoid has, or one more than is looked at."""
+    try:
+        return TransitionMonoid.of(found, MOST).size
+    except AutomatonError:
+        return MOST + 1
+
+
+def first_wrong(found: MooreMachine, answers: Any, longest: int) -> list[int] | None:
+    """The least wrong word of at most so many symbols, by trying all of them; `answers(words)` are names."""
+    names = np.array([*found.output_names, None], dtype=object)
+    for length in range(1, longest + 1):
+        words = every_word(found.n_symbols, length)
+        right = names[found.answers(words)]
+        wrong = np.flatnonzero((right != None) & (answers(words) != right))  # noqa: E711: elementwise
+        if len(wrong):
+            return words[wrong[0]].tolist()
+    return None
+
+
+def simulated(words: Ints, leaves: Ints, nodes: Ints) -> Ints:
+    """The prototypes (n,), from 1, at the roots of words (n, T), by tables [near, far]."""
+    rows, table = 1 + words, leaves
+    while rows.shape[1] > 1 or table is leaves:
+        if rows.shape[1] % 2:
+            rows = np.pad(rows, ((0, 0), (1, 0)))
+        rows, table = table[rows[:, 1::2], rows[:, 0::2]], nodes
+    return rows[:, 0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_quantised_networks_shortest_wrong_word_is_pythons(scripts: Browser, seed: int):
+    """Cases that land elsewhere: by brute force up to ten symbols, and by the proof at every length."""
+    draw, never = rng(seed, "spoilt tables"), 0
+    machines = [machine(draw) for _ in range(CASES // 4)]
+    draws = [draw.integers(0, 1 << 20, (int(draw.integers(1, 3)), 2)).tolist() for _ in machines]
+    given = [{"drawn": drawn_of(one), "draws": d} for one, d in zip(machines, draws, strict=True)]
+    for one, found in zip(machines, asked(scripts, "(cases) => cases.map(spoilt)", given), strict=True):
+        leaves, nodes = np.array(found["leaves"]), np.array(found["nodes"])
+        at = np.array(found["answers"], dtype=object)
+        brute = first_wrong(one, lambda words, a=at, t=(leaves, nodes): a[simulated(words, *t) - 1], 10)
+        mine = found["quantised"]["word"]
+        assert brute == (mine if mine and len(mine) <= 10 else None)
+
+        def image(level: int, windows: Ints, t: tuple[Ints, Ints] = (leaves, nodes)) -> Ints:
+            return t[min(level, 1)][windows[:, 0], windows[:, 1]]
+
+        numbers = np.array([one.output_names.index(name) for name in found["answers"]])
+        proof = prove(Specification.of_machine(one), 2, image, numbers)
+        assert proof.holds == (mine is None) == found["quantised"]["ended"]
+        assert proof.holds or len(proof.wrong or ()) == len(mine)
+        never += proof.holds
+    assert never < len(machines) / 2, "most hits are noticed"
+
+
+def made(one: MooreMachine) -> tuple[dict[str, Any], Model]:
+    """A network that is right on all words, as `regulargpt construct` makes it."""
+    found = one_hot(one, 2)
+    sizes = {"d_model": 2 * found.size, "n_heads": 2, "d_ff": 2 * len(found.writes) + 2 * found.size, "chunk_size": 2}
+    plain = {"norm": "post", "activation": "relu", "attention_bias": False, "state_norm": False}
+    options = RegularGPTOptions(name="regulargpt", **sizes, **plain)
+    model = models.build(options, one.n_symbols, len(one.output_names), torch.Generator())
+    assert isinstance(model, RegularGPT)
+    fill(model, found)
+    return as_mapping(options), model
+
+
+def network_data(model: Model, options: dict[str, Any]) -> dict[str, Any]:
+    """A network as it passes between workers."""
+    weights = {name: {"shape": list(t.shape), "data": t.flatten().tolist()} for name, t in model.state_dict().items()}
+    return {"options": options, "weights": weights}
+
+
+@torch.no_grad()
+def answers_of(model: Model, names: tuple[str, ...]) -> Any:
+    """What a network answers to words (n, T), by name."""
+    at = np.array(names, dtype=object)
+    return lambda words: at[model(torch.from_numpy(words.copy())).argmax(1).numpy()]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@torch.no_grad()
+def test_the_shortest_wrong_word_of_the_network_as_it_is_is_the_first_of_all_words(scripts: Browser, seed: int):
+    """Weights that are all moved, and one that is struck, of networks that were right: against torch."""
+    draw, wrong = rng(seed, "spoilt networks"), 0
+    for i in range(CASES // 4):
+        one = machine(draw, 2 + i % 2)
+        options, model = made(one)
+        model.double()
+        for parameter in model.parameters():
+            parameter.add_(torch.from_numpy(draw.normal(0, draw.choice([0.01, 0.04, 0.1]), tuple(parameter.shape))))
+        name, index = "blocks.0.ff_out.weight", int(draw.integers(0, 20))
+        given = {"drawn": drawn_of(one), "network": network_data(model, options), "longest": LONGEST[one.n_symbols]}
+        hits = [{"kind": "weight", "name": name, "index": index, "by": by} for by in draw.normal(0, 1, 2).tolist()]
+        found = scripts.evaluate(f"searched({js(given | {'hits': hits})})")
+        model.get_parameter(name).view(-1)[index] += sum(hit["by"] for hit in hits)
+        brute = first_wrong(one, answers_of(model, one.output_names), LONGEST[one.n_symbols])
+        assert brute == (found["word"] if found["isShortest"] else None)
+        assert found["tried"] == (len(brute) - 1 if brute else found["tried"])
+        assert brute or found["ended"] or found["tried"] == LONGEST[one.n_symbols]
+        wrong += brute is not None
+    assert 0 < wrong < CASES // 4
+
+
+RIVALS: list[dict[str, Any]] = [
+    {"name": "lstm", "d_model": 6, "n_layers": 2},
+    {"name": "transformer", "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2, "encoding": {"name": "sinusoidal"}},
+]
+
+
+@pytest.mark.parametrize("options", RIVALS, ids=lambda options: options["name"])
+@torch.no_grad()
+def test_a_lane_without_a_tree_is_searched_in_the_same_order(scripts: Browser, options: dict[str, Any]):
+    """The machine answers as the network does to words of up to three symbols, or to some of them."""
+    draw, lengths = rng(0, "rivals"), set()
+    for seed in range(6):
+        one, chosen = machine(draw), MODELS.options(options, "model")
+        model = models.build(chosen, 2, len(one.output_names), torch.Generator().manual_seed(seed)).double().eval()
+        # Told to answer alike to all words: a machine that seldom answers otherwise notices late.
+        model.get_parameter("readout.bias")[int(draw.integers(0, 2))] += 3.0
+        data = network_data(model, as_mapping(chosen))
+        found = scripts.evaluate(f"searched({js({'drawn': drawn_of(one), 'network': data, 'longest': 6})})")
+        brute = first_wrong(one, answers_of(model, one.output_names), 6)
+        assert brute == (found["word"] if found["isShortest"] else None)
+        lengths.add(len(brute or ()))
+    assert len(lengths) > 1
+
+
+def js(value: Any) -> str:
+    """A value as JavaScript has it: infinities are numbers there."""
+    return json.dumps(value)
