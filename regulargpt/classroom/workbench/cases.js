@@ -64,12 +64,17 @@ class Kinds extends Map {
   }
 }
 
-// The levels {full, left, roots} of kinds above the leaves, up to the first that repeats an earlier one. `image(height,
-// near, far)` is the state over a window of symbols (height 1) or of states, all counted from 1, 0 being the pad.
-export function* levels(language, image) {
-  let uses = Uses.of(language);
+// The levels of words. `image(height, near, far)` is the state over a window of symbols (height 1) or of states, all
+// counted from 1, 0 being the pad.
+export function levels(language, image) {
   const leaves = language.letter.map((element, symbol) => ({ state: 1 + symbol, element, length: 1, children: [] }));
-  let [full, left] = [leaves.filter(({ element }) => uses.inside[element]), []];
+  return levelsOver(language, leaves, Uses.of(language), image);
+}
+
+// The levels {full, left, roots} of kinds of rows of these items, up to the first that repeats an earlier one.
+export function* levelsOver(language, items, used, image) {
+  let uses = used;
+  let [full, left] = [items.filter(({ element }) => uses.inside[element]), []];
   const seen = new Set();
   for (let height = 1, key = ""; !seen.has(key); height += 1) {
     if (height > 1) seen.add(key);
@@ -132,7 +137,7 @@ export function casesOf(language) {
   return { elements, answers, leaves: inOrder(leaves.map(([window, state]) => [window, number.get(state)])), nodes: inOrder(numbered) };
 }
 
-const inOrder = (entries) => entries.sort(([[near, far]], [[close, wide]]) => near - close || far - wide);
+export const inOrder = (entries) => entries.sort(([[near, far]], [[close, wide]]) => near - close || far - wide);
 
 // Whether a network whose states are replaced answers as the machine does, at every length: the shortest word that it
 // answers wrongly, null if there is none. `image(height, near, far)` is its table, `answer(state)` the name of its answer.
