@@ -2,7 +2,8 @@
 
 import { RADIUS, distance, moved, towards } from "./arrows.js";
 import { drawing } from "./drawing.js";
-import { answered, arrowOf, changed, endsOf, keyOf, likely, withState, withSymbols, without } from "./edits.js";
+import { answered, changed, endsOf, has, keyOf, likely, withParts, withState, without } from "./edits.js";
+import { hasStack, statesAfter } from "./nested_machine.js";
 
 const STILL = 6; // pixels that a click may move
 const LOOP = 14; // that one may move in a state without beginning an arrow
@@ -41,7 +42,7 @@ export class Canvas {
   draw(isFitted = false, machine = this.drawn) {
     const focused = this.svg.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     const { nodes, box } = drawing(machine, { ...this.editor.look, isActive: true });
-    if (!this.drag) this.fit(box, isFitted);
+    if (!this.drag) this.fit(this.drawn.states.length ? box : [...(this.view ?? [0, 0]).slice(0, 2), 0, 0], isFitted);
     this.svg.replaceChildren(...nodes);
     this.at(this.editor.chosen)?.classList.add("chosen");
     this.at(this.editor.origin)?.classList.add("origin");
@@ -50,13 +51,23 @@ export class Canvas {
   }
 
   // Where the word on the bench may have led, and by which arrows.
-  reading({ initial, arrows }) {
+  reading(machine) {
+    const [{ initial, arrows }, { word }] = [machine, this.editor.bench];
+    if (hasStack(machine)) return this.nestedReading(word);
     let [states, last] = [[initial], []];
-    for (const symbol of this.editor.bench.word ?? []) {
+    for (const symbol of word ?? []) {
       last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(symbol));
       states = [...new Set(last.map(({ to }) => to))];
     }
     return last.length ? [...states.map(String), ...last.map(keyOf)] : [];
+  }
+
+  // The same of a machine with a stack, whose states are those of its language.
+  nestedReading(word) {
+    const { language } = this.editor.found;
+    if (!language || !word?.length || word.some((symbol) => symbol >= language.alphabet.length)) return [];
+    const [before, after] = statesAfter(language, word).slice(-2);
+    return [String(after), `${before}-${after}`];
   }
 
   at(key) {
@@ -67,17 +78,18 @@ export class Canvas {
     (this.at(key ?? null) ?? this.svg).focus({ preventScroll: true });
   }
 
-  // The part of the plane that is shown: it stays while everything is in it, and the window is as it was.
+  // The part of the plane that is shown: in another window, or of another machine, the middle; else it moves and grows
+  // no more than it must.
   fit([x, y, width, height], isFitted) {
     const [across, down] = [this.svg.clientWidth || 640, this.svg.clientHeight || 400];
-    const scale = Math.max(1, width / across, height / down);
-    const size = [across * scale, down * scale];
-    const [left, top, w, h] = this.view ?? [0, 0, 0, 0];
-    const isSeen = x >= left && y >= top && x + width <= left + w && y + height <= top + h;
-    if (!isFitted && isSeen && this.shown === `${across} ${down}`) return;
-    const isEmpty = !this.drawn.states.length;
+    const isNew = isFitted || this.shown !== `${across} ${down}`;
+    const scale = Math.max(isNew ? 1 : this.view[2] / across, width / across, height / down);
+    const [w, h] = [across * scale, down * scale];
+    const shifted = (from, low, high) => Math.min(high, Math.max(low, from));
+    const middle = this.drawn.states.length ? [x + (width - w) / 2, y + (height - h) / 2] : [0, 0];
+    const [left, top] = isNew ? middle : [shifted(this.view[0], x + width - w, x), shifted(this.view[1], y + height - h, y)];
     this.shown = `${across} ${down}`;
-    this.view = isEmpty ? [0, 0, ...size] : [x + (width - size[0]) / 2, y + (height - size[1]) / 2, ...size];
+    this.view = [left, top, w, h];
     this.svg.setAttribute("viewBox", this.view.join(" "));
   }
 
@@ -180,7 +192,7 @@ export class Canvas {
   // The machine with an arrow to a state, or to a new one at a point.
   joined(from, to) {
     const [whole, ends] = Array.isArray(to) ? [withState(this.drawn, to), [from, this.drawn.states.length]] : [this.drawn, [from, to]];
-    return arrowOf(whole, ends.join("-")) ? whole : withSymbols(whole, ends, [likely(whole, from)]);
+    return has(whole, ends.join("-")) ? whole : withParts(whole, ends, [likely(whole, from)]);
   }
 
   // Such an arrow; then its symbols are asked for.

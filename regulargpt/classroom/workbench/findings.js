@@ -5,6 +5,7 @@ import { distance } from "./arrows.js";
 import { drawnOf, picture } from "./drawing.js";
 import { isAcceptor } from "./drawn.js";
 import { elementsOfStates } from "./machine.js";
+import { hasStack } from "./nested_machine.js";
 
 const APART = 120; // between the nearest states of the smallest machine
 const CLOSE = 80; // so close they are in the drawing of a person who wants them elsewhere
@@ -15,7 +16,7 @@ const MOST_SAID = 3; // of groups of states
 export function lookOf(drawn, { language, classes }) {
   if (!language) return { tints: [], groups: [] };
   const first = elementsOfStates(language);
-  const elements = isDeterministic(drawn) ? classes.map((state) => (state === null ? null : first[state])) : leastElements(drawn, language);
+  const elements = isDeterministic(drawn) ? classes.map((state) => first[state] ?? null) : leastElements(drawn, language);
   return { tints: elements.map((element) => (element === null ? null : language.colours[element])), groups: groupsOf(classes) };
 }
 
@@ -26,9 +27,10 @@ function remedy({ states, initial, arrows }) {
   return arrows.length ? null : "There is no arrow yet. Drag from a state to a state.";
 }
 
-// Whether no two arrows with one symbol leave a state.
-function isDeterministic({ arrows }) {
-  const moves = arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
+// Whether no two arrows with one symbol leave a state. With a stack they may: what is on it parts them.
+function isDeterministic(drawn) {
+  if (hasStack(drawn)) return true;
+  const moves = drawn.arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
   return new Set(moves).size === moves.length;
 }
 
@@ -88,6 +90,7 @@ export class Findings {
 
   // A sentence that stands until the next edit.
   say(sentence) {
+    this.said.querySelector(".note")?.remove();
     this.said.append(html("p", { class: "note" }, sentence));
   }
 
@@ -99,12 +102,13 @@ export class Findings {
     this.notes.replaceChildren(...(language ? notesOn(drawn, found) : []).map((words) => html("p", { class: "note" }, words)));
   }
 
-  counts({ states, elements }) {
-    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), ", ", ...counted(elements.words.length, "element"));
+  counts({ states, table }) {
+    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), ", ", ...counted(table.length, "element"));
   }
 
   // The smallest machine, if it is not the one that is drawn.
   drawSmallest(drawn, { language, classes }) {
+    if (language.nesting) return [];
     const isDrawn = classes.every((state) => state !== null) && classes.length === language.states.length && isComplete(drawn);
     if (isDrawn) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
     const first = elementsOfStates(language);
@@ -113,9 +117,8 @@ export class Findings {
   }
 
   listElements(language) {
-    const { words } = language.elements;
-    const more = words.length - MOST_CHIPS;
-    const chips = words.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
+    const more = language.table.length - MOST_CHIPS;
+    const chips = language.table.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
     const caption = html("p", { class: "caption" }, "An element is what a word does to every state. A state has the colour of the shortest word that leads there.");
     return [html("h3", {}, "Elements"), html("p", { class: "chips" }, ...chips, ...(more > 0 ? [` and ${more} more`] : [])), caption];
   }
@@ -124,8 +127,9 @@ export class Findings {
 // What else is to say of a drawn machine that is a language.
 function notesOn(drawn, { classes }) {
   const name = (q) => drawn.states[q].name;
-  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
+  if (hasStack(drawn)) return [];
   if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state. A word is accepted if one way along the arrows accepts it."];
+  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
   const lost = drawn.states.flatMap((_, q) => (classes[q] === null ? [name(q)] : []));
   return [
     ...groups.slice(0, MOST_SAID),

@@ -1,6 +1,6 @@
 // The machine as a list: everything that can be done on the plane, by fields and buttons.
 
-import { changed, endsOf, keyOf, likely, namesOn, typed, withAlphabet, withOutputs, withState, withSymbols, without } from "./edits.js";
+import { changed, endsOf, has, keysOf, likely, partsOf, textOf, withAlphabet, withOutputs, withParts, withState, without } from "./edits.js";
 
 export class Listing {
   constructor(editor) {
@@ -70,7 +70,7 @@ export class Listing {
     const at = this.place.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
     this.adding.replaceChildren(...this.newParts());
     this.states.replaceChildren(table("States", ["name", "start", "answer", ""], this.drawn.states.map((_, q) => this.stateRow(q))));
-    this.arrows.replaceChildren(table("Arrows", ["arrow", "symbols", ""], this.drawn.arrows.map((arrow) => this.arrowRow(arrow))));
+    this.arrows.replaceChildren(table("Arrows", ["arrow", "symbols", ""], keysOf(this.drawn).map((key) => this.arrowRow(key))));
     if (at) (this.place.querySelector(`[data-at="${at}"]`) ?? this.place.querySelector("summary")).focus();
   }
 
@@ -88,12 +88,11 @@ export class Listing {
     ]);
   }
 
-  arrowRow(arrow) {
-    const { states, alphabet } = this.drawn;
-    const [key, [from, to]] = [keyOf(arrow), [arrow.from, arrow.to].map((q) => states[q].name)];
+  arrowRow(key) {
+    const [from, to] = endsOf(key).map((q) => this.drawn.states[q].name);
     const what = `the arrow from ${from} to ${to}`;
     const row = this.row(key, [
-      this.input(`Symbols of ${what}`, namesOn(this.drawn, key).join(" "), (text) => this.do(withSymbols(this.drawn, endsOf(key), typed(text, alphabet)))),
+      this.input(`Symbols of ${what}`, textOf(this.drawn, key), (text) => this.do(withParts(this.drawn, endsOf(key), partsOf(text, this.drawn.alphabet)))),
       action("Delete", () => this.do(without(this.drawn, key)), { "aria-label": `Delete ${what}` }),
     ]);
     row.prepend(html("th", { scope: "row" }, `${from} → ${to}`));
@@ -106,7 +105,7 @@ export class Listing {
     const [from, to] = ["From", "To"].map((name) => this.select(name, names, 0, () => {}));
     const add = () => {
       const ends = [from.value, to.value].map(Number);
-      if (!namesOn(this.drawn, ends.join("-")).length) this.do(withSymbols(this.drawn, ends, [likely(this.drawn, ends[0])]));
+      if (!has(this.drawn, ends.join("-"))) this.do(withParts(this.drawn, ends, [likely(this.drawn, ends[0])]));
       this.goTo(`${ends.join("-")}:0`);
     };
     const parts = [action("Add a state", () => this.addState()), ...(names.length ? [action("Add an arrow", add), from, to] : [])];

@@ -214,6 +214,12 @@ def test_gestures(editor: Browser):
     press(editor, (BELOW[0] + 40, BELOW[1]))
     assert drawn(editor)["states"][3]["x"] == BELOW[0] + 70
     editor.click("[aria-label=Undo]")
+    # A symbol that no arrow has stays, if it was there before the arrow was drawn.
+    editor.evaluate("editor.do({ ...editor.drawn, alphabet: [...editor.drawn.alphabet, 'c'] }, null)")
+    arrow(editor, (360, 120), BELOW, "z")
+    assert drawn(editor)["alphabet"] == ["a", "b", "(", "c", "z"]
+    editor.click("[aria-label=Undo]")
+    editor.click("[aria-label=Undo]")
     # The start is dragged to another state.
     start = editor.one(".plane .start .near", "((p) => [p.x + 4, p.y + p.height / 2])(e.getBoundingClientRect())")
     editor.mouse(start, at(editor, (240, 180)), at(editor, BELOW))
@@ -442,6 +448,8 @@ def test_what_is_missing_is_said_with_a_remedy(editor: Browser):
 def test_a_machine_that_another_panel_sets(editor: Browser):
     draw_even(editor)
     before = text_of(editor)
+    editor.key("Enter", at=".plane [data-key='0-1']")  # what is typed then is for a machine that is gone
+    editor.write("x")
     editor.evaluate(f"bench.set.language(modules['{HERE}/starters.js'].STARTERS[1].drawn)")
     assert editor.one(".counts") == "A language: 3 states, 6 elements"
     editor.click("[aria-label=Undo]")
@@ -476,7 +484,7 @@ def test_arrows_run_as_python_draws_them(editor: Browser, name: str):
         "initial": diagram.initial,
         "arrows": [{"from": p, "to": q, "symbols": [number[s] for s in on]} for (p, q), on in diagram.arrows.items()],
     }
-    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[1] * len(data['arrows'])})")
+    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[[1, 1]] * len(data['arrows'])})")
     lines = [*found["arrows"], found["start"]]
     assert sorted(rounded(line["path"]) for line in lines) == sorted(map(rounded, PATHS.findall(python.svg)))
     assert sorted(rounded(line["head"]) for line in lines) == sorted(map(rounded, HEADS.findall(python.svg)))
