@@ -12,16 +12,6 @@ export function isAcceptor(drawn) {
   return [...drawn.outputs].sort().join() === "accept,reject";
 }
 
-// Whether an arrow pushes or pops (see nested_machine.js).
-export function hasStack({ arrows }) {
-  return arrows.some(({ push, pop }) => push !== undefined || pop !== undefined);
-}
-
-// Refuses a stack: networks of the page learn machines without one.
-export function refuseStack() {
-  throw new Refusal("This machine has a stack, and this page draws none. Train with regulargpt run pushdown:FILE.");
-}
-
 // What a missing arrow leads to.
 export function sinkAnswer(drawn) {
   return isAcceptor(drawn) ? drawn.outputs.indexOf("reject") : NO_ANSWER;

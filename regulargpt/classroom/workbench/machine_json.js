@@ -5,9 +5,11 @@
 //   toJson(drawn)          -> { text, problem }: a file that the project reads; missing arrows lead to a sink
 //   languageJson(language) -> text: what stands in automaton.json, byte for byte as Python writes it
 import { placed } from "./arranged.js";
-import { distinct, isAcceptor, refuseStack } from "./drawn.js";
+import { distinct, isAcceptor } from "./drawn.js";
 import { acceptorOf, answersOf, checkAnswering, checkedFields, checkNames, isName, json, lines, numberOf, object, parsed } from "./json_text.js";
 import { deterministic } from "./machine.js";
+import { nestedDrawn, nestedLanguageText, nestedText } from "./nested_json.js";
+import { hasStack } from "./nested_machine.js";
 import { Refusal, short, tried } from "./refusal.js";
 
 const COMMON = ["states", "alphabet", "transitions", "initial"];
@@ -27,8 +29,7 @@ const MOST_STATES = 200; // of a drawing
 export function fromJson(text) {
   return tried("drawn", () => {
     const fields = parsed(text);
-    if (fields instanceof Map && fields.has("moves")) refuseStack();
-    return placed(drawnOf(checked(fields)));
+    return placed(fields instanceof Map && fields.has("moves") ? nestedDrawn(fields) : drawnOf(checked(fields)));
   });
 }
 
@@ -97,6 +98,7 @@ function checkComplete(...machine) {
 // A file of a drawn machine. With several arrows for one symbol it holds the machine of the sets of states.
 export function toJson(drawn) {
   return tried("text", () => {
+    if (hasStack(drawn)) return nestedText(drawn);
     const { delta, outputs, names } = deterministic(drawn);
     const machine = { alphabet: drawn.alphabet, states: distinct(names), delta };
     const shown = outputs.map((output) => drawn.outputs[output] ?? null);
@@ -108,7 +110,7 @@ export function toJson(drawn) {
 
 // What stands in automaton.json.
 export function languageJson(language) {
-  return written(language, language.output_names);
+  return language.nesting ? nestedLanguageText(language) : written(language, language.output_names);
 }
 
 function written(machine, output_names) {

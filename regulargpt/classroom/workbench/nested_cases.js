@@ -8,7 +8,7 @@
 // A pair is a node over its call and its inside, and a node over this and the return. The first is no element but what
 // each return makes of it: prototypes with the same results are one.
 import { inOrder, levelsOver } from "./cases.js";
-import { answerAfter } from "./nested_machine.js";
+import { answerOf } from "./machine.js";
 import { numbersOf } from "./symbols.js";
 
 // The windows that occur, each with the element that it gives, and which answers are asked for.
@@ -111,7 +111,7 @@ class Walk {
   constructor(language) {
     const { alphabet, elements, table, nesting } = language;
     Object.assign(this, { language, nesting, table, wrap: elements.wrap, labels: new Labels(language) });
-    this.right = table.map((_, e) => answerAfter(language, numbersOf(alphabet, elements.words[e])));
+    this.right = table.map((_, e) => answerOf(language, numbersOf(alphabet, elements.words[e])));
     this.items = new Map();
     this.seen = new Map(); // by window: it, and its label
     const every = Object.keys(elements.column).map(Number);

@@ -1,13 +1,9 @@
 // Machines with a stack as the project's JSON files have them (languages/convert/pushdown.py): a list of moves.
-//
-//   fromNestedJson(text)         -> { drawn, problem }: what a file with moves says, with a place for each state
-//   toNestedJson(drawn)          -> { text, problem }: a file that the project reads
-//   nestedLanguageJson(language) -> text: what stands in automaton.json
-import { placed } from "./arranged.js";
+
 import { checkDrawn, free, isAcceptor } from "./drawn.js";
-import { acceptorOf, answersOf, checkAnswering, checkedFields, checkNames, json, lines, numberOf, object, parsed } from "./json_text.js";
+import { acceptorOf, answersOf, checkAnswering, checkedFields, checkNames, json, lines, numberOf, object } from "./json_text.js";
 import { nestedMachine } from "./nested_machine.js";
-import { Refusal, short, tried } from "./refusal.js";
+import { Refusal, short } from "./refusal.js";
 
 const NEEDED = ["alphabet", "initial", "moves"];
 const KINDS = {
@@ -28,13 +24,8 @@ const OF_A_MOVE = {
 };
 const MOST_MOVES = 2000; // of a drawing
 
-// The drawing of a file's machine.
-export function fromNestedJson(text) {
-  return tried("drawn", () => placed(drawnOf(parsed(text))));
-}
-
 // The drawing of a file's fields, without places.
-function drawnOf(found) {
+export function nestedDrawn(found) {
   const fields = checkedFields(found, KINDS, NEEDED, "machine with a stack");
   checkAnswering(fields);
   checkNames("symbol", fields.alphabet);
@@ -131,17 +122,14 @@ function withoutAnswers(drawn) {
 }
 
 // A file of a drawing.
-export function toNestedJson(drawn) {
-  return tried("text", () => {
-    checkDrawn(drawn);
-    const machine = nestedMachine(drawn);
-    const outputs = machine.outputs.map((output) => drawn.outputs[output] ?? null);
-    return textOf(drawn.alphabet, machine, outputs, drawn.outputs);
-  });
+export function nestedText(drawn) {
+  checkDrawn(drawn);
+  const machine = nestedMachine(drawn);
+  return textOf(drawn.alphabet, machine, machine.outputs.map((output) => drawn.outputs[output] ?? null), drawn.outputs);
 }
 
-// What stands in automaton.json.
-export function nestedLanguageJson({ alphabet, states, initial, delta, outputs, output_names, nesting }) {
+// A file of a Language, as automaton.json has it.
+export function nestedLanguageText({ alphabet, states, initial, delta, outputs, output_names, nesting }) {
   return textOf(alphabet, { ...nesting, names: states, initial, delta }, outputs, output_names);
 }
 

@@ -1,10 +1,10 @@
 // Machines with calls and returns: the symbol alone says whether the stack grows, shrinks or stays (Alur and
 // Madhusudan, Visibly pushdown languages, 2004).
 //
-//   languageWithStackOf(drawn, most) -> { language, problem, classes } as languageOf, of machines without a stack, too
-//   statesAfter(language, word)      -> the states before and after each symbol
-//   answerAfter(language, word)      -> the name of its answer; null where it has none
-//   elementAlong(language, word)     -> the element of a word
+//   nestedLanguageOf(drawn, most)  -> the Language of a drawing with a stack; refuses what is none
+//   hasStack(drawn)                -> whether an arrow pushes or pops
+//   statesAfter(language, word)    -> the states before and after each symbol
+//   elementAlong(language, word)   -> the element of a word
 //
 // In a drawing an arrow { from, to, symbols, push: "g" } puts g on the stack. { from, to, symbols, pop: ["g", "h"] }
 // needs one of these on top and takes it away; null among them is the empty stack, where a return closes nothing. A
@@ -16,24 +16,21 @@
 //   samples: [] }. Language.elements, .table and .letter are those of nested_algebra.js; behind the words of elements stand
 //   those of open nodes, as in the lesson.
 import { algebraOf } from "./nested_algebra.js";
-import { checkAnswers, checkDrawn, distinct, hasStack, isAcceptor, NO_ANSWER, sinkName } from "./drawn.js";
-import { languageOf, MOST_ELEMENTS } from "./machine.js";
+import { checkAnswers, checkDrawn, distinct, isAcceptor, NO_ANSWER, sinkName } from "./drawn.js";
 import { colours } from "./palette.js";
 import { partners } from "../../models/tree/nested.js";
-import { Refusal, short, tried } from "./refusal.js";
+import { Refusal, short } from "./refusal.js";
 import { asText } from "./symbols.js";
 
 const [CALL, RETURN, INTERNAL] = [1, -1, 0];
 
-// The language of a drawn machine, or what it lacks. Its states are those drawn.
-export function languageWithStackOf(drawn, most = MOST_ELEMENTS) {
-  if (!hasStack(drawn)) return languageOf(drawn, most);
-  const found = tried("language", () => nestedLanguage(drawn, most));
-  return { ...found, classes: found.language && [...drawn.states.keys()] };
+// Whether an arrow pushes or pops.
+export function hasStack({ arrows }) {
+  return arrows.some(({ push, pop }) => push !== undefined || pop !== undefined);
 }
 
 // The Language of a drawing with a stack.
-function nestedLanguage(drawn, most) {
+export function nestedLanguageOf(drawn, most) {
   checkDrawn(drawn);
   const machine = nestedMachine(drawn);
   const algebra = algebraOf(machine, most);
@@ -177,11 +174,6 @@ export function statesAfter({ delta, initial, nesting: { direction, place, pushe
     states.push(direction[symbol] === RETURN ? close[state][tops.pop() ?? 0][place[symbol]] : delta[state][symbol]);
   }
   return states;
-}
-
-// The name of the answer to a word.
-export function answerAfter(language, word) {
-  return language.outputs[statesAfter(language, word)[word.length]];
 }
 
 // The element of a word along its brackets.

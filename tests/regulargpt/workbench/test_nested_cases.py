@@ -19,14 +19,14 @@ from tests.regulargpt.workbench.test_nested_machine import machines, random_mach
 
 pytestmark = needs_browser
 CASES = """(text) => {
-  const { language } = languageWithStackOf(fromNestedJson(text).drawn);
+  const { language } = languageWithStackOf(fromJson(text).drawn);
   return language && nestedCases(language);
 }"""
 
 
 @pytest.fixture(scope="module")
 def page(tab: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield opened(tab, tmp_path_factory.mktemp("cases"), "nested_machine", "nested_json", "nested_cases")
+    yield opened(tab, tmp_path_factory.mktemp("cases"), "machine", "machine_json", "nested_cases")
     tab.assert_silent()
 
 
@@ -70,7 +70,7 @@ def check(found: dict[str, Any], machine: PushdownTransducer) -> None:
 def test_the_windows_are_those_that_a_proof_goes_through(page: Browser):
     """Of each part the windows, images and answers, with open nodes that do the same as one prototype."""
     cases = [*machines(), *map(random_machine, range(60))]
-    found = results(page, "nested_machine nested_json nested_cases", CASES, map(to_json, cases))
+    found = results(page, "machine machine_json nested_cases", CASES, map(to_json, cases))
     shown = [(each, machine) for each, machine in zip(found, cases, strict=True) if each is not None]
     assert len(shown) > 30
     for each, machine in shown:

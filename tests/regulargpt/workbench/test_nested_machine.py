@@ -27,19 +27,20 @@ MACHINES = Path(languages.__file__).parents[1] / "experiments/nested/machines"
 FILES = ["counted", "document", "kleene", *(f"random-{seed}" for seed in (0, 1, 15, 20, 29, 31, 39))]
 NAMES = ["brackets-1", "brackets-2", "brackets-2:bound=2", "xml-2", "reversal-2", "json", "formula"]
 READ = """({ text, words }) => {
-  const { drawn } = fromNestedJson(text);
+  const { drawn } = fromJson(text);
   const { language, classes, problem } = languageWithStackOf(drawn, 100);
-  const again = toNestedJson(drawn).text;
+  const again = toJson(drawn).text;
   if (!language) return { problem, language };
-  const answers = words.map((word) => answerAfter(language, word));
-  const elements = words.map((word) => elementAlong(language, word));
-  return { problem, language, classes, answers, elements, again, file: nestedLanguageJson(language) };
+  const answers = words.map((word) => answerOf(language, word));
+  const elements = words.map((word) => elementOf(language, word));
+  const states = elementsOfStates(language);
+  return { problem, language, classes, answers, elements, states, again, file: languageJson(language) };
 }"""
 
 
 @pytest.fixture(scope="module")
 def page(tab: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield opened(tab, tmp_path_factory.mktemp("nested"), "machine", "machine_json", "nested_machine", "nested_json")
+    yield opened(tab, tmp_path_factory.mktemp("nested"), "machine", "machine_json")
     tab.assert_silent()
 
 
@@ -71,7 +72,7 @@ def read(page: Browser, cases: list[PushdownTransducer]) -> list[tuple[Any, Push
     words = [[rng.integers(0, machine.n_symbols, i % 12).tolist() for i in range(60)] for machine in cases]
     texts = map(to_json, cases)
     given = [{"text": text, "words": each} for text, each in zip(texts, words, strict=True)]
-    return list(zip(results(page, "nested_machine nested_json", READ, given), cases, words, strict=True))
+    return list(zip(results(page, "machine machine_json", READ, given), cases, words, strict=True))
 
 
 def check(found: Any, machine: PushdownTransducer, words: list[list[int]]) -> None:
@@ -85,6 +86,8 @@ def check(found: Any, machine: PushdownTransducer, words: list[list[int]]) -> No
     elements = nested.Elements.of(machine)
     assert elements is not None
     assert found["elements"] == [elements.algebra.of_word(np.array(word, dtype=int)) for word in words]
+    for element, least in zip(found["states"], range(len(found["states"])), strict=True):
+        assert element is None or int(machine.run(elements.words[element])) in (least, -1)
 
 
 def test_a_language_with_brackets_is_that_of_python(page: Browser):
@@ -177,12 +180,12 @@ PROBLEMS = [
 
 def test_what_a_drawing_with_a_stack_lacks(page: Browser):
     shown = "(drawing) => [languageWithStackOf(drawing).problem, languageOf(drawing)]"
-    found = results(page, "machine nested_machine", shown, (case for case, _ in PROBLEMS))
+    found = results(page, "machine", shown, (case for case, _ in PROBLEMS))
     assert [problem for problem, _ in found] == [problem for _, problem in PROBLEMS]
     # Where a language is wanted that networks of the page can learn, there is none.
-    assert all(each["language"] is None and "has a stack" in each["problem"] for _, each in found)
+    assert all(each["language"] is None and "without a stack" in each["problem"] for _, each in found)
     # A file without the moves to a sink is the same machine.
-    text = results(page, "nested_json", "(drawing) => toNestedJson(drawing).text", [drawn()])[0]
+    text = results(page, "machine_json", "(drawing) => toJson(drawing).text", [drawn()])[0]
     machine = read_json(text)
     assert isinstance(machine, PushdownTransducer)
     assert VisiblyPushdown.of(BRACKETS).counterexample(VisiblyPushdown.of(machine)) is None
@@ -210,8 +213,7 @@ WRONG = [
 
 def test_files_are_refused_where_the_project_refuses_them(page: Browser):
     texts = [json.dumps({key: value for key, value in (BASE | change).items() if value != 0}) for change, _ in WRONG]
-    found = results(page, "nested_json", "(text) => fromNestedJson(text).problem", texts)
-    assert "has a stack" in results(page, "machine_json", "(text) => fromJson(text).problem", [to_json(BRACKETS)])[0]
+    found = results(page, "machine_json", "(text) => fromJson(text).problem", texts)
     for problem, (_, start), text in zip(found, WRONG, texts, strict=True):
         assert problem.startswith(start)
         assert problem.endswith(".")
@@ -231,6 +233,6 @@ def test_a_file_that_accepts_has_a_sink(page: Browser):
     machine = read_json(text)
     assert isinstance(machine, PushdownTransducer)
     words = [[0, 1], [0], [1], [0, 1, 1, 0]]
-    (found,) = results(page, "nested_machine nested_json", READ, [{"text": text, "words": words}])
+    (found,) = results(page, "machine machine_json", READ, [{"text": text, "words": words}])
     check(found, machine, words)
     assert found["language"]["states"] == ["balanced", "open", "sink"]
