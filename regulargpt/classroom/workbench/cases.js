@@ -115,8 +115,16 @@ export class TooMany extends Error {
   }
 }
 
+// A language with a stack: networks of the page learn none (its cases are in nested_cases.js).
+export class HasStack extends Error {
+  constructor() {
+    super("Networks of this page learn machines without a stack. Save the file, and train with regulargpt run pushdown:FILE.");
+  }
+}
+
 // The windows that occur, each with the element that it gives, and which answers are asked for.
 export function casesOf(language) {
+  if (language.nesting) throw new HasStack();
   const { table, letter, outputs, initial } = language;
   const functions = functionsOf(language);
   const parts = { leaves: new Map(), nodes: new Map() };

@@ -3,13 +3,11 @@
 //   languageOf(drawn, most = 60)   -> { language, problem, classes }: the Language and "", or null and one line that
 //                                     says what is missing or too large and what to do; classes: the Language's state
 //                                     of each drawn state (null: no word leads there, or states are sets of drawn ones)
-//   languageWithStackOf(drawn, most) -> the same of machines with a stack, too, of which languageOf says that the page
-//                                     trains no network on them
 //   stateOf(language, word)        -> the state after a word (a list of symbol numbers)
 //   answerOf(language, word)       -> the name of its answer; null where it has none
 //   elementOf(language, word)      -> the monoid element of a word
 //   elementsOfStates(language)     -> by state, the first element that leads there from the start: a state's colour;
-//                                     with a stack null where no least word leads
+//                                     null where no least word leads, as with a stack there may be
 //   languageOfTable(names, table, most) -> the same of a table { delta, outputs } whose first state is the start, as
 //                                     { language, problem }; names: { alphabet, outputs }, an output -1 is no answer
 //
@@ -29,13 +27,12 @@ import { Refusal, short, tried } from "./refusal.js";
 import { asText, numbersOf } from "./symbols.js";
 
 export const MOST_ELEMENTS = 60;
-const STACK = "Networks of this page learn machines without a stack. Save the file, and train with regulargpt run pushdown:FILE.";
 const MOST_SUBSETS = 2 ** 12;
 const MOST_STEPS = 2 ** 20; // arrows followed in the subset construction
 
 // The language of a drawn machine, or what it lacks.
 export function languageOf(drawn, most = MOST_ELEMENTS) {
-  if (hasStack(drawn)) return { language: null, problem: STACK, classes: null };
+  if (hasStack(drawn)) return nested(drawn, most);
   let classes = null;
   const found = tried("language", () => {
     const machine = deterministic(drawn);
@@ -48,9 +45,8 @@ export function languageOf(drawn, most = MOST_ELEMENTS) {
   return { ...found, classes: found.language && classes };
 }
 
-// The same of a machine with a stack, too, whose states are those drawn.
-export function languageWithStackOf(drawn, most = MOST_ELEMENTS) {
-  if (!hasStack(drawn)) return languageOf(drawn, most);
+// The same of a machine with a stack, whose states are those drawn.
+function nested(drawn, most) {
   const found = tried("language", () => nestedLanguageOf(drawn, most));
   return { ...found, classes: found.language && [...drawn.states.keys()] };
 }
