@@ -26,7 +26,7 @@ import { alike } from "./partition.js";
 import { Refusal, short, tried } from "./refusal.js";
 import { asText, numbersOf } from "./symbols.js";
 
-export const MOST_ELEMENTS = 60;
+const MOST_ELEMENTS = 60;
 const MOST_SUBSETS = 2 ** 12;
 const MOST_STEPS = 2 ** 20; // arrows followed in the subset construction
 
