@@ -7,7 +7,7 @@
 //   answerOf(language, word)       -> the name of its answer; null where it has none
 //   elementOf(language, word)      -> the monoid element of a word
 //   elementsOfStates(language)     -> by state, the first element that leads there from the start: a state's colour;
-//                                     with a stack null where no least word leads
+//                                     null where no least word leads, as with a stack there may be
 //   languageOfTable(names, table, most) -> the same of a table { delta, outputs } whose first state is the start, as
 //                                     { language, problem }; names: { alphabet, outputs }, an output -1 is no answer
 //
@@ -26,7 +26,7 @@ import { alike } from "./partition.js";
 import { Refusal, short, tried } from "./refusal.js";
 import { asText, numbersOf } from "./symbols.js";
 
-export const MOST_ELEMENTS = 60;
+const MOST_ELEMENTS = 60;
 const MOST_SUBSETS = 2 ** 12;
 const MOST_STEPS = 2 ** 20; // arrows followed in the subset construction
 

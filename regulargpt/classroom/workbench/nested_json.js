@@ -92,13 +92,20 @@ function withEveryTop(arrows, stack, said) {
   });
 }
 
-// Arrows of several symbols where they do the same.
+// Arrows that pop several symbols of the stack, then arrows of several symbols, where they do the same.
 function joined(arrows) {
+  const pops = merged(arrows.filter(({ pop }) => pop), ["from", "to", "symbols"], "pop");
+  const others = arrows.filter(({ pop }) => !pop);
+  return merged([...others, ...pops], ["from", "to", "push", "pop"], "symbols");
+}
+
+// Arrows with equal `fields` as one, with what the `list` of each has.
+function merged(arrows, fields, list) {
   const found = new Map();
-  for (const { symbols, ...arrow } of arrows) {
-    const key = JSON.stringify([arrow.from, arrow.to, arrow.push, arrow.pop]);
-    if (!found.has(key)) found.set(key, { ...arrow, symbols: [] });
-    found.get(key).symbols.push(...symbols.filter((symbol) => !found.get(key).symbols.includes(symbol)));
+  for (const arrow of arrows) {
+    const key = JSON.stringify(fields.map((field) => arrow[field]));
+    const before = found.get(key);
+    found.set(key, before ? { ...before, [list]: [...new Set([...before[list], ...arrow[list]])] } : arrow);
   }
   return [...found.values()];
 }
