@@ -229,3 +229,185 @@ def test_a_lane_without_a_tree_is_searched_in_the_same_order(scripts: Browser, o
 def js(value: Any) -> str:
     """A value as JavaScript has it: infinities are numbers there."""
     return json.dumps(value)
+
+
+@pytest.mark.parametrize("name", ["parity", "even-pairs", "cycle-navigation", "regex:(ab)*", "tomita-3"])
+def test_the_network_that_is_made_is_that_of_the_command_line(scripts: Browser, name: str):
+    """Every weight, every option that the page has, and its prototypes: all are equal, none is merely near."""
+    one = languages.get(name).machine.minimise()
+    options, model = made(one)
+    given = {"drawn": drawn_of(one), "weights": network_data(model, options)["weights"]}
+    found = scripts.evaluate(f"""(({{ drawn, weights }}) => {{
+      const language = language_of(drawn), cases = casesOf(language), mine = oneHot(language, cases);
+      const other = Object.keys({{ ...weights, ...mine.weights }}).filter((name) => {{
+        const [a, b] = [weights[name], mine.weights[name]];
+        return String(a?.shape) !== String(b?.shape) || a.data.some((value, i) => value !== b.data[i]);
+      }});
+      return {{ other, options: mine.options, elements: cases.elements, prototypes: mine.prototypes.map((point) => [...point].flatMap((value, i) => (value ? [i] : []))) }};
+    }})({js(given)})""")
+    assert found["other"] == []
+    assert found["options"].items() <= options.items()
+    assert found["prototypes"] == [[element] for element in found["elements"]]
+
+
+def test_hits_taken_back_leave_the_same_bytes_and_none_are_written_to(scripts: Browser):
+    """Of the network on the bench: its weights, its answers and its wall, before a hit and after it is undone."""
+    found = scripts.evaluate("""(() => {
+      const { made, LEVELS } = modules["HERE/levels.js"], level = made(LEVELS[2]), { snapshot, cases } = level;
+      const before = JSON.stringify(Object.values(snapshot.weights).map(({ data }) => [...data].map(String)));
+      const hits = [{ kind: "weight", name: "blocks.0.ff_out.weight", index: 5, by: 0.5 }, { kind: "case", part: "nodes", window: cases.nodes[3][0], image: 1 }, { kind: "edge", part: "leaves", window: [1, 2], offset: 1 }];
+      const state = (hits) => String(struck(snapshot, hits, snapshot.prototypes).root([0, 1, 1, 0, 1, 1, 1]));
+      const struckState = state(hits), shared = weightsWith(snapshot.weights, hits);
+      return [before === JSON.stringify(Object.values(snapshot.weights).map(({ data }) => [...data].map(String))), state([]) === state(hits.slice(0, 0)), struckState === state([]),
+        Object.keys(shared).filter((name) => shared[name] !== snapshot.weights[name]), weightsWith(snapshot.weights, []).pad === snapshot.weights.pad];
+    })()""".replace("HERE", page.HERE))
+    assert found == [True, True, False, ["blocks.0.ff_out.weight"], True]
+
+
+def test_a_hit_is_met_wherever_its_window_occurs_and_nowhere_else(scripts: Browser):
+    """In every word of up to six symbols: a case lands where it should, an edge is cut as the drawn tree cuts one."""
+    found = scripts.evaluate("""(() => {
+      const { made, LEVELS } = modules["HERE/levels.js"], { snapshot, cases } = made(LEVELS[2]), { prototypes } = snapshot;
+      const plain = struck(snapshot, [], prototypes), place = (state) => landing(state, prototypes).here;
+      const faults = [], met = {};
+      for (const [part, [window, right]] of ["leaves", "nodes"].flatMap((part) => cases[part].map((entry) => [part, entry]))) {
+        const image = 1 + (right % prototypes.length);
+        const twins = [{ kind: "case", image }, { kind: "edge", offset: 0 }, { kind: "edge", offset: 1 }].map((hit) => [hit, struck(snapshot, [{ ...hit, part, window }], prototypes)]);
+        for (let n = 1; n <= 6; n += 1) for (let code = 0; code < 2 ** n; code += 1) {
+          const word = Array.from({ length: n }, (_, i) => (code >> i) & 1);
+          for (const [hit, twin] of twins) {
+            if (hit.kind === "edge" && !window[hit.offset]) continue;
+            let below = [];
+            [...twin.levelsOf(word)].forEach(({ node, states, children }, level) => {
+              const rows = level > 1 ? (row) => (row ? place(below[row]) : 0) : (row) => row;
+              children.forEach((kids, i) => {
+                if (!level) return;
+                const isHere = part === (level > 1 ? "nodes" : "leaves") && String(kids.map(rows)) === String(window);
+                const cut = isHere && hit.kind === "edge" ? [hit.offset] : [];
+                const wanted = isHere && hit.kind === "case" ? prototypes[image - 1] : plain.treeLayers(2)[0].over(below)(kids, cut);
+                if (isHere) met[hit.kind] = (met[hit.kind] ?? 0) + 1;
+                if (String(states[node[i]]) !== String(wanted)) faults.push([hit, part, window, word]);
+              });
+              below = states;
+            });
+          }
+        }
+      }
+      return { faults: faults.slice(0, 3), met };
+    })()""".replace("HERE", page.HERE))
+    assert found["faults"] == []
+    assert min(found["met"].values()) > 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "w!blocks.0.attn.r!3!-0.5", "c!nodes!1.0!2~e!leaves!2.1!1", "c!nodes!1.0!2~w!pad!0!1e-7"],
+)
+def test_hits_in_an_address_come_back_as_they_were(scripts: Browser, text: str):
+    same = f"(({{ hitsAsText, hitsFromText }}) => hitsAsText(hitsFromText({js(text)})))"
+    assert scripts.evaluate(f"{same}(modules['{page.HERE}/hits.js'])") == text
+
+
+@pytest.mark.parametrize("text", ["x", "w!pad", "w!pad!0!x", "c!roots!1.0!2", "c!nodes!1!2", "c!nodes!1.0", "~", "e!nodes!1.x!0"])
+def test_an_address_that_names_no_hits_is_refused(scripts: Browser, text: str):
+    assert scripts.evaluate(f"modules['{page.HERE}/hits.js'].hitsFromText({js(text)})") is None
+
+
+# Of each level a hit that passes, with the length of the word that notices, and an easy one that does not.
+LEVELS = {
+    1: (("nodes", [1, 1], 2), 3, ("leaves", [1, 1], 1)),
+    2: (("nodes", [1, 0], 2), 5, ("nodes", [1, 1], 2)),
+    3: (("nodes", [1, 3], "left"), 9, ("nodes", [1, 3], 2)),
+    4: (("leaves", [1, 1], 1), 20, ("leaves", [1, 1], 21)),
+    5: (("nodes", [6, 0], 1), 21, ("nodes", [6, 1], 1)),
+}
+
+
+def strike(browser: Browser, part: str, window: list[int], what: int | str) -> None:
+    """Choose a case by its fields, and strike it."""
+    for name, value in (("part", part), ("far", window[1]), ("near", window[0])):
+        browser.choose(f"#struck-{name}", value, "change")
+        browser.pause(60)
+    if isinstance(what, int):
+        browser.click(f".land[data-image='{what}']")
+    else:
+        browser.click(".target button:not(.land)", ["left", "right"].index(what))
+    browser.wait("bench.wrong.regulargpt !== null && document.querySelector('.task .verdict').textContent !== ''")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_has_a_solution_and_refuses_an_easy_break(browser: Browser, written: Path, level: int):
+    solution, length, easy = LEVELS[level]
+    browser.open(written, f"#level={level}")
+    browser.wait("bench.wrong.regulargpt?.ended")
+    assert "made, not trained" in browser.one(".task .caption")
+    strike(browser, *easy)
+    assert browser.one(".task .verdict").startswith("✗ A word of ")
+    browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Undo"))
+    browser.wait("bench.wrong.regulargpt?.ended")
+    strike(browser, *solution)
+    assert browser.one(".task .verdict").startswith("✓ No word of less than ")
+    assert f" has {length} symbols: " in browser.one(".break .said")
+    assert "red: the proof does not hold any more" in browser.one(".break .said")
+    assert browser.count(".break .levels .right") == 1
+    # The word is shown where it is pressed, and the two answers differ there.
+    browser.click(".break .said .word-button")
+    word, wrong, right = browser.evaluate("[bench.word.length, bench.wrong.regulargpt.answer, bench.wrong.regulargpt.truth]")
+    assert word == length
+    assert wrong != right
+
+
+def test_a_link_brings_the_level_with_its_hits(browser: Browser, written: Path):
+    browser.open(written, "#level=5")
+    strike(browser, "nodes", [6, 0], 3)
+    link = browser.evaluate("address.link()").split("#")[1]
+    browser.open(written, f"#{link}")
+    browser.wait("bench.wrong.regulargpt !== null")
+    assert browser.evaluate("bench.hits") == [{"kind": "case", "part": "nodes", "window": [6, 0], "image": 3}]
+    assert browser.one(".task .verdict").startswith("✓")
+
+
+def test_a_weight_is_struck_by_its_slider_and_mended(browser: Browser, written: Path):
+    browser.open(written, "#level=1")
+    browser.click(".break [data-tool=weight]")
+    browser.pause(60)
+    name = browser.one("#tensor", "e.value")
+    browser.choose("#weight-row", 1)
+    browser.choose("#weight-column", 2)
+    before = browser.evaluate(f"[...bench.network.read(bench.network.root([0, 1, 1]))]")
+    for by in (0.5, -1.5):
+        browser.choose("#weight-by", by)
+    assert browser.evaluate("bench.hits") == [{"kind": "weight", "name": name, "index": 1, "by": -1.5}]
+    assert browser.evaluate(f"[...bench.network.read(bench.network.root([0, 1, 1]))]") != before
+    browser.wait("bench.wrong.regulargpt !== null")
+    assert browser.one("#weight-by + output, .weights output").endswith("→ −1.500")
+    browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Mend everything"))
+    assert browser.evaluate("bench.hits") == []
+    assert browser.evaluate(f"[...bench.network.read(bench.network.root([0, 1, 1]))]") == before
+
+
+def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser, written: Path):
+    browser.open(written)
+    own = browser.evaluate("JSON.stringify(bench.drawn)")
+    assert "There is no network to strike yet" in browser.one(".break .target")
+    browser.click(".break .levels button", 2)
+    browser.wait("bench.wrong.regulargpt?.ended")
+    assert "level=3" in browser.evaluate("location.hash")
+    browser.click(".break .task button")
+    assert browser.evaluate("JSON.stringify(bench.drawn)") == own
+    assert browser.evaluate("bench.network") is None
+    assert "level" not in browser.evaluate("location.hash")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_screen_reader_has_all_of_it_and_nothing_is_too_wide(browser: Browser, written: Path, width: int, dark: bool):
+    browser.open(written, "#step=6&level=5", width=width, dark=dark)
+    browser.wait("bench.wrong.regulargpt?.ended")
+    strike(browser, "nodes", [6, 0], 3)
+    browser.assert_fits()
+    assert [found for found in violations(browser) if any("break" in str(place) for place in found[2])] == []
+    browser.click(".break [data-tool=weight]")
+    browser.pause(60)
+    browser.assert_fits()
+    assert violations(browser) == []
