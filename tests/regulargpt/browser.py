@@ -164,14 +164,28 @@ class Browser:
         """Until what was asked of the page has been drawn."""
         self.evaluate(f"new Promise((done) => setTimeout(() => requestAnimationFrame(done), {milliseconds}))")
 
-    def key(self, name: str, at: str = "") -> None:
-        """Press a key: `Tab`, `ArrowDown`, `Enter`; where an element is named, with the focus on it."""
+    def key(self, name: str, at: str = "", held: int = 0) -> None:
+        """Press a key: `Tab`, `ArrowDown`, `n`; where an element is named, with the focus on it; `held` as `SHIFT`."""
         if at:
             self.focus(at)
         text = {"Enter": "\r", " ": " "}.get(name)
-        known = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS[name]}
+        number = KEYS.get(name) or ord(name.upper())
+        known = {"key": name, "code": name, "windowsVirtualKeyCode": number, "modifiers": held}
         self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **known)
+
+    def mouse(self, *places: tuple[float, float], held: int = 0) -> None:
+        """Press the mouse at the first place of the window, move it along the others, and let go."""
+        kinds = ["mousePressed", *["mouseMoved"] * (len(places) - 1), "mouseReleased"]
+        for kind, (x, y) in zip(kinds, [*places, places[-1]], strict=True):
+            button = {"button": "left", "buttons": 1, "clickCount": 1, "modifiers": held}
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
+
+    def touch(self, *places: tuple[float, float]) -> None:
+        """Put a finger on the first place of the window, move it along the others, and lift it."""
+        for kind, place in zip(["touchStart", *["touchMove"] * (len(places) - 1)], places, strict=True):
+            self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[dict(zip("xy", place, strict=True))])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def write(self, text: str) -> None:
         """Type into what has the focus."""
@@ -187,7 +201,9 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", media="", features=features)
 
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
+CONTROL, SHIFT = 2, 8
+KEYS = {"Backspace": 8, "Delete": 46}
+KEYS |= {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
 KEYS |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 

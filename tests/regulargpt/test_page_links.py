@@ -147,17 +147,12 @@ def test_a_figure_has_a_menu_for_the_keyboard_and_the_pointer(browser: Browser, 
     # With the pointer: it opens, stays in the window, and closes when something else is pressed.
     browser.one(".automaton .take", "void e.scrollIntoView({ block: 'center' })")
     x, y = browser.one(".take > button", "[e.getBoundingClientRect().x, e.getBoundingClientRect().y]")
-    press(browser, x + 9, y + 9)
+    browser.mouse((x + 9, y + 9))
     assert browser.count(menus) == 1
     browser.assert_fits()
     assert browser.one(menus, "e.getBoundingClientRect().left") >= 0
-    press(browser, 5, y + 9)
+    browser.mouse((5, y + 9))
     assert browser.count(menus) == 0
-
-
-def press(browser: Browser, x: float, y: float) -> None:
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
 
 FIGURES = ["automaton", "tree", "prototypes", "cayley", "map", "accuracy"]

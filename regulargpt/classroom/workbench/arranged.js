@@ -5,7 +5,9 @@
 export const APART = 130;
 const MARGIN = 70;
 const MOST_ARRANGED = 60; // of more states nobody sees the arrows
-const ROUNDS = 150;
+const MOST_ROUNDS = 250;
+const MOST_PULLS = 100000; // of states by states, in all rounds
+const MOST_CROSSING = 60; // of more lines some always cross
 const NEAR = 45; // a line that close to a state runs into it
 
 // The drawing with a place for every state.
@@ -92,7 +94,8 @@ function arranged(steps, order, known) {
   const turn = (q) => (2 * Math.PI * order.indexOf(q)) / order.length;
   const onCircle = (q) => [middle[0] - radius * Math.cos(turn(q)), middle[1] - radius * Math.sin(turn(q))];
   const places = known.map((place, q) => place ?? onCircle(q));
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const rounds = Math.min(MOST_ROUNDS, MOST_PULLS / places.length ** 2);
+  for (let round = 0; round < rounds; round += 1) {
     known.forEach((place, q) => {
       if (!place && places.length > 1) places[q] = pulled(places, q, steps[q]);
     });
@@ -126,7 +129,13 @@ function views(places, start) {
   const toStart = Math.PI - Math.atan2(moved[start][1], moved[start][0]);
   const along = -widest(moved);
   const turned = [0, toStart, along, along + Math.PI].map((angle) => moved.map((place) => rotated(place, angle)));
-  return [...turned, ...turned.map((view) => view.map(([a, b]) => [a, -b]))].map(framed);
+  const straight = turned.filter(isFlat).map((view) => view.map(([a]) => [a, 0]));
+  return [...turned, ...turned.map((view) => view.map(([a, b]) => [a, -b])), ...straight].map(framed);
+}
+
+// Whether places are nearly on one level line.
+function isFlat(places) {
+  return places.every(([, y]) => Math.abs(y) < APART / 3);
 }
 
 // The direction in which the places spread most.
@@ -148,15 +157,24 @@ function framed(places) {
   return places.map((place) => place.map((value, axis) => MARGIN + scale * (value - least[axis])));
 }
 
-// Long lines cost, much more those that run through a state; the start stands on the left, and nothing is high.
+// Long lines cost, more those that cross, and most those that run through a state; the start stands on the left, and
+// nothing is high.
 function cost(places, lines, start) {
   const ends = lines.map(([p, q]) => [places[p], places[q]]);
+  const few = ends.slice(0, MOST_CROSSING);
   const runsInto = (line) => (place) => !line.includes(place) && fromLine(place, ...line) < NEAR;
-  const near = ends.flatMap((line) => places.filter(runsInto(line)));
+  const near = few.flatMap((line) => places.filter(runsInto(line)));
   const length = ends.reduce((sum, [p, q]) => sum + Math.hypot(p[0] - q[0], p[1] - q[1]), 0);
   const [xs, ys] = [0, 1].map((axis) => places.map((place) => place[axis]));
   const left = places[start][0] - Math.min(...xs);
-  return length + 400 * near.length + 2 * left + Math.max(...ys) - Math.min(...ys);
+  const crossed = few.flatMap((line, i) => few.slice(0, i).filter((other) => cross(line, other)));
+  return length + 400 * near.length + 100 * crossed.length + 2 * (left + Math.max(...ys) - Math.min(...ys));
+}
+
+// Whether two lines cross between their ends.
+function cross([p, q], [r, s]) {
+  const side = (a, b, c) => Math.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]));
+  return side(p, q, r) * side(p, q, s) < 0 && side(r, s, p) * side(r, s, q) < 0;
 }
 
 // How far a place is from the line between two others.

@@ -6,6 +6,7 @@ const NEAR = 40.5; // a state that close to a straight arrow stands in its way
 const GAP = 13; // from an arrow to the middle of its label
 const LETTER = 4.5; // half its width
 const ANGLES = Array.from({ length: 24 }, (_, i) => (2 * Math.PI * i) / 24);
+const SAMPLES = Array.from({ length: 13 }, (_, i) => i / 12); // of an arrow, to see whether a label stands on it
 const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7]; // of a label along its arrow, the best first
 
 const pair = ([x, y]) => `${round(x)},${round(y)}`;
@@ -42,9 +43,11 @@ export function path([first, ...rest]) {
 // `widths` are the letters in each label.
 export function lines({ states, arrows, initial }, widths) {
   const plan = new Plan(states.map(({ x, y }) => [x, y]), arrows, widths);
-  const found = arrows.map(({ from, to }, i) => (from === to ? null : plan.edge(i)));
+  const edges = arrows.map(({ from, to }, i) => (from === to ? null : plan.edge(i)));
   const start = initial === null ? null : plan.start(initial);
-  return { arrows: found.map((line, i) => line ?? plan.loop(i)), start };
+  const found = edges.map((edge, i) => edge ?? plan.loop(i));
+  const ways = found.map(({ curve }) => SAMPLES.map((t) => on(curve, t)));
+  return { arrows: found.map(({ curve, head, spots }, i) => ({ path: path(curve), head, label: plan.label(spots, ways, i) })), start };
 }
 
 class Plan {
@@ -59,15 +62,16 @@ class Plan {
     const [a, b] = [this.places[from], this.places[to]];
     const along = towards(a, b);
     const across = [along[1], -along[0]];
-    const bend = this.bend(from, to) * distance(a, b);
-    const middle = moved([(a[0] + b[0]) / 2, (a[1] + b[1]) / 2], across, bend);
+    const bend = this.bend(from, to);
+    const middle = moved([(a[0] + b[0]) / 2, (a[1] + b[1]) / 2], across, bend * distance(a, b));
     const back = towards(b, middle);
     const tip = moved(b, back, RADIUS + 4);
-    this.leave(from, middle);
-    this.leave(to, middle);
+    this.taken[from].push(angle(a, middle));
+    this.taken[to].push(angle(b, middle));
     const curve = [moved(a, towards(a, middle), RADIUS), middle, moved(tip, back, 6)];
-    const label = this.free(PLACES.map((t) => this.beside(on(curve, t), across, GAP, i)), i);
-    return { path: path(curve), head: head(tip, back), label };
+    const sides = bend ? [across] : [across, [-across[0], -across[1]]];
+    const spots = sides.flatMap((side) => PLACES.map((t) => this.beside(on(curve, t), side, GAP, i)));
+    return { curve, head: head(tip, back), spots };
   }
 
   bend(from, to) {
@@ -86,9 +90,7 @@ class Plan {
     const tip = moved(place, back, RADIUS + 4);
     this.taken[from].push(theta);
     const curve = [moved(place, out, RADIUS), moved(place, out, reach), moved(place, back, reach), moved(tip, back, 5)];
-    const label = this.beside(place, direction(theta), reach * 0.86 + 9, i);
-    this.labels.push(label);
-    return { path: path(curve), head: head(tip, back), label };
+    return { curve, head: head(tip, back), spots: [this.beside(place, direction(theta), reach * 0.86 + 9, i)] };
   }
 
   // Into the initial state.
@@ -99,10 +101,6 @@ class Plan {
     const tail = moved(tip, back, RADIUS);
     this.taken[q].push(theta);
     return { path: path([tail, moved(tip, back, 6)]), head: head(tip, back), tail };
-  }
-
-  leave(q, point) {
-    this.taken[q].push(angle(this.places[q], point));
   }
 
   // The direction at a state farthest from what leaves it, if possible the preferred one.
@@ -116,19 +114,23 @@ class Plan {
     return moved(point, away, gap + Math.abs(away[0]) * LETTER * Math.max(0, this.widths[i] - 1));
   }
 
-  // The first place for a label where no state and no other label stands; else the first.
-  free(found, i) {
+  // Of the spots for a label the first where it hides the least: no state, no other label, if possible no other arrow.
+  label(spots, ways, i) {
     const half = LETTER * this.widths[i];
-    const isFree = (point) => this.places.every((place) => distance(place, point) > RADIUS + 6 + half) && this.labels.every((label) => distance(label, point) > 10 + half);
-    const label = found.find(isFree) ?? found[0];
+    const near = (points, spot, gap) => points.filter((point) => distance(point, spot) < gap + half).length;
+    const others = ways.filter((_, j) => j !== i);
+    const crossed = (spot) => others.filter((way) => near(way, spot, 6)).length;
+    const costs = spots.map((spot) => 9 * near(this.places, spot, RADIUS + 6) + 9 * near(this.labels, spot, 10) + crossed(spot));
+    const label = spots[costs.indexOf(Math.min(...costs))];
     this.labels.push(label);
     return label;
   }
 }
 
-// A point of a curve with three control points.
-function on([a, b, c], t) {
-  return [0, 1].map((axis) => (1 - t) ** 2 * a[axis] + 2 * t * (1 - t) * b[axis] + t ** 2 * c[axis]);
+// A point of a line or a Bézier curve (de Casteljau).
+function on(points, t) {
+  if (points.length === 1) return points[0];
+  return on(points.slice(1).map((point, i) => [0, 1].map((axis) => (1 - t) * points[i][axis] + t * point[axis])), t);
 }
 
 const angle = (a, b) => Math.atan2(b[1] - a[1], b[0] - a[0]);

@@ -22,6 +22,7 @@
 //              null and that all words of up to `tried` symbols are right; null before the first search
 //   wagers     by lane: true, false, null: "right on every word of 1,000 symbols?", said before training
 //   tested     by lane: { right, tried }: answers to words of 1,000 symbols after the training; null before
+//   isCompared whether training came to its end once: the others have taken as many steps as RegularGPT
 //   step       1 to 7: the caption that is read
 //   aim        what a panel points at for the hammer: a Hit without image or by; null before
 //
@@ -68,7 +69,7 @@ export class Bench {
 
   // Nothing is learned yet.
   forget() {
-    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), onlyOne: false });
+    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), isCompared: false, onlyOne: false });
   }
 
   changes() {
@@ -88,7 +89,7 @@ export class Bench {
         this.again();
       },
       speed: told("training", (speed) => { this.speed = speed; }),
-      training: told("training", (training) => Object.assign(this, { training, onlyOne: false })),
+      training: told("training", (training) => Object.assign(this, { training, onlyOne: false, isCompared: this.isCompared || training === "ended" })),
       one: told("training", () => Object.assign(this, { training: "paused", onlyOne: true })),
       again: () => this.again(),
       snapshot: told("snapshot", (snapshot) => this.take(snapshot)),

@@ -23,8 +23,8 @@ export class Canvas {
     this.last = { key: null, time: 0 };
     const on = (kind, act, how = {}) => this.svg.addEventListener(kind, act, how);
     on("pointerdown", (event) => this.press(event));
-    on("pointermove", (event) => this.drag && this.pull(event));
-    on("pointerup", (event) => this.drag && this.release(event));
+    on("pointermove", (event) => this.drag && event.isPrimary && this.pull(event));
+    on("pointerup", (event) => this.drag && event.isPrimary && this.release(event));
     on("pointercancel", () => this.drop());
     on("mousedown", (event) => event.preventDefault()); // the focus goes where `choose` puts it
     on("touchstart", (event) => this.drag?.key && event.preventDefault(), { passive: false }); // the page does not scroll away
@@ -32,15 +32,30 @@ export class Canvas {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
+  get drawn() {
+    return this.editor.drawn;
+  }
+
   // The machine as it is now, or as it would be while a state is moved.
-  draw(isFitted = false, machine = this.editor.drawn) {
+  draw(isFitted = false, machine = this.drawn) {
     const focused = this.svg.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     const { nodes, box } = drawing(machine, { ...this.editor.look, isActive: true });
     if (!this.drag) this.fit(box, isFitted);
     this.svg.replaceChildren(...nodes);
     this.at(this.editor.chosen)?.classList.add("chosen");
     this.at(this.editor.origin)?.classList.add("origin");
+    for (const key of this.reading(machine)) this.at(key)?.classList.add("read");
     if (focused !== undefined) this.focus(focused);
+  }
+
+  // Where the word on the bench may have led, and by which arrows.
+  reading({ initial, arrows }) {
+    let [states, last] = [[initial], []];
+    for (const symbol of this.editor.bench.word ?? []) {
+      last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(symbol));
+      states = [...new Set(last.map(({ to }) => to))];
+    }
+    return last.length ? [...states.map(String), ...last.map(keyOf)] : [];
   }
 
   at(key) {
@@ -59,7 +74,7 @@ export class Canvas {
     const [left, top, w, h] = this.view ?? [0, 0, 0, 0];
     const isSeen = x >= left && y >= top && x + width <= left + w && y + height <= top + h;
     if (!isFitted && isSeen && this.shown === `${across} ${down}`) return;
-    const isEmpty = !this.editor.drawn.states.length;
+    const isEmpty = !this.drawn.states.length;
     this.shown = `${across} ${down}`;
     this.view = isEmpty ? [0, 0, ...size] : [x + (width - size[0]) / 2, y + (height - size[1]) / 2, ...size];
     this.svg.setAttribute("viewBox", this.view.join(" "));
@@ -79,7 +94,7 @@ export class Canvas {
 
   // The state at a point, if there is one; else null.
   stateAt(point) {
-    const off = this.editor.drawn.states.map(({ x, y }) => distance([x, y], point));
+    const off = this.drawn.states.map(({ x, y }) => distance([x, y], point));
     const q = off.indexOf(Math.min(...off));
     return off[q] <= RADIUS + 4 ? q : null;
   }
@@ -90,11 +105,11 @@ export class Canvas {
     const [at, part] = [this.point(event), event.target.closest("[data-key], .start")];
     const q = this.stateAt(at);
     const key = q === null ? (part?.dataset.key ?? null) : String(q);
-    const { x, y } = this.editor.drawn.states[q] ?? {};
+    const { x, y } = this.drawn.states[q] ?? {};
     const isMove = event.shiftKey || this.editor.isMoving || distance([x, y], at) > CORE;
     const kind = q !== null ? (isMove ? "move" : "arrow") : part?.matches(".start") ? "start" : key === null ? "plane" : "label";
     this.drag = { kind, key, q, at, pressed: [event.clientX, event.clientY], isStill: true, wasOpen };
-    if (kind !== "plane") this.svg.setPointerCapture(event.pointerId);
+    this.svg.setPointerCapture(event.pointerId);
   }
 
   pull(event) {
@@ -109,14 +124,14 @@ export class Canvas {
   // The machine with the pressed state where the pointer is.
   movedTo(point) {
     const { q, at } = this.drag;
-    const { x, y } = this.editor.drawn.states[q];
-    return changed(this.editor.drawn, q, { x: Math.round(x + point[0] - at[0]), y: Math.round(y + point[1] - at[1]) });
+    const { x, y } = this.drawn.states[q];
+    return changed(this.drawn, q, { x: Math.round(x + point[0] - at[0]), y: Math.round(y + point[1] - at[1]) });
   }
 
   // The arrow that is being drawn.
   rubber({ q, at }, point) {
     this.svg.querySelector(".rubber")?.remove();
-    const { x, y } = this.editor.drawn.states[q] ?? { x: at[0], y: at[1] };
+    const { x, y } = this.drawn.states[q] ?? { x: at[0], y: at[1] };
     const back = towards(point, [x, y]);
     const target = this.stateAt(point);
     const from = q === null ? [x, y] : moved([x, y], back, -RADIUS);
@@ -139,7 +154,7 @@ export class Canvas {
     if (next) return this.editor.do(next, drag.key);
     const target = this.stateAt(point);
     if (drag.kind === "arrow") return this.connect(drag.q, target ?? this.inside(point));
-    if (drag.kind === "start" && target !== null) return this.editor.do({ ...this.editor.drawn, initial: target }, String(target));
+    if (drag.kind === "start" && target !== null) return this.editor.do({ ...this.drawn, initial: target }, String(target));
     return this.draw();
   }
 
@@ -150,25 +165,23 @@ export class Canvas {
     if (kind === "plane") return wasOpen ? this.editor.choose(null) : this.add(this.inside(at));
     if (kind === "label") return this.editor.edit(key);
     if (kind === "start") return undefined;
-    if (isDouble) return this.editor.do(answered(this.editor.drawn, Number(key)), key);
+    if (isDouble) return this.editor.do(answered(this.drawn, Number(key)), key);
     return this.editor.origin === null ? this.editor.choose(key) : this.arrive(key);
   }
 
   // A new state, which a second click at the same place makes accept.
   add(point) {
-    const next = withState(this.editor.drawn, point);
-    const key = String(next.states.length - 1);
+    const key = String(this.drawn.states.length);
     this.last = { key, time: performance.now() };
-    this.editor.do(next, key);
-    return key;
+    this.editor.do(withState(this.drawn, point), key);
   }
 
   // An arrow to a state, or to a new one at a point; then its symbols are asked for.
   connect(from, to) {
-    const { drawn } = this.editor;
-    const whole = Array.isArray(to) ? withState(drawn, to) : drawn;
-    const ends = [from, Array.isArray(to) ? drawn.states.length : to];
-    const key = keyOf({ from: ends[0], to: ends[1] });
+    const isFree = Array.isArray(to);
+    const whole = isFree ? withState(this.drawn, to) : this.drawn;
+    const ends = [from, isFree ? this.drawn.states.length : to];
+    const key = ends.join("-");
     const isNew = !arrowOf(whole, key);
     if (isNew) this.editor.do(withSymbols(whole, ends, [likely(whole, from)]), key);
     this.editor.edit(key, isNew);
@@ -184,7 +197,7 @@ export class Canvas {
   // A place for a state that the keyboard adds: beside the others, where there is room.
   room() {
     const [left, top, width, height] = this.view;
-    const { states } = this.editor.drawn;
+    const { states } = this.drawn;
     const isFree = (point) => states.every(({ x, y }) => distance([x, y], point) > APART - 25);
     for (let y = top + height / 2; y < top + height - EDGE; y += APART) {
       for (let x = left + APART / 2; x < left + width - EDGE; x += APART) if (isFree([x, y])) return [x, y];
@@ -198,7 +211,8 @@ export class Canvas {
     const key = event.target.closest("[data-key]")?.dataset.key ?? null;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (key !== null) this.editor.choose(key);
-    const act = event.key in WAYS ? () => this.nudge(key, WAYS[event.key], event.shiftKey) : this.acts(key)[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const act = name in WAYS ? () => this.nudge(key, WAYS[name], event.shiftKey) : this.acts(key)[name];
     if (!act || act() === false) return;
     event.preventDefault();
   }
@@ -208,10 +222,17 @@ export class Canvas {
     const { editor } = this;
     const everywhere = { n: () => this.another(), Escape: () => editor.begin(null) };
     if (key === null) return { ...everywhere, Enter: everywhere.n };
-    const removed = () => editor.do(without(editor.drawn, key), null);
-    const both = { ...everywhere, Enter: () => (editor.origin === null || endsOf(key) ? editor.edit(key) : this.arrive(key)), Delete: removed, Backspace: removed };
+    const removed = () => editor.do(without(this.drawn, key), null);
+    const both = { ...everywhere, Enter: () => editor.edit(key), Delete: removed, Backspace: removed };
     if (endsOf(key)) return both;
-    return { ...both, " ": () => editor.do(answered(editor.drawn, Number(key)), key), s: () => editor.do({ ...editor.drawn, initial: Number(key) }, key), a: () => editor.begin(key) };
+    const q = Number(key);
+    return {
+      ...both,
+      Enter: () => (editor.origin === null ? editor.edit(key) : this.arrive(key)),
+      " ": () => editor.do(answered(this.drawn, q), key),
+      s: () => editor.do({ ...this.drawn, initial: q }, key),
+      a: () => editor.begin(key),
+    };
   }
 
   // A new state, to which an arrow that was begun leads.
@@ -225,8 +246,8 @@ export class Canvas {
   // A state moves by a step; anything else lets the page scroll.
   nudge(key, [dx, dy], isSmall) {
     if (key === null || endsOf(key)) return false;
-    const { x, y } = this.editor.drawn.states[key];
+    const { x, y } = this.drawn.states[key];
     const by = isSmall ? 1 : STEP;
-    return this.editor.do(changed(this.editor.drawn, Number(key), { x: x + by * dx, y: y + by * dy }), key);
+    return this.editor.do(changed(this.drawn, Number(key), { x: x + by * dx, y: y + by * dy }), key);
   }
 }

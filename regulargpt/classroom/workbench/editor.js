@@ -8,7 +8,7 @@ import { Findings, lookOf } from "./findings.js";
 import { Listing } from "./listing.js";
 import { languageOf } from "./machine.js";
 
-const HOW = "Click: a state. Drag from a state: an arrow. Drag a state by its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols.";
+const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols. Orange: where the word leads.";
 const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes.";
 
 const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
@@ -22,11 +22,13 @@ export class EditorPanel {
     this.findings = new Findings();
     this.listing = new Listing(this);
     this.exchange = new Exchange(this);
-    const keys = html("details", { class: "keys-of" }, html("summary", {}, "Keys"), html("p", { id: "editor-keys" }, KEYS));
-    const drawn = html("div", {}, this.tools(), this.canvas.place, html("p", { class: "caption" }, HOW), keys);
-    place.append(this.exchange.start, html("div", { class: "desk" }, drawn, this.findings.place), this.listing.place, this.exchange.files);
+    const keys = html("details", {}, html("summary", {}, "Keys"), html("p", { id: "editor-keys" }, KEYS));
+    const how = html("div", { class: "how" }, html("p", {}, HOW), keys);
+    const desk = html("div", { class: "desk" }, html("div", {}, this.tools(), this.canvas.place), this.findings.place, how);
+    place.append(this.exchange.start, desk, this.listing.place, this.exchange.files);
     place.addEventListener("keydown", (event) => this.type(event));
     bench.on("language", () => this.hear());
+    bench.on("word", () => this.canvas.drag || this.canvas.draw());
     this.show();
     if (!bench.drawn) this.tell();
   }
@@ -41,7 +43,7 @@ export class EditorPanel {
 
   // The buttons above the plane; the last ones are for the part that is chosen.
   tools() {
-    const act = (edit) => () => this.do(edit(this.chosen), this.chosen);
+    const act = (edit, isKept = true) => () => this.do(edit(this.chosen), isKept ? this.chosen : null);
     this.buttons = {
       Undo: sign("↶", "Undo", () => this.step("undo")),
       Redo: sign("↷", "Redo", () => this.step("redo")),
@@ -49,7 +51,7 @@ export class EditorPanel {
       Answer: action("Accept", act((key) => answered(this.drawn, Number(key)))),
       Start: action("Start", act((key) => ({ ...this.drawn, initial: Number(key) }))),
       Edit: sign("✎", "Edit the name or the symbols", () => this.edit(this.chosen)),
-      Delete: sign("✕", "Delete", act((key) => without(this.drawn, key))),
+      Delete: sign("✕", "Delete", act((key) => without(this.drawn, key), false)),
     };
     return html("div", { class: "tools", role: "group", "aria-label": "Tools" }, ...Object.values(this.buttons));
   }
@@ -76,6 +78,7 @@ export class EditorPanel {
   after(chosen, isFitted = false) {
     const isInside = this.canvas.svg.contains(document.activeElement);
     this.chosen = chosen !== null && has(this.drawn, chosen) ? chosen : null;
+    this.origin = null;
     this.show(isFitted);
     if (isInside || document.activeElement.disabled) this.canvas.focus(this.chosen);
     this.tell();
@@ -103,11 +106,11 @@ export class EditorPanel {
     const box = this.canvas.at(key).querySelector("text").getBoundingClientRect();
     const name = ends ? `Symbols of the arrow from ${named(ends[0])} to ${named(ends[1])}` : `Name of the state ${named(key)}`;
     const value = ends ? namesOn(this.drawn, key).join(" ") : named(key);
-    this.field.open({ x: box.x + box.width / 2, y: box.y + box.height / 2 }, name, value, (text) => {
+    this.field.open({ x: box.x + box.width / 2, y: box.y + box.height / 2 }, name, value, (text, isByKey) => {
       if (text === null && isNew) this.history.undo();
       else if (text !== null && text !== value) this.history[isNew ? "amend" : "do"](ends ? withSymbols(this.drawn, ends, typed(text, this.drawn.alphabet)) : this.named(key, text));
       this.after(key);
-      if (document.activeElement === document.body) this.canvas.focus(this.chosen);
+      if (isByKey) this.canvas.focus(this.chosen);
     });
   }
 
@@ -121,13 +124,19 @@ export class EditorPanel {
   }
 
   show(isFitted = false) {
-    const found = languageOf(this.drawn);
-    this.look = lookOf(this.drawn, found);
+    this.canvas.drag = null;
+    if (this.examined !== this.drawn) this.examine();
     this.canvas.draw(isFitted);
-    this.findings.show(this.drawn, found);
     this.listing.show();
     this.exchange.show();
     this.enable();
+  }
+
+  examine() {
+    this.examined = this.drawn;
+    this.found = languageOf(this.drawn);
+    this.look = lookOf(this.drawn, this.found);
+    this.findings.show(this.drawn, this.found);
   }
 
   enable() {
@@ -141,8 +150,7 @@ export class EditorPanel {
 
   // Only another language is news: who moves a state does not lose what is learned.
   tell() {
-    const { bench, drawn } = this;
-    const { language, problem } = languageOf(drawn);
+    const { bench, drawn, found: { language, problem } } = this;
     const unnamed = (found) => found && { ...found, states: null };
     this.heard = drawn;
     if (bench.drawn && problem === bench.problem && same(unnamed(language), unnamed(bench.language))) bench.drawn = drawn;

@@ -11,7 +11,8 @@ export class Field {
     place.append(this.input);
   }
 
-  // Ask for a text at a place of the window; `done` is called with it, or with null if it is not wanted.
+  // Ask for a text at a place of the window; `done` is called with it, or with null if it is not
+  // wanted, and whether a key has ended it: else the focus goes elsewhere.
   open({ x, y }, name, value, done) {
     const box = this.place.getBoundingClientRect();
     this.input.hidden = false;
@@ -26,19 +27,20 @@ export class Field {
   }
 
   // Whether it was open.
-  close(isWanted = true) {
+  close(isWanted = true, isByKey = false) {
     const { done } = this;
     if (!done) return false;
     this.done = null; // hiding it takes the focus away, which closes it again
     this.input.hidden = true;
-    done(isWanted ? this.input.value : null);
+    done(isWanted ? this.input.value : null, isByKey);
     return true;
   }
 
+  // Tab goes on from the part whose field it was.
   type(event) {
-    if (event.key !== "Enter" && event.key !== "Escape") return;
-    event.preventDefault();
+    if (!["Enter", "Escape", "Tab"].includes(event.key)) return;
+    if (event.key !== "Tab") event.preventDefault();
     event.stopPropagation();
-    this.close(event.key === "Enter");
+    this.close(event.key !== "Escape", true);
   }
 }

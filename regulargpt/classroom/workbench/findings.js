@@ -18,6 +18,13 @@ export function lookOf(drawn, { language, classes }) {
   return { tints: elements.map((element) => (element === null ? null : language.colours[element])), groups: groupsOf(classes) };
 }
 
+// What to do next on the plane, where a drawing has only begun.
+function remedy({ states, initial, arrows }) {
+  if (!states.length) return "Nothing is drawn yet. Click on the plane: a state.";
+  if (initial === null) return "No state is the start. Click one, then press Start.";
+  return arrows.length ? null : "There is no arrow yet. Drag from a state to a state.";
+}
+
 // Whether no two arrows with one symbol leave a state.
 function isDeterministic({ arrows }) {
   const moves = arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
@@ -85,14 +92,14 @@ export class Findings {
 
   show(drawn, found) {
     const { language, problem } = found;
-    this.said.replaceChildren(language ? this.counts(language) : html("p", { class: "problem" }, problem));
+    this.said.replaceChildren(language ? this.counts(language) : html("p", { class: "problem" }, remedy(drawn) ?? problem));
     this.smallest.replaceChildren(...(language ? this.drawSmallest(drawn, found) : []));
     this.elements.replaceChildren(...(language ? this.listElements(language) : []));
     this.notes.replaceChildren(...(language ? notesOn(drawn, found) : []).map((words) => html("p", { class: "note" }, words)));
   }
 
   counts({ states, elements }) {
-    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), " at least, ", ...counted(elements.words.length, "element"));
+    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), ", ", ...counted(elements.words.length, "element"));
   }
 
   // The smallest machine, if it is not the one that is drawn.
@@ -101,7 +108,7 @@ export class Findings {
     if (isDrawn) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
     const first = elementsOfStates(language);
     const tints = language.states.map((_, q) => language.colours[first[q]]);
-    return [html("h4", {}, "The smallest machine"), picture(arranged(drawn, language, classes), `The smallest machine: ${language.states.length} states`, tints)];
+    return [html("h3", {}, "The smallest machine"), picture(arranged(drawn, language, classes), `The smallest machine: ${language.states.length} states`, tints)];
   }
 
   listElements(language) {
@@ -109,7 +116,7 @@ export class Findings {
     const more = words.length - MOST_CHIPS;
     const chips = words.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
     const caption = html("p", { class: "caption" }, "An element is what a word does to every state. A state has the colour of the shortest word that leads there.");
-    return [html("h4", {}, "Elements"), html("p", { class: "chips" }, ...chips, ...(more > 0 ? [` and ${more} more`] : [])), caption];
+    return [html("h3", {}, "Elements"), html("p", { class: "chips" }, ...chips, ...(more > 0 ? [` and ${more} more`] : [])), caption];
   }
 }
 

@@ -11,7 +11,7 @@ export class LanesPanel {
   constructor(place, bench) {
     this.bench = bench;
     this.lanes = LANES.map((lane) => new Lane(lane, bench));
-    this.main = action("Train", () => bench.set.training(bench.training === "going" ? "paused" : "going"), { class: "main" });
+    this.main = action("Train", () => bench.set.training(this.next), { class: "main" });
     this.one = action("One step", () => bench.set.one());
     this.again = action("Begin again", () => bench.set.again());
     this.slow = action("Slowly", () => bench.set.speed(bench.speed === "slow" ? "fast" : "slow"));
@@ -32,14 +32,21 @@ export class LanesPanel {
     address.say();
   }
 
+  // What the large button leads to. Once the first network is done, the others may go on for as long as one likes.
+  get next() {
+    const { training, proven, failed } = this.bench;
+    if (training !== "going") return "going";
+    return (proven || failed) && this.bench.isCompared ? "ended" : "paused";
+  }
+
   say() {
     const { bench } = this;
     const { training } = bench;
     const none = bench.language === null;
     const open = LANES.some((lane) => bench.wagers[lane] === null);
-    this.main.textContent = { none: open ? "Train without a wager" : "Train", going: "Pause", paused: "Go on", ended: "Trained" }[training];
-    this.main.disabled = none || training === "ended";
-    this.one.disabled = this.main.disabled;
+    this.main.textContent = { none: open ? "Train without a wager" : "Train", going: this.next === "ended" ? "Stop the others" : "Pause", paused: "Go on", ended: "Let the others go on" }[training];
+    this.main.disabled = none;
+    this.one.disabled = none || training === "ended";
     this.again.disabled = training === "none";
     this.slow.setAttribute("aria-pressed", String(bench.speed === "slow"));
     if (document.activeElement !== this.seed) this.seed.value = bench.seed;
@@ -51,10 +58,11 @@ export class LanesPanel {
     const { bench } = this;
     const snapshot = bench.snapshots.regulargpt;
     if (bench.language === null) return "There is no machine yet that gives the answers.";
-    if (bench.proven) return bench.proven.sentence;
+    if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";
     if (bench.failed) return bench.failed;
     if (bench.training === "none") return "Nothing is learned yet: each answer is a guess.";
     if (!snapshot) return "They begin.";
+    if (snapshot.note) return snapshot.note;
     return { words: "They learn from short words and their answers.", table: "RegularGPT now trains on its cases, too.", done: "" }[snapshot.phase];
   }
 }
@@ -94,18 +102,27 @@ class Lane {
     if (!snapshot) this.curve.clear();
     else if (snapshot !== this.last) this.curve.add(snapshot);
     this.last = snapshot;
-    this.right.textContent = snapshot ? `${percent(snapshot.accuracy)} of its last answers right, ${snapshot.step.toLocaleString("en")} steps.` : "";
+    this.right.textContent = snapshot ? this.course(snapshot) : "";
+  }
+
+  // Where it stands.
+  course({ step, phase, accuracy, seconds }) {
+    if (step === 0) return "It is made, not trained.";
+    const steps = `${step.toLocaleString("en")} ${step === 1 ? "step" : "steps"}`;
+    if (this.lane === "regulargpt" && phase === "done") return `${steps}, ${Math.ceil(seconds)} seconds of calculating.`;
+    return `${percent(accuracy)} of its last answers right, ${steps}.`;
   }
 
   sayWrong() {
     const { bench, lane } = this;
     const found = bench.wrong[lane];
     const isProven = lane === "regulargpt" && bench.proven && !bench.hits.length;
+    const isWrong = !isProven && found && found.answer !== found.truth;
+    this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren("✓ Right on every word: proven.");
     else if (!found) this.wrong.replaceChildren();
-    else if (found.word === null) this.wrong.replaceChildren(`Right on all words of up to ${found.tried} symbols.`);
-    else this.wrong.replaceChildren("✗ Wrong on ", this.shown(found.word), `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
-    this.wrong.className = `first-wrong ${isProven ? "right" : found?.word ? "wrong" : ""}`;
+    else if (!isWrong) this.wrong.replaceChildren(found.ended ? "Right on every word." : `Right on all words of up to ${found.tried} symbols.`);
+    else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
   }
 
   // A word that can be put on the bench.
@@ -116,12 +133,11 @@ class Lane {
 
   sayEnd() {
     const { bench, lane } = this;
-    const { right, tried } = bench.tested[lane] ?? {};
-    if (tried === undefined) return this.end.replaceChildren();
-    const isRight = right === tried;
+    const { right, tried, of } = bench.tested[lane] ?? {};
+    if (!tried) return this.end.replaceChildren();
     const said = bench.wagers[lane];
-    const verdict = said === null ? "" : said === isRight ? " You were right." : " You lost this wager.";
-    this.end.replaceChildren(html("b", {}, `1,000 symbols: ${right} of ${tried} right.`), verdict);
-    return undefined;
+    const isOpen = said === null || (right === tried && tried < of);
+    const verdict = isOpen ? "" : said === (right === tried) ? " You were right." : " You lost this wager.";
+    return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
   }
 }

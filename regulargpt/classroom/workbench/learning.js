@@ -4,6 +4,7 @@
 import { Adam } from "./adam.js";
 import { bracketed } from "./bracketings.js";
 import { Draws } from "./draws.js";
+import { learnedMachine } from "./lstar.js";
 import { LstmNetwork } from "./lstm.js";
 import { centred, meansOf, standing } from "./prototypes.js";
 import { claimOf } from "./saving.js";
@@ -11,7 +12,7 @@ import { Table } from "./table.js";
 import { Tape } from "./tape.js";
 import { TransformerNetwork } from "./transformer.js";
 import { TreeNetwork } from "./tree_network.js";
-import { answerTo, TrainingWords } from "./words.js";
+import { answerTo, LONGEST, TrainingWords } from "./words.js";
 
 const TREE = {
   chunk_size: 2,
@@ -119,37 +120,69 @@ export function* rival({ lane, language, seed }) {
 }
 
 // The steps of the network that is to be proven: the same, with `prototypes()`, one for each of the cases' elements, and a
-// `note` where it had to begin again. Returns what is proven, {network, prototypes, margin, sentence}, or a sentence that says that
-// nothing is.
+// `note` that says what happened; null where it only looks at its answers. Returns what is proven, {network, prototypes,
+// margin, sentence}, or a sentence that says that nothing is.
 export function* learning({ language, cases, seed }) {
   let step = 0;
   const numbered = function* (steps, note) {
     for (;;) {
       const { value, done } = steps.next();
       if (done) return value;
-      yield { ...value, step: (step += 1), note };
+      yield value && { ...value, step: (step += 1), note };
     }
   };
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const learner = new Learner("regulargpt", language, seed, attempt);
-    const note = attempt ? `It did not learn all cases, and began again with other weights: attempt ${attempt + 1} of ${MOST_ATTEMPTS}.` : "";
-    if (!(yield* numbered(words(learner, cases), note))) continue;
+    const again = attempt ? `It did not learn all cases, and began again with other weights: attempt ${attempt + 1} of ${MOST_ATTEMPTS}.` : "";
+    const asked = yield* numbered(words(learner, cases), again);
+    if (!asked) continue;
+    const note = `Its answers to ${asked.toLocaleString("en")} words are those of a machine with ${counted(language.states.length, "state")}: the machine that was drawn. Now it learns this machine's table.`;
     const proven = yield* numbered(table(learner, cases), note);
     if (proven) return { proven: { ...proven, sentence: claimOf(language, cases.elements.length) } };
   }
   return { proven: null, sentence: `Not all cases were right after ${step.toLocaleString("en")} steps, from ${MOST_ATTEMPTS} sets of first weights. Choose another seed, or a machine with fewer elements.` };
 }
 
-// Until the network has all short words right; whether it has.
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+// Until the machine of the network's own answers is the one that was drawn; how many words it was asked then, 0 if that
+// never came.
 function* words(learner, cases) {
-  const { network, language } = learner;
-  const short = shortWords(language);
+  const short = shortWords(learner.language);
   for (let step = 0; step < MOST_WORD_STEPS; step += 1) {
     const loss = learner.wordStep(step);
-    yield { phase: "words", loss, accuracy: learner.accuracy, learner, prototypes: () => meansOf(network, cases) };
-    if (step % EVERY === EVERY - 1 && learner.knows(short)) return true;
+    yield { phase: "words", loss, accuracy: learner.accuracy, learner, prototypes: () => meansOf(learner.network, cases) };
+    if (step % EVERY < EVERY - 1 || !learner.knows(short)) continue;
+    const asked = yield* ownMachine(learner);
+    if (asked) return asked;
   }
-  return false;
+  return 0;
+}
+
+// How many words L* asked for until the machine of the network's answers was the one that was drawn; 0 if it is another.
+function* ownMachine(learner) {
+  const { language, source } = learner;
+  const ask = (words) => [...learner.asked(words).best()];
+  const looking = learnedMachine({ language, ask, draw: (n) => source.batch(MOST_WORD_STEPS + n).words, longest: LONGEST });
+  for (;;) {
+    const { value, done } = looking.next();
+    if (done) return value.language && isSame(value.language, language) ? value.asked : 0;
+    yield null;
+  }
+}
+
+// Whether two machines, both complete, give every word the same answer.
+export function isSame(one, other) {
+  const pairs = [[one.initial, other.initial]];
+  const seen = new Set([pairs[0].join()]);
+  for (const [p, q] of pairs) {
+    if (one.outputs[p] !== other.outputs[q]) return false;
+    one.delta[p].forEach((next, symbol) => {
+      const pair = [next, other.delta[q][symbol]];
+      if (!seen.has(pair.join())) pairs.push(pair), seen.add(pair.join());
+    });
+  }
+  return true;
 }
 
 // All words that have an answer, from the shortest on, with their answers.

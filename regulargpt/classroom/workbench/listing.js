@@ -8,7 +8,7 @@ export class Listing {
     this.states = html("div", { class: "scroll" });
     this.arrows = html("div", { class: "scroll" });
     this.alphabet = this.names("Symbols", () => this.drawn.alphabet, (names) => withAlphabet(this.drawn, names));
-    this.outputs = this.names("Answers", () => this.drawn.outputs, (names) => (names.length > 1 ? withOutputs(this.drawn, names) : this.drawn));
+    this.outputs = this.names("Answers", () => this.drawn.outputs, (names) => this.answers(names));
     const adding = html("div", { class: "tools" }, action("Add a state", () => this.addState()), action("Add an arrow", () => this.addArrow()));
     this.place = html("details", { class: "listing" }, html("summary", {}, "The machine as a list"), html("div", { class: "tools" }, ...this.alphabet.parts, ...this.outputs.parts), adding, html("div", { class: "lists" }, this.states, this.arrows));
     this.place.addEventListener("toggle", () => this.show());
@@ -26,6 +26,12 @@ export class Listing {
   names(label, get, edit) {
     const input = this.input(`All ${label.toLowerCase()}`, "", (text) => this.do(edit([...new Set(text.split(/[\s,]+/u).filter((name) => name))])));
     return { input, parts: [html("label", {}, `${label} `, input)], show: () => { input.value = get().join(" "); } };
+  }
+
+  answers(names) {
+    if (names.length > 1) return withOutputs(this.drawn, names);
+    this.editor.findings.say("A machine needs two answers at least. It keeps those it had.");
+    return this.drawn;
   }
 
   input(name, value, done) {

@@ -7,29 +7,26 @@
 //   answerOf(language, word)       -> the name of its answer; null where it has none
 //   elementOf(language, word)      -> the monoid element of a word
 //   elementsOfStates(language)     -> by state, the first element that leads there from the start: a state's colour
-//   asText(alphabet, word)         -> the word as one writes it
-//   numbersOf(alphabet, text)      -> the word that one wrote; null where a symbol is not in the alphabet
-//   colours(i)                     -> [fill, ink] of element i
-//   isAcceptor(drawn)              -> whether its outputs are accept and reject
+//   languageOfTable(names, table, most) -> the same of a table { delta, outputs } whose first state is the start, as
+//                                     { language, problem }; names: { alphabet, outputs }, an output -1 is no answer
 //
-// Beside it: expression.js has fromExpression(pattern, alphabet = null) -> { drawn, problem }; machine_json.js has
+// Beside it: symbols.js has asText(alphabet, word) and numbersOf(alphabet, text), which is null for another symbol;
+// drawn.js has isAcceptor(drawn), whether its outputs are accept and reject; palette.js has colours(i), fill and ink of
+// element i; expression.js has fromExpression(pattern, alphabet = null) -> { drawn, problem }; machine_json.js has
 // fromJson(text) -> { drawn, problem }, toJson(drawn) -> { text, problem } and languageJson(language) -> text;
 // arranged.js has placed(drawn) -> Drawn with a place for every state; starters.js has STARTERS.
 //
 // Drawn: { alphabet, outputs, states: [{ name, x, y, output }], initial, arrows: [{ from, to, symbols }] }. A state's
 // output is an index into outputs, or null for no answer.
+import { checkAnswers, checkDrawn, distinct, free, isAcceptor, NO_ANSWER, sinkAnswer, tooManyElements } from "./drawn.js";
+import { colours } from "./palette.js";
+import { alike } from "./partition.js";
 import { Refusal, short, tried } from "./refusal.js";
+import { asText } from "./symbols.js";
 
 export const MOST_ELEMENTS = 60;
-const MOST_SYMBOLS = 64;
-const MOST_MOVES = 2 ** 18; // states times symbols
 const MOST_SUBSETS = 2 ** 12;
 const MOST_STEPS = 2 ** 20; // arrows followed in the subset construction
-const NO_ANSWER = -1;
-
-// Okabe and Ito's colours as regulargpt.findings.markup has them; then the same mixed with white.
-const HUES = ["0072B2", "E69F00", "009E73", "CC79A7", "56B4E9", "D55E00", "F0E442", "999999"];
-const MIXED = [0, 0.4, 0.65];
 
 // The language of a drawn machine, or what it lacks.
 export function languageOf(drawn, most = MOST_ELEMENTS) {
@@ -38,10 +35,17 @@ export function languageOf(drawn, most = MOST_ELEMENTS) {
     const machine = deterministic(drawn);
     const minimal = minimised(machine, most);
     classes = machine.places.map((place) => (place === null ? null : minimal.classes[place]));
-    checkAnswers(drawn, minimal);
+    // A network reads words of one symbol or more.
+    checkAnswers(drawn, minimal.delta.flat().map((q) => minimal.outputs[q]));
     return withElements(drawn, minimal, most);
   });
   return { ...found, classes: found.language && classes };
+}
+
+// The language of a table whose first state is the start.
+export function languageOfTable(names, { delta, outputs }, most = MOST_ELEMENTS) {
+  const machine = { delta, outputs, names: delta.map((_, q) => `q${q}`) };
+  return tried("language", () => withElements(names, minimised(reachable(machine), most), most));
 }
 
 // The state after a word.
@@ -71,36 +75,6 @@ export function elementsOfStates(language) {
   return found;
 }
 
-// A word as one writes it: without blanks where every symbol is one character.
-export function asText(alphabet, word) {
-  return word.map((symbol) => alphabet[symbol]).join(areLetters(alphabet) ? "" : " ");
-}
-
-// The symbol numbers of what one writes; null where a symbol is not in the alphabet.
-export function numbersOf(alphabet, text) {
-  const symbols = areLetters(alphabet) ? [...text] : text.split(/\s+/).filter((part) => part);
-  const word = symbols.map((symbol) => alphabet.indexOf(symbol));
-  return word.includes(-1) ? null : word;
-}
-
-// Whether every symbol is one character.
-function areLetters(alphabet) {
-  return alphabet.every((symbol) => [...symbol].length === 1);
-}
-
-// A colour and the ink that is read on it; they begin again after 24.
-export function colours(i) {
-  const share = MIXED[Math.floor(i / HUES.length) % MIXED.length];
-  const parts = HUES[i % HUES.length].match(/../g).map((part) => parseInt(part, 16));
-  const mixed = parts.map((part) => Math.round(part + (255 - part) * share).toString(16).padStart(2, "0"));
-  return [`#${mixed.join("").toUpperCase()}`, i % (HUES.length * MIXED.length) === 0 ? "#FFFFFF" : "#000000"];
-}
-
-// Whether a machine says which words are in, and nothing else.
-export function isAcceptor(drawn) {
-  return [...drawn.outputs].sort().join() === "accept,reject";
-}
-
 // The machine { delta, outputs, names, places } of a drawing, from state 0, complete; only what words lead to.
 export function deterministic(drawn) {
   checkDrawn(drawn);
@@ -112,36 +86,6 @@ export function complete(drawn, problem = tooManySets()) {
   const targets = targetsOf(drawn);
   const isDeterministic = targets.every((sets) => sets.every((set) => set.length <= 1));
   return isDeterministic ? byStates(drawn, targets) : bySubsets(drawn, targets, problem);
-}
-
-// Refuses a drawing of which no machine can be made.
-function checkDrawn({ alphabet, outputs, states, initial, arrows }) {
-  if (!states.length) throw new Refusal("There is no state yet. Add one.");
-  checkAlphabet(alphabet);
-  const twice = outputs.find((name, i) => outputs.indexOf(name) < i);
-  if (twice !== undefined) throw new Refusal(`The answer ${short(twice)} is there twice. Take one away.`);
-  if (states.length * alphabet.length > MOST_MOVES) {
-    throw new Refusal(`${states.length} states are too many for this page. Draw a smaller machine.`);
-  }
-  if (initial === null || !states[initial]) throw new Refusal("No state is the start. Mark one.");
-  if (arrows.every(({ symbols }) => !symbols.length)) {
-    throw new Refusal("There is no arrow yet. Draw one from a state to a state.");
-  }
-}
-
-// Refuses symbols of which no words can be written.
-function checkAlphabet(alphabet) {
-  if (!alphabet.length) throw new Refusal("There is no symbol yet. Add one to the alphabet.");
-  if (alphabet.length > MOST_SYMBOLS) {
-    throw new Refusal(`There are ${alphabet.length} symbols. Take at most ${MOST_SYMBOLS}.`);
-  }
-  alphabet.forEach((symbol, i) => {
-    if (!symbol) throw new Refusal("A symbol has no name. Name it, or take it away.");
-    if (alphabet.indexOf(symbol) < i) throw new Refusal(`The symbol ${short(symbol)} is there twice. Take one away.`);
-    if (/\s/.test(symbol) && !areLetters(alphabet)) {
-      throw new Refusal(`The symbol "${short(symbol)}" has a blank, and blanks part the symbols of a word. Rename it.`);
-    }
-  });
 }
 
 // By state and symbol, the states that arrows lead to, ascending.
@@ -188,11 +132,6 @@ function bySubsets(drawn, targets, problem) {
   };
 }
 
-// The name, with underscores until no state has it.
-function free(name, states) {
-  return states.some((state) => state.name === name) ? free(`${name}_`, states) : name;
-}
-
 // Which arrow is one too many.
 function twoArrows({ alphabet, states }, targets) {
   const state = targets.findIndex((sets) => sets.some((set) => set.length > 1));
@@ -217,20 +156,17 @@ function reached(start, n_symbols, step) {
   return { order, place, delta };
 }
 
-// What a missing arrow leads to.
-function sinkAnswer(drawn) {
-  return isAcceptor(drawn) ? drawn.outputs.indexOf("reject") : NO_ANSWER;
+// What is reached from state 0 of a machine.
+function reachable({ delta, outputs, names }) {
+  const found = reached(0, delta[0].length, (state, symbol) => delta[state][symbol]);
+  return { delta: found.delta, outputs: found.order.map((q) => outputs[q]), names: found.order.map((q) => names[q]) };
 }
 
 // The least machine with the same answers, its states breadth-first; classes: of each state, its state there.
 export function minimised({ delta, outputs, names }, most, problem = tooManyElements(most)) {
-  let classes = numbered(outputs);
-  // Each round splits a class or is the last: more classes than elements are allowed end it early.
-  for (let count = 0; classes.count > count; ) {
-    if (classes.count > most) throw new Refusal(problem);
-    count = classes.count;
-    classes = split(delta, classes);
-  }
+  // There are at least as many elements as states.
+  const classes = alike(delta, outputs, most);
+  if (classes.count > most) throw new Refusal(problem);
   const first = classes.of.reduce((found, i, q) => ((found[i] ??= q), found), []);
   const step = (i, symbol) => classes.of[delta[first[i]][symbol]];
   const { order, place, delta: rows } = reached(classes.of[0], delta[0].length, step);
@@ -240,43 +176,6 @@ export function minimised({ delta, outputs, names }, most, problem = tooManyElem
     names: distinct(order.map((i) => names[first[i]])),
     classes: classes.of.map((i) => place.get(i)),
   };
-}
-
-// States of one class that a symbol leads to different classes part.
-function split(delta, classes) {
-  return delta[0].reduce((found, _, symbol) => {
-    return numbered(delta.map((row, q) => found.of[q] * classes.count + classes.of[row[symbol]]));
-  }, classes);
-}
-
-// Equal keys by equal numbers, in the order in which they come.
-function numbered(keys) {
-  const number = new Map();
-  const of = keys.map((key) => {
-    if (!number.has(key)) number.set(key, number.size);
-    return number.get(key);
-  });
-  return { of, count: number.size };
-}
-
-// The names, or numbers where one is missing or there twice.
-export function distinct(names) {
-  return names.every((name) => name) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
-}
-
-function tooManyElements(most) {
-  return `This machine has more than ${most} elements, too many for this page. Draw one with fewer states.`;
-}
-
-// Refuses a machine that answers all words alike; a network reads words of one symbol or more.
-function checkAnswers(drawn, { delta, outputs }) {
-  const next = new Set(delta.flat());
-  const found = new Set(outputs.filter((output, q) => output !== NO_ANSWER && next.has(q)));
-  if (found.size > 1) return;
-  if (!found.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
-  const name = drawn.outputs[[...found][0]];
-  const remedy = "Give a state that an arrow leads to another answer.";
-  throw new Refusal(`Every word is answered with ${short(name)}, so there is nothing to learn. ${remedy}`);
 }
 
 // The Language of a minimal machine.

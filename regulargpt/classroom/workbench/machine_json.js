@@ -5,7 +5,8 @@
 //   toJson(drawn)          -> { text, problem }: a file that the project reads; missing arrows lead to a sink
 //   languageJson(language) -> text: what stands in automaton.json, byte for byte as Python writes it
 import { placed } from "./arranged.js";
-import { deterministic, distinct, isAcceptor } from "./machine.js";
+import { distinct, isAcceptor } from "./drawn.js";
+import { deterministic } from "./machine.js";
 import { Refusal, listed, short, tried } from "./refusal.js";
 
 const COMMON = ["states", "alphabet", "transitions", "initial"];

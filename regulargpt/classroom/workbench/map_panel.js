@@ -5,11 +5,12 @@ import { mapWords } from "./map_words.js";
 import { levelsOf, runOf } from "./reading.js";
 import { View } from "./view.js";
 
-const MAP = { width: 440, height: 340, dot: 4, ring: 12, letter: 9 };
+const MAP = { width: 440, height: 380, dot: 4, ring: 12 };
 const MOST_KEPT = 60; // snapshots
 const MOST_POINTS = 500;
+const MOST_NAMED = 12; // prototypes
 const TURN = 0.1; // radians between two snapshots
-const REACH = 1.05; // of the frame above and below its middle, in lengths that the norm gives a state
+const REACH = 1.4; // of the frame above and below its middle, in lengths that the norm gives a state at first
 
 export class MapPanel {
   constructor(place, bench) {
@@ -67,8 +68,8 @@ export class MapPanel {
     const { bench } = this;
     const states = this.nodes().map(({ vector }) => Array.from(vector));
     const middles = this.middles(states);
-    if (!this.view) this.view = new View(middles);
-    else this.view.turn(middles, TURN);
+    if (!this.view) this.view = new View(middles, states);
+    else this.view.turn(middles, states, TURN);
     const middle = new Map(this.elements.map((element, k) => [element, middles[k]]));
     const far = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
     const off = this.elements.map((element) => Math.max(...states.filter((_, i) => this.chosen[i].element === element).map((state) => far(state, middle.get(element)))));
@@ -108,16 +109,17 @@ export class MapPanel {
     if (!record) return;
     if (!this.marks.length) this.draw(record);
     const { language } = this.bench;
-    const isTinted = this.tint.checked || record.rings !== null;
+    // While it learns from words alone it knows of no elements: nobody sees them then who does not ask.
+    const isTinted = this.tint.checked || (record.rings !== null && record.phase !== "words");
     record.points.forEach((point, i) => {
-      const [x, y] = inside(point);
+      const [x, y] = inside(point, MAP.dot);
       const isOutside = x !== point[0] || y !== point[1];
       const { style, classList } = this.marks[i];
       style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
       style.fill = isTinted ? language.colours[this.chosen[i].element][0] : "";
       classList.toggle("outside", isOutside);
     });
-    this.rings.replaceChildren(...(record.rings ?? []).map((point, k) => this.ring(inside(point), k)));
+    this.rings.replaceChildren(...((isTinted && record.rings) || []).map((point, k) => this.ring(inside(point, MAP.ring), k)));
   }
 
   // The points, which move from then on; a length beside them says how large the unit is.
@@ -134,7 +136,8 @@ export class MapPanel {
     const { language, cases } = this.bench;
     const element = cases.elements[k];
     const made = svg("g", { class: "ring", "data-prototype": k + 1 }, svg("title", {}, elementName(element, language)), svg("circle", { cx: x, cy: y, r: MAP.ring, style: `stroke: ${language.colours[element][0]}` }));
-    if (cases.elements.length <= MAP.ring) made.append(svg("text", { x, y: y - MAP.ring - 4 }, short(elementName(element, language), 9)));
+    const above = y > MAP.height / 8;
+    if (cases.elements.length <= MOST_NAMED) made.append(svg("text", { x, y: above ? y - MAP.ring - 4 : y + MAP.ring + 14 }, short(elementName(element, language), 9)));
     return made;
   }
 
@@ -161,5 +164,5 @@ export class MapPanel {
 
 const length = (value) => (value < 0.005 ? "less than 0.01" : value.toFixed(2));
 
-// The place in the frame that is nearest to one.
-const inside = ([x, y]) => [Math.min(MAP.width - MAP.dot, Math.max(MAP.dot, x)), Math.min(MAP.height - MAP.dot, Math.max(MAP.dot, y))];
+// The place in the frame, so far from its edge, that is nearest to one.
+const inside = (place, far) => place.map((value, i) => Math.min([MAP.width, MAP.height][i] - far, Math.max(far, value)));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ PANELS = {
     "wall": "The wall of cases",
     "break": "Hammer",
 }
+# What says nothing to a browser: comments, and where a line begins. Who reads a script reads its file.
+SPARED = re.compile(r"^ *//.*\n|^ +|(?<=[;,{(\[]) // [^\"'`\n]*$", re.MULTILINE)
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -47,7 +50,7 @@ def render(machine: str | None = None) -> str:
     panels = {name: source for name, source in gathered([script(START)]).items() if name not in calculations}
     pure = "\n".join(["const modules = {};", *calculations.values()])
     assert "</script" not in pure, "nothing in it ends its element"
-    return document(
+    page = document(
         title="Draw it, train it, break it, prove it",
         heading="Right on every word?",
         skip=("draw", "To the first caption"),
@@ -58,6 +61,7 @@ def render(machine: str | None = None) -> str:
         after="\n".join(panels.values()),
         has_workers=True,
     )
+    return SPARED.sub("", page).replace(f'modules["{HERE}/', 'modules["')
 
 
 def script(name: str) -> PageScript:

@@ -8,6 +8,7 @@ import { EditorPanel } from "./editor.js";
 import { fromJson } from "./machine_json.js";
 import { asText, fromText } from "./machine_link.js";
 import { MapPanel } from "./map_panel.js";
+import { archive } from "./saving.js";
 import { STARTERS } from "./starters.js";
 import { LongWordsAsked, Searches, Training } from "./training.js";
 import { TreePanel } from "./tree_panel.js";
@@ -27,6 +28,13 @@ function draw(drawn) {
   bench.set.language(drawn);
   bench.set.word(wordOf(bench));
 }
+
+// The folder that `regulargpt check` reads, in a file to take along.
+bench.save = () => {
+  const { snapshot, cases } = bench.proven;
+  const name = asText(bench.drawn).match(/^[a-z0-9-]+$/u)?.[0] ?? "machine";
+  save(new Blob([archive({ ...snapshot, cases, language: bench.language }, name)], { type: "application/zip" }), `${name}.zip`);
+};
 
 draw(first);
 const panels = Object.fromEntries(Object.entries(PANELS).map(([name, Panel]) => [name, new Panel(document.querySelector(`.panel.${name} .place`), bench)]));

@@ -3,12 +3,11 @@
 
 import { LANES } from "./bench.js";
 
-const HERE = "regulargpt/classroom/workbench";
 const [FIRST, ...RIVALS] = LANES;
 
 // A worker of the page's own calculations, which begins as one of its modules says.
 function worker(module, listener) {
-  const source = `${byId("calculations").textContent}\nmodules["${HERE}/${module}.js"].begin(self);`;
+  const source = `${byId("calculations").textContent}\nmodules["regulargpt/classroom/workbench/${module}.js"].begin(self);`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   const made = new Worker(address);
   made.onmessage = ({ data }) => listener(data);
@@ -27,9 +26,10 @@ export class Training {
   follow() {
     const { training, onlyOne, speed } = this.bench;
     if (training === "none") this.stop();
-    if (training === "none" || training === "ended") return;
+    if (training === "none") return;
     if (!this.learners) this.start();
     this.tell({ do: "speed", speed });
+    if (this.bench.isCompared && training === "going") this.tell({ do: "until", step: Infinity }, RIVALS);
     if (training === "going") this.tell({ do: "go" });
     else this.tell({ do: onlyOne ? "step" : "pause" });
   }
@@ -57,7 +57,7 @@ export class Training {
     if (is === "proven") set.proven({ sentence, ...message });
     if (is === "failed") set.failed(sentence);
     if (is === "proven" || is === "failed") this.last = this.stepOf(FIRST);
-    if (lane === FIRST && this.learners) this.tell({ do: "until", step: this.stepOf(FIRST) }, RIVALS);
+    if (lane === FIRST && !this.bench.isCompared) this.tell({ do: "until", step: this.stepOf(FIRST) }, RIVALS);
     this.end();
   }
 
@@ -68,8 +68,7 @@ export class Training {
   // It is over when the others have taken as many steps.
   end() {
     const isThere = (lane) => this.stepOf(lane) >= this.last || this.bench.snapshots[lane]?.phase === "done";
-    if (this.last === null || !this.learners || !RIVALS.every(isThere)) return;
-    this.stop();
+    if (this.last === null || this.bench.isCompared || !RIVALS.every(isThere)) return;
     this.bench.set.training("ended");
   }
 }

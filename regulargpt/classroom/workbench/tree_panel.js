@@ -69,13 +69,14 @@ export class TreePanel {
     this.play = html("button", { type: "button", "data-what": "the word, symbol by symbol" }, "Play");
     this.read = html("span", { class: "read" });
     this.length = html("input", { type: "number", min: 1, max: LONGEST, value: 12, "aria-label": "Symbols of a random word" });
-    const tools = html("div", { class: "tools" }, this.play, this.range, this.read, action("Random word", () => this.random()), "of", this.length, "symbols");
+    const tools = html("div", { class: "tools" }, this.play, this.range, this.read);
+    const random = html("div", { class: "tools" }, action("Random word", () => this.random()), "of", this.length);
     this.answer = html("p", { class: "said", "aria-live": "polite" });
     this.count = html("p", { class: "count" });
     this.picture = html("div", { class: "picture dots" });
     this.detail = html("p", { class: "detail" });
     const [numbers, levels] = ["Its numbers", "Right and wrong nodes by level"].map((words) => html("details", {}, html("summary", {}, words), html("div")));
-    place.append(this.top, tools, this.answer, this.count, this.picture, this.detail, numbers, levels);
+    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.detail, numbers, levels);
     this.player = new Player(this.range, this.play, PACE);
     this.vector = new VectorView(numbers);
     this.levels = levels;
@@ -130,7 +131,7 @@ export class TreePanel {
   show() {
     const { bench, run } = this;
     this.shown = bench.word.slice(0, Number(this.range.value));
-    this.read.textContent = `${this.shown.length.toLocaleString("en")} of ${bench.word.length.toLocaleString("en")} symbols`;
+    this.read.textContent = `${this.shown.length.toLocaleString("en")} of ${bench.word.length.toLocaleString("en")}`;
     this.tree.show(this.shown, run, run ? this.levelsNow() : [], null, (node) => node.attention?.() || null);
     this.vector.show(null);
     this.say();

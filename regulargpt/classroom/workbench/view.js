@@ -7,7 +7,9 @@ const STARTS = 8; // directions that are tried at first
 const WIDE = 3; // how far each of these may turn, in radians
 const TRIES = 60; // of turns
 const FINEST = 1e-3; // turn
-const NEAR = 0.25; // squared: classes nearer than that are as good as one
+const NEAR = 0.25; // squared: points nearer than that are as good as one
+const OF_STATES = 0.3; // how much it counts that single states are apart, too
+const SAMPLE = 24; // of these
 
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 const plus = (a, b, by) => a.map((value, i) => value + by * b[i]);
@@ -22,19 +24,20 @@ function upright([first, second]) {
 }
 
 export class View {
-  // The best of some views of the middles of classes.
-  constructor(middles) {
+  // The best of some views of states, and of the middles of their classes.
+  constructor(middles, states) {
     const random = new Random(0, "view");
-    const width = middles[0].length;
+    const width = states[0].length;
+    const sets = setsOf(middles, states);
     const views = Array.from({ length: STARTS }, (_, n) => upright([0, 1].map((axis) => Array.from({ length: width }, (_, i) => random.normal((2 * n + axis) * width + i)))));
-    const turned = views.map((axes) => better(axes, middles, WIDE));
-    this.axes = turned.reduce((best, axes) => (score(axes, middles) > score(best, middles) ? axes : best));
+    const turned = views.map((axes) => better(axes, sets, WIDE));
+    this.axes = turned.reduce((best, axes) => (score(axes, sets) > score(best, sets) ? axes : best));
     this.centre = mean(middles);
   }
 
   // Turn towards where these are seen farthest apart, by at most so many radians.
-  turn(middles, most) {
-    this.axes = better(this.axes, middles, most);
+  turn(middles, states, most) {
+    this.axes = better(this.axes, setsOf(middles, states), most);
     this.centre = mean(middles);
   }
 
@@ -44,40 +47,51 @@ export class View {
   }
 }
 
+// The points that are to lie apart, and how much each pair of them counts.
+function setsOf(middles, states) {
+  const step = Math.max(1, Math.floor(states.length / SAMPLE));
+  const some = states.filter((_, i) => i % step === 0).slice(0, SAMPLE);
+  return [[middles, 1], [some, OF_STATES]].map(([points, share]) => ({ points, by: share / Math.max(1, points.length * (points.length - 1)) }));
+}
+
 // How well points are told apart: the sum of the logarithms of their squared distances, so that no two lie on each other.
-function score(axes, points) {
-  const seen = points.map((point) => axes.map((axis) => dot(axis, point)));
+function score(axes, sets) {
   let sum = 0;
-  seen.forEach(([x, y], i) => {
-    for (let j = 0; j < i; j += 1) sum += Math.log((x - seen[j][0]) ** 2 + (y - seen[j][1]) ** 2 + NEAR);
-  });
+  for (const { points, by } of sets) {
+    const seen = points.map((point) => axes.map((axis) => dot(axis, point)));
+    seen.forEach(([x, y], i) => {
+      for (let j = 0; j < i; j += 1) sum += by * Math.log((x - seen[j][0]) ** 2 + (y - seen[j][1]) ** 2 + NEAR);
+    });
+  }
   return sum;
 }
 
 // The direction of turning in which the score rises most: its gradient, without what turns the picture in its plane.
-function slope(axes, points) {
-  const seen = points.map((point) => axes.map((axis) => dot(axis, point)));
+function slope(axes, sets) {
   const found = axes.map((axis) => axis.map(() => 0));
-  points.forEach((point, i) => {
-    for (let j = 0; j < i; j += 1) {
-      const apart = [0, 1].map((axis) => seen[i][axis] - seen[j][axis]);
-      const by = scaled(apart, 2 / (apart[0] ** 2 + apart[1] ** 2 + NEAR));
-      for (let k = 0; k < point.length; k += 1) for (const axis of [0, 1]) found[axis][k] += by[axis] * (point[k] - points[j][k]);
-    }
-  });
+  for (const { points, by } of sets) {
+    const seen = points.map((point) => axes.map((axis) => dot(axis, point)));
+    points.forEach((point, i) => {
+      for (let j = 0; j < i; j += 1) {
+        const apart = [0, 1].map((axis) => seen[i][axis] - seen[j][axis]);
+        const force = scaled(apart, (2 * by) / (apart[0] ** 2 + apart[1] ** 2 + NEAR));
+        for (let k = 0; k < point.length; k += 1) for (const axis of [0, 1]) found[axis][k] += force[axis] * (point[k] - points[j][k]);
+      }
+    });
+  }
   return found.map((rise) => axes.reduce((rest, axis) => plus(rest, axis, -dot(rise, axis)), rise));
 }
 
 // Axes that score higher, turned by at most so many radians.
-function better(axes, points, most) {
-  let [left, size, now] = [most, most / 2, score(axes, points)];
+function better(axes, sets, most) {
+  let [left, size, now] = [most, most / 2, score(axes, sets)];
   for (let n = 0; n < TRIES && left > FINEST && size > FINEST; n += 1) {
-    const rise = slope(axes, points);
+    const rise = slope(axes, sets);
     const steep = Math.hypot(...rise.flat());
     if (steep < 1e-9) break;
     const angle = Math.min(size, left);
     const next = upright(axes.map((axis, i) => plus(axis, rise[i], angle / steep)));
-    const then = score(next, points);
+    const then = score(next, sets);
     if (then > now) [axes, now, left] = [next, then, left - angle];
     else size /= 2;
   }

@@ -3,10 +3,12 @@
 import { NAMES } from "./lanes_panel.js";
 import { inOrder, trial } from "./wall.js";
 
-const MOST_NAMED = 12; // elements with their names at the squares; of more, their colours
-const MOST_SQUARE = 64; // elements with a table
+const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
+const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
+const MOST_SQUARE = 128; // symbols and elements with a table
 const MOMENT = 12; // milliseconds of work between two pictures
-const NO_WALL = "The LSTM and the Transformer have no wall. Their state can be any list of numbers: there is no finite list of cases to try. Words can show that they are wrong; that they are right, no number of words can show.";
+const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
+const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
 const PARTS = { leaves: "First level", nodes: "All other levels", answers: "Answers" };
 
 export class WallPanel {
@@ -18,10 +20,11 @@ export class WallPanel {
     this.detail = html("p", { class: "detail" });
     this.proof = html("div", { class: "proof", role: "status" });
     this.wrong = html("ul", { class: "wrong-words" });
-    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h4", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
+    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
     for (const kind of ["focusin", "mouseover"]) this.tables.addEventListener(kind, ({ target }) => this.look(target.closest("[data-place]")));
     bench.on("language", () => this.build());
+    new ResizeObserver(() => this.tables.clientWidth !== this.wide && this.build()).observe(this.tables);
     for (const kind of ["snapshot", "hits", "proven"]) bench.on(kind, () => this.turn());
     for (const kind of ["wrong", "proven"]) bench.on(kind, () => this.sayWrong());
     this.build();
@@ -32,7 +35,7 @@ export class WallPanel {
     const { language, cases } = this.bench;
     Object.assign(this, { cases: language && cases ? inOrder(cases) : [], found: [], looked: null, at: 0, left: 0 });
     this.tables.replaceChildren();
-    this.detail.textContent = "";
+    this.detail.textContent = this.cases.length ? HELP : "";
     if (this.cases.length) this.draw();
     this.turn();
     this.sayWrong();
@@ -40,9 +43,11 @@ export class WallPanel {
 
   draw() {
     const { language, cases } = this.bench;
-    const many = cases.elements.length > MOST_NAMED;
+    this.wide = this.tables.clientWidth;
+    const each = this.wide / (cases.elements.length + 2);
+    const isNamed = each > NAMED;
     const shape = { alphabet: language.alphabet, nesting: language.nesting, network: { chunk_size: 2, aligned: "right", elements: cases.elements }, leaves: cases.leaves, nodes: cases.nodes };
-    const name = (part) => (row) => this.head(part, row, many);
+    const name = (part) => (row) => this.head(part, row, isNamed);
     const ends = this.cases.filter(({ part }) => part === "answers").map(({ window: [k] }) => k);
     const parts = [
       levelSquares(shape, "leaves", PARTS.leaves, name("leaves"), MOST_SQUARE),
@@ -52,8 +57,12 @@ export class WallPanel {
     this.squares = parts.flatMap(({ squares }) => squares);
     this.squares.forEach((square, i) => { square.dataset.case = i; });
     const tables = parts.map(({ place }) => place.querySelector("table") ?? place);
-    tables.forEach((table) => table.setAttribute("role", "grid"));
-    this.tables.classList.toggle("many", many);
+    tables.forEach((table, i) => {
+      table.setAttribute("role", "grid");
+      table.classList.toggle("coloured", i > 0 && !isNamed);
+      table.classList.toggle("dense", i > 0 && each < MARKED);
+      table.style.setProperty("--columns", table.rows?.[0].cells.length ?? 1);
+    });
     this.tables.replaceChildren(...tables);
     this.grid = [...this.tables.querySelectorAll("tbody tr, .row")].map((row) => [...row.querySelectorAll("td, i")]);
     this.grid.forEach((row, r) => row.forEach((square, c) => {
@@ -64,16 +73,13 @@ export class WallPanel {
   }
 
   // What stands at a row or a column: a symbol, or an element in its colour.
-  head(part, row, many) {
+  head(part, row, isNamed) {
     const { language, cases } = this.bench;
     const K = cases.elements.length;
-    if (row === 0) return many && part === "nodes" ? html("span", { class: "spot pad", title: PAD }, html("span", { class: "unseen" }, PAD)) : PAD;
-    if (part === "leaves") return language.alphabet[row - 1];
-    if (row > K) return language.alphabet[row - K - 1];
+    if (part === "leaves" || row > K) return row ? language.alphabet[row - 1 - (part === "leaves" ? 0 : K)] : PAD;
+    if (row === 0) return isNamed ? PAD : spot(PAD, "none");
     const e = cases.elements[row - 1];
-    if (!many) return chip(e, language);
-    const words = elementName(e, language);
-    return html("span", { class: "spot", title: words, style: `background: ${language.colours[e][0]}` }, html("span", { class: "unseen" }, words));
+    return isNamed ? chip(e, language) : spot(elementName(e, language), language.colours[e][0]);
   }
 
   // The same in words.
@@ -189,6 +195,11 @@ export class WallPanel {
     this.grid.flat().forEach((other) => { other.tabIndex = other === square ? 0 : -1; });
     square.focus();
   }
+}
+
+// What has a colour and no room for its name.
+function spot(words, colour) {
+  return html("span", { class: "spot", title: words, style: `background: ${colour}` }, html("span", { class: "unseen" }, words));
 }
 
 // A square as its case stands, unless it stands so.

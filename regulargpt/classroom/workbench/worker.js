@@ -82,7 +82,7 @@ class Trainer {
     const { value, done } = this.steps.next();
     this.seconds += (performance.now() - from) / 1000;
     if (done) this.end(value);
-    else this.last = value;
+    else this.last = value ?? this.last; // it may only have looked at its answers
   }
 
   end({ proven, sentence }) {

@@ -12,7 +12,8 @@ START = f"""
 const told = [];
 const listeners = [];
 const {{ languageOf }} = modules["{HERE}/machine.js"];
-const bench = {{ drawn: null, language: null, problem: "", on: (kind, listener) => kind === "language" && listeners.push(listener), set: {{}} }};
+const bench = {{ drawn: null, language: null, problem: "", word: [], set: {{}} }};
+bench.on = (kind, listener) => kind === "language" && listeners.push(listener);
 bench.set.language = (drawn) => {{
   const {{ language, problem }} = languageOf(drawn);
   Object.assign(bench, {{ drawn, language, problem }});

@@ -42,7 +42,8 @@ function show(i) {
   const { tensors } = modules["regulargpt/models/weights.js"].Weights.decoded(weights);
   const { language: { elements }, cases } = bench;
   const points = prototypes && cases.elements.map((e) => Float64Array.from(prototypes[elements.words[e]]));
-  bench.set.snapshot({ lane: "regulargpt", step, phase, options: data.options, weights: Object.fromEntries(tensors), prototypes: points });
+  const given = { lane: "regulargpt", step, phase, options: data.options, prototypes: points };
+  bench.set.snapshot({ ...given, weights: Object.fromEntries(tensors) });
 }
 """.replace("HERE", HERE)
 

@@ -1,0 +1,71 @@
+// What must hold of every drawing, with a stack or without, and what its parts say.
+
+import { Refusal, short } from "./refusal.js";
+import { areLetters } from "./symbols.js";
+
+export const NO_ANSWER = -1;
+const MOST_SYMBOLS = 64;
+const MOST_MOVES = 2 ** 18; // states times symbols
+
+// Whether a machine says which words are in, and nothing else.
+export function isAcceptor(drawn) {
+  return [...drawn.outputs].sort().join() === "accept,reject";
+}
+
+// What a missing arrow leads to.
+export function sinkAnswer(drawn) {
+  return isAcceptor(drawn) ? drawn.outputs.indexOf("reject") : NO_ANSWER;
+}
+
+// The name, with underscores until no state has it.
+export function free(name, states) {
+  return states.some((state) => state.name === name) ? free(`${name}_`, states) : name;
+}
+
+// The names, or numbers where one is missing or there twice.
+export function distinct(names) {
+  return names.every((name) => name) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
+}
+
+// Refuses a drawing of which no machine can be made.
+export function checkDrawn({ alphabet, outputs, states, initial, arrows }) {
+  if (!states.length) throw new Refusal("There is no state yet. Add one.");
+  checkAlphabet(alphabet);
+  const twice = outputs.find((name, i) => outputs.indexOf(name) < i);
+  if (twice !== undefined) throw new Refusal(`The answer ${short(twice)} is there twice. Take one away.`);
+  if (states.length * alphabet.length > MOST_MOVES) {
+    throw new Refusal(`${states.length} states are too many for this page. Draw a smaller machine.`);
+  }
+  if (initial === null || !states[initial]) throw new Refusal("No state is the start. Mark one.");
+  if (arrows.every(({ symbols }) => !symbols.length)) {
+    throw new Refusal("There is no arrow yet. Draw one from a state to a state.");
+  }
+}
+
+// Refuses symbols of which no words can be written.
+function checkAlphabet(alphabet) {
+  if (!alphabet.length) throw new Refusal("There is no symbol yet. Add one to the alphabet.");
+  if (alphabet.length > MOST_SYMBOLS) {
+    throw new Refusal(`There are ${alphabet.length} symbols. Take at most ${MOST_SYMBOLS}.`);
+  }
+  alphabet.forEach((symbol, i) => {
+    if (!symbol) throw new Refusal("A symbol has no name. Name it, or take it away.");
+    if (alphabet.indexOf(symbol) < i) throw new Refusal(`The symbol ${short(symbol)} is there twice. Take one away.`);
+    if (/\s/.test(symbol) && !areLetters(alphabet)) {
+      throw new Refusal(`The symbol "${short(symbol)}" has a blank, and blanks part the symbols of a word. Rename it.`);
+    }
+  });
+}
+
+// Refuses a machine that answers all words alike; `found` are the answers to words of one symbol or more.
+export function checkAnswers({ outputs }, found) {
+  const given = new Set(found.filter((output) => output !== NO_ANSWER));
+  if (given.size > 1) return;
+  if (!given.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
+  const remedy = "Give a state that an arrow leads to another answer.";
+  throw new Refusal(`Every word is answered with ${short(outputs[[...given][0]])}, so there is nothing to learn. ${remedy}`);
+}
+
+export function tooManyElements(most) {
+  return `This machine has more than ${most} elements, too many for this page. Draw one with fewer states.`;
+}
