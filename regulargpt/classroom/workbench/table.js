@@ -11,7 +11,7 @@ const [SHARPNESS, COMPACTNESS] = [32, 4];
 const [NOISE, LEAST_NOISE] = [0.3, 0.1];
 // States this far apart, in the same units, tell how much the block stretches.
 const NEAR = 0.02;
-const STRETCH = 0.3;
+const STRETCH = { usual: 0.3, tight: 1 };
 // Windows a step.
 const MOST = 128;
 
@@ -43,7 +43,7 @@ export class Table {
   }
 
   // The loss of a step; `left` is the share of the rate.
-  loss(tape, step, left) {
+  loss(tape, step, left, contraction = "usual") {
     const random = new Draws(this.seed, `table ${step}`);
     const places = this.places(tape);
     const unit = places.value.reduce((sum, x) => sum + x * x, 0) / places.value.length;
@@ -55,7 +55,7 @@ export class Table {
     const found = [states.part(0, 2 * count), leaves];
     const of = [[...images, ...images], this.leafImages];
     const losses = found.map((part, i) => towards(tape, part, places, of[i]));
-    const stretched = tape.scale(tape.squaredError(states.part(2 * count, 3 * count), states.part(0, count)), (COMPACTNESS * STRETCH) / (NEAR * NEAR * unit * places.columns));
+    const stretched = tape.scale(tape.squaredError(states.part(2 * count, 3 * count), states.part(0, count)), (COMPACTNESS * STRETCH[contraction]) / (NEAR * NEAR * unit * places.columns));
     const read = this.network.read(tape, tape.stack(...found, places));
     const rows = [...of.flat(), ...this.answers.keys()];
     const answered = tape.crossEntropy(read, rows.map((k) => this.answers[k]), rows.map((k) => this.asked[k]));
