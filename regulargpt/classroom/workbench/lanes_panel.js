@@ -119,7 +119,7 @@ class Lane {
     const isProven = lane === "regulargpt" && bench.proven && !bench.hits.length;
     const isWrong = !isProven && found && found.answer !== found.truth;
     this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
-    if (isProven) this.wrong.replaceChildren("✓ Right on every word: proven.");
+    if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
     else if (!found) this.wrong.replaceChildren();
     else if (!isWrong) this.wrong.replaceChildren(found.ended ? "Right on every word." : `Right on all words of up to ${found.tried} symbols.`);
     else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
@@ -120,4 +119,4 @@ def caption(i: int, step: Step) -> str:
 def panel(name: str) -> str:
     """The place of a panel, which its script fills."""
     heading = tag("h2", text(PANELS[name]), id=f"panel-{slug(name)}")
-    return tag("section", heading, tag("div", class_="place"), class_=f"panel {name}", aria_labelledby=f"panel-{name}")
+    return tag("section", heading, tag("div", class_="place"), class_=f"{name} panel", aria_labelledby=f"panel-{name}")

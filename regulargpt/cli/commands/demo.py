@@ -79,7 +79,9 @@ def refuse_beside(given: Mapping[str, object]) -> None:
     """Raise UserError for an option that is not one of the workbench's."""
     for option, value in given.items():
         if value:
-            raise UserError(f"--workbench and {option} exclude each other: it names a page of its own, in which one trains")
+            raise UserError(
+                f"--workbench and {option} exclude each other: it names a page of its own, in which one trains"
+            )
 
 
 def write_workbench(path: Path, language: str | None, as_json: bool) -> None:

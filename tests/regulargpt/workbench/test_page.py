@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import languages
+from languages.convert.json_text import read_json
 from regulargpt.classroom.lesson.wording import Sentence, captions, glossary, plain
 from regulargpt.classroom.workbench import page
+from regulargpt.classroom.workbench.beginning import machine_of
+from regulargpt.cli import call
+from tests.regulargpt.axe import violations
+from tests.regulargpt.browser import Browser
 from tests.regulargpt.test_lesson import terms_of
+from tests.regulargpt.test_page_print import CONTROLS, CUT, SHEET
+
+MOST_BYTES = 400_000
+LANE = ".lane[data-lane={}]"
+OURS = LANE.format("regulargpt")
+# Parity of one's own: other names and places than the machine that is there.
+OWN = '[["x","y"],["reject","accept"],[["p",100,90,1],["q",300,200,0]],0,[[0,0,[1]],[0,1,[0]],[1,0,[0]],[1,1,[1]]]]'
+# What a link carries, as a reader sees it.
+SHOWN = """(() => ({
+  states: [...document.querySelectorAll(".plane .state title")].map((e) => e.textContent),
+  word: document.querySelector(".panel.tree .field input").value,
+  seed: byId("seed").value,
+  caption: document.querySelector(".guide.current").id,
+  lit: document.querySelector(".panel.lit").className,
+}))()"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("workbench") / "workbench.html"
+    assert page.write(path) == path.stat().st_size < MOST_BYTES
+    return path
 
 
 def spoken() -> list[Sentence]:
@@ -36,4 +72,146 @@ def test_captions_are_short_and_each_lights_a_panel():
     assert len(steps) == 7
     assert {step.panel for step in steps} == set(page.PANELS)
     assert all(len(plain(sentence).split()) <= 25 for sentence in spoken())
-    assert all(len(step.sentences) <= 4 for step in steps)
+    assert all(len(step.sentences) <= 5 for step in steps)
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768), (1280, 900)])
+def test_it_fits_breaks_no_rule_and_asks_for_nothing(browser: Browser, written: Path, width: int, height: int):
+    for dark in (False, True):
+        browser.open(written, width=width, height=height, dark=dark)
+        browser.assert_fits()
+        assert len(ids := browser.all("[id]", "e.id")) == len(set(ids))
+        # The first screen is alive: a machine, and a button that says what happens next.
+        assert browser.count(".plane .state") == 2
+        assert browser.count(".panel.tree .node") == 6
+        assert browser.one(".panel.lanes .main") == "Train without a wager"
+        browser.all("details", "{ e.open = true; }")
+        browser.pause()
+        browser.assert_fits()
+        assert width == 1024 or violations(browser) == []
+
+
+def test_a_link_carries_machine_seed_caption_and_word(browser: Browser, written: Path):
+    for address in ("", "#step=5", f"#machine={OWN}&seed=7&step=3&word=xxy", "#machine=even-pairs&word=0110"):
+        browser.open(written, address)
+        shown, link = browser.evaluate(SHOWN), browser.evaluate("address.link()")
+        browser.open(written, link.partition(".html")[2])
+        assert browser.evaluate(SHOWN) == shown
+        assert (browser.evaluate("address.link()"), shown["seed"]) == (link, "7" if "seed" in address else "0")
+    assert shown["word"] == "0110"
+    assert len(shown["states"]) == 5
+    # What says nothing shows what the page begins with; what is no machine does not stop it.
+    for address in ("#step=99&seed=x", "#machine=[1]&step=7", "#machine=%5B%5B%5D%5D&word=zz&step=1"):
+        browser.open(written, address)
+        assert browser.count(".plane .state") == 2
+
+
+def test_captions_lead_through_the_panels_and_back(browser: Browser, written: Path):
+    browser.open(written, width=1280, still=True)
+    for step in captions().steps:
+        assert browser.all(".guide", "e.checkVisibility() ? e.id : null").count(step.name) == 1
+        assert browser.count(f".panel.lit.{step.panel}") == browser.count(".panel.lit") == 1
+        assert browser.one(".way [aria-current]", "e.textContent").endswith(step.label)
+        if step.name != "compare":
+            browser.key("Enter", at=".guide.current .next")
+    assert browser.evaluate("location.hash") == "#step=7"
+    browser.evaluate("history.back()")
+    browser.wait("document.querySelector('.guide.current').id === 'break'")
+    # In one column all of them stand, each before its panel.
+    browser.look(390)
+    assert browser.count(".guide") == 7 == len([one for one in browser.all(".guide", "e.checkVisibility()") if one])
+    panels = ".panel, .guide"
+    order = [name.split()[0] for name in browser.all(panels, "e.className")]
+    assert order == [
+        "guide",
+        "editor",
+        "guide",
+        "tree",
+        "guide",
+        "lanes",
+        "guide",
+        "map",
+        "guide",
+        "wall",
+        "guide",
+        "break",
+        "guide",
+    ]
+
+
+def is_there(browser: Browser, selector: str) -> None:
+    """Wait for what comes of a training or a search."""
+    browser.wait(f"document.querySelector({json.dumps(selector)}) !== null")
+
+
+def unpacked(browser: Browser, place: Path) -> Path:
+    """What "Save the file" saves, unpacked."""
+    browser.evaluate(
+        "save = async (blob, name) => { window.saved = [name, [...new Uint8Array(await blob.arrayBuffer())]]; }"
+    )
+    browser.key("Enter", at=".panel.wall .proof button")
+    browser.wait("'saved' in window")
+    name, data = browser.evaluate("window.saved")
+    zipfile.ZipFile(io.BytesIO(bytes(data))).extractall(place)
+    assert [one.name for one in place.iterdir()] == [name.removesuffix(".zip")]
+    return place / name.removesuffix(".zip")
+
+
+def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
+    browser: Browser, written: Path, tmp_path: Path, capsys
+):
+    browser.open(written, f"#machine={OWN}", width=1280, still=True)
+    for lane, answer in (("regulargpt", "first"), ("lstm", "last"), ("transformer", "last")):
+        browser.key(" ", at=f"{LANE.format(lane)} .wager button:{answer}-child")
+    assert browser.one(".panel.lanes .main") == "Train"
+    browser.key("Enter", at=".panel.lanes .main")
+    is_there(browser, f"{OURS} .first-wrong.right")
+    browser.key("Enter", at=".panel.lanes .main")
+    assert browser.one(f"{OURS} .first-wrong").startswith("✓ Proven: right on every word, ")
+    assert set(browser.all(".panel.wall [data-case]", "e.className")) == {"right"}
+    assert browser.one(".panel.wall .proof").startswith("✓ Proven. For every word over")
+    # The independent checker accepts it, of the language that was drawn.
+    folder = unpacked(browser, tmp_path)
+    machine = read_json((folder / "automaton.json").read_text("utf-8"))
+    truth = languages.get("regex:(y*xy*x)*y*").machine
+    words = [[int(bit) for bit in f"{i:07b}"[1:]] for i in range(64)]
+    names = [machine.output_names[i] for i in machine.answers(words)]
+    assert names == [truth.output_names[i] for i in truth.answers(words)]
+    assert call(["check", str(folder)]) == 0
+    assert browser.one(".panel.wall .proof").split("✓ Proven. ")[1].split("Checked here")[0] in capsys.readouterr().out
+    # Weights that are struck: squares are red at once, and a word is wrong.
+    browser.key("Enter", at=".panel.break [data-tool=weight]")
+    for name in ("pad", "blocks.0.attn.r", "blocks.0.ln1.weight"):
+        browser.choose("#tensor", name, "change")
+        browser.choose("#weight-by", "3")
+    is_there(browser, ".panel.wall [data-case].wrong")
+    is_there(browser, f"{OURS} .first-wrong.wrong")
+    wrong = browser.one(f"{OURS} .word-button")
+    assert not browser.count(".panel.wall .proof button")
+    browser.key("Enter", at=f"{OURS} .word-button")
+    assert browser.one(".panel.tree .field input", "e.value") == wrong
+    assert "✗" in browser.one(".panel.tree .said")
+    assert violations(browser) == []
+
+
+def test_on_paper_all_captions_stand_and_nothing_is_cut(browser: Browser, written: Path):
+    browser.open(written, dark=True)
+    assert base64.b64decode(browser.call("Page.printToPDF")["data"]).startswith(b"%PDF")
+    browser.look(SHEET, 1060)
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    browser.pause()
+    assert browser.evaluate(CUT) == browser.evaluate(CONTROLS) == []
+    assert all(browser.all(".guide", "e.checkVisibility()"))
+    browser.assert_fits()
+
+
+@pytest.mark.parametrize("language", ["cycle-navigation", "dyck-2", "symmetric-3", "regex:(ab)*"])
+def test_it_begins_with_the_machine_of_a_language(browser: Browser, tmp_path: Path, language: str):
+    text = machine_of(language)
+    page.write(tmp_path / "page.html", text)
+    browser.open(tmp_path / "page.html")
+    shown = browser.evaluate(SHOWN)
+    assert len(shown["states"]) == len(json.loads(text)["states"])
+    assert set(shown["word"]) <= set(json.loads(text)["alphabet"])
+    assert "machine=" not in browser.evaluate("address.link()")
