@@ -1,10 +1,11 @@
 // A machine as parts of an SVG: its states in their colours, its arrows with their symbols.
 
-import { LINE, RADIUS, distance, lines } from "./arrows.js";
+import { LINE, RADIUS, lines } from "./arrows.js";
 import { isAcceptor } from "./drawn.js";
 import { arrowsOf, doneBy, endsOf, keysOf, textOf } from "./edits.js";
 
 const MOST_SYMBOLS = 4; // at an arrow
+const MOST_LINES = 3;
 const MOST_DONE = 18; // letters on what the stack does
 const ROOM = RADIUS + 8; // round a state
 const BRACKETS = "()[]{}<>";
@@ -59,12 +60,15 @@ function boxOf(points) {
 
 // The lines at an arrow, each a list of texts; and how long it is.
 function labelOf(drawn, key) {
-  return arrowsOf(drawn, key).map((arrow) => {
+  const found = arrowsOf(drawn, key).map((arrow) => {
     const names = arrow.symbols.map((symbol) => drawn.alphabet[symbol]);
     const shown = names.length > MOST_SYMBOLS ? [...names.slice(0, MOST_SYMBOLS), "…"] : names;
     const texts = [...shown.flatMap((name, i) => (i ? [",", name] : [name])), short(doneBy(arrow), MOST_DONE)];
     return { texts, length: [...texts.join("")].length };
   });
+  if (found.length <= MOST_LINES) return found;
+  const more = `… ${found.length - MOST_LINES + 1} more`;
+  return [...found.slice(0, MOST_LINES - 1), { texts: [more], length: more.length }];
 }
 
 const button = (isActive, key, words) => (isActive ? { "data-key": key, tabindex: 0, role: "button", "aria-label": words } : {});
@@ -108,21 +112,8 @@ function startShape({ path, head }) {
   return svg("g", { class: "edge start" }, svg("title", {}, "The start"), svg("path", { class: "near", d: path }), svg("path", { d: path }), svg("polygon", { points: head }));
 }
 
-// A frame round states: a broad line from each to its nearest one, and a narrower line of the paper's colour on it.
+// A frame round states: a broad line from each to the next, and a narrower line of the paper's colour on it.
 function frame(states) {
-  const d = spanned(states.map(({ x, y }) => [x, y])).map(([a, b]) => `M${a}L${b}`).join("");
+  const d = `M${states.map(({ x, y }) => `${x},${y}`).join("L")}`;
   return ["frame", "frame within"].map((name) => svg("path", { class: name, d }));
-}
-
-// The shortest lines that connect all points.
-function spanned([first, ...rest]) {
-  const [joined, found] = [[first], []];
-  while (rest.length) {
-    const pairs = joined.flatMap((a) => rest.map((b) => [a, b]));
-    const next = pairs.reduce((best, pair) => (distance(...pair) < distance(...best) ? pair : best));
-    found.push(next);
-    joined.push(next[1]);
-    rest = rest.filter((point) => point !== next[1]);
-  }
-  return found;
 }

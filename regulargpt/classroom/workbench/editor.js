@@ -9,7 +9,7 @@ import { Listing } from "./listing.js";
 import { languageOf } from "./machine.js";
 
 const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols. Orange: where the word leads.";
-const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes.";
+const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes. An arrow may use a stack: ( / push x; ) / pop x.";
 
 const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
 
@@ -22,7 +22,7 @@ export class EditorPanel {
     this.findings = new Findings();
     this.listing = new Listing(this);
     this.exchange = new Exchange(this);
-    const keys = html("details", {}, html("summary", {}, "Keys"), html("p", { id: "editor-keys" }, KEYS));
+    const keys = html("details", {}, html("summary", {}, "Keys, and a stack"), html("p", { id: "editor-keys" }, KEYS));
     const how = html("div", { class: "how" }, html("p", {}, HOW), keys);
     const desk = html("div", { class: "desk" }, html("div", {}, this.tools(), this.canvas.place), this.findings.place, how);
     place.append(this.exchange.start, desk, this.listing.place, this.exchange.files);

@@ -1,14 +1,11 @@
 // What a drawn machine is: its language, its smallest machine, its elements; or what it lacks.
 
 import { placed } from "./arranged.js";
-import { distance } from "./arrows.js";
 import { drawnOf, picture } from "./drawing.js";
 import { isAcceptor } from "./drawn.js";
 import { elementsOfStates } from "./machine.js";
 import { hasStack } from "./nested_machine.js";
 
-const APART = 120; // between the nearest states of the smallest machine
-const CLOSE = 80; // so close they are in the drawing of a person who wants them elsewhere
 const MOST_CHIPS = 16; // elements that are listed
 const MOST_SAID = 3; // of groups of states
 
@@ -62,21 +59,6 @@ function isComplete({ states, alphabet, arrows }) {
   return arrows.reduce((sum, { symbols }) => sum + symbols.length, 0) === states.length * alphabet.length;
 }
 
-// The smallest machine, its states in the middle of the drawn ones that they stand for, if that leaves them apart.
-function arranged(drawn, language, classes) {
-  const smallest = drawnOf(language);
-  const middle = (q, axis) => {
-    const members = drawn.states.filter((_, i) => classes[i] === q);
-    return members.reduce((sum, state) => sum + state[axis], 0) / members.length; // NaN: it has no place yet
-  };
-  const found = smallest.states.map((_, q) => [middle(q, "x"), middle(q, "y")]);
-  const gaps = found.flatMap((a, p) => found.slice(0, p).map((b) => distance(a, b))).filter((gap) => gap >= 0);
-  const gap = Math.min(...gaps, Infinity);
-  const scale = gap > CLOSE && gap < Infinity ? APART / gap : 1;
-  const place = ([x, y]) => (gap > CLOSE ? { x: scale * x, y: scale * y } : {});
-  return placed({ ...smallest, states: smallest.states.map((state, q) => ({ ...state, ...place(found[q]) })) });
-}
-
 const counted = (n, noun) => [html("b", {}, String(n)), ` ${noun}${n === 1 ? "" : "s"}`];
 
 export class Findings {
@@ -113,7 +95,7 @@ export class Findings {
     if (isDrawn) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
     const first = elementsOfStates(language);
     const tints = language.states.map((_, q) => language.colours[first[q]]);
-    return [html("h3", {}, "The smallest machine"), picture(arranged(drawn, language, classes), `The smallest machine: ${language.states.length} states`, tints)];
+    return [html("h3", {}, "The smallest machine"), picture(placed(drawnOf(language)), `The smallest machine: ${language.states.length} states`, tints)];
   }
 
   listElements(language) {

@@ -424,6 +424,49 @@ ALL_IS_IN_VIEW = """((outer) => [...document.querySelectorAll('.plane [data-key]
 }))(document.querySelector('.plane').getBoundingClientRect())"""
 
 
+def test_a_machine_with_a_stack(editor: Browser):
+    press(editor, LEFT)
+    press(editor, LEFT)
+    press(editor, RIGHT)
+    arrow(editor, LEFT, RIGHT, "( / push first")
+    arrow(editor, RIGHT, LEFT, ") / pop first, the bottom")
+    arrow(editor, RIGHT, RIGHT, "a; (/push in; ) / pop in")
+    assert drawn(editor)["arrows"] == [
+        {"from": 0, "to": 1, "symbols": [0], "push": "first"},
+        {"from": 1, "to": 0, "symbols": [1], "pop": ["first", None]},
+        {
+            "from": 1,
+            "to": 1,
+            "symbols": [2],
+        },
+        {"from": 1, "to": 1, "symbols": [0], "push": "in"},
+        {"from": 1, "to": 1, "symbols": [1], "pop": ["in"]},
+    ]
+    assert editor.all(".plane [data-key='1-1'] text") == ["a", "( / push in", ") / pop in"]
+    assert editor.one(".counts").startswith("A language: 3 states, ")
+    assert editor.one(".plane [data-key='1-0']", "e.getAttribute('aria-label')") == (
+        "Arrow from q1 to q0: ) / pop first, the bottom"
+    )
+    # What is written of an arrow is read as the same arrow.
+    before = text_of(editor)
+    for key in ("0-1", "1-0", "1-1"):
+        editor.key("Enter", at=f".plane [data-key='{key}']")
+        editor.write(editor.one(".canvas .at", "e.value"))
+        editor.key("Enter")
+    assert text_of(editor) == before
+    # A new arrow with a symbol that pushes pushes the same; with a state its arrows go, and with them their symbols.
+    editor.evaluate("bench.word = [0, 0, 1, 1]; editor.canvas.draw()")
+    assert editor.all(".plane .read", "e.dataset.key") == ["0", "1-0"]
+    press(editor, LEFT, (140, 180), BELOW)
+    typed(editor, ") / pop in")
+    press(editor, BELOW, (240, 220), LEFT)
+    assert editor.one(".canvas .at", "e.value") == "( / push first"
+    editor.key("Escape")
+    editor.key("Delete", at=".plane [data-key='1']")
+    assert drawn(editor)["arrows"] == [{"from": 0, "to": 1, "symbols": [0], "pop": ["in"]}]
+    assert drawn(editor)["alphabet"] == [")"]
+
+
 def test_what_is_missing_is_said_with_a_remedy(editor: Browser):
     said = [editor.one(".said")]
     press(editor, LEFT)
