@@ -48,7 +48,7 @@ def page(tab: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bro
 @pytest.fixture(scope="module")
 def cases() -> list[tuple[dict[str, Any], MooreMachine]]:
     """Languages as the page has them, and their machines; words without an answer among them."""
-    found = [(language(machine), machine) for _, machine in map(random_case, range(120))]
+    found = [(language(machine), machine) for _, machine in map(random_case, range(160))]
     return [(made | {"states": made["delta"]}, machine) for made, machine in found if made is not None]
 
 
