@@ -2,7 +2,7 @@
 // the levels repeat ("Which windows occur" in docs/certificate.md; C = 2, counted from the right).
 
 // A proof looks at no more windows than this: its wall would have no end.
-export const MOST_WINDOWS = 1 << 16;
+const MOST_WINDOWS = 1 << 16;
 
 // What each element does: the state to which it leads from each state.
 function functionsOf({ delta, states, elements }) {
@@ -58,7 +58,7 @@ function forwards(steps, from) {
 
 // The windows of a level of nodes [number from 1, element], full ones and leftmost ones, that are part of words with an
 // answer: [near, far, element, whether it is full]. A full node may stand behind any node; or a node stands alone.
-function* windowsOver({ full, left }, { inside, leftmost }, table) {
+export function* windowsOver({ full, left }, { inside, leftmost }, table) {
   for (const [near, element] of [...full, ...left]) if (leftmost[element]) yield [near, 0, element, false];
   for (const [near, behind] of full) {
     for (const [nodes, isFull, kept] of [[full, true, inside], [left, false, leftmost]]) {

@@ -7,7 +7,7 @@
 //
 // A pair is a node over its call and its inside, and a node over this and the return. The first is no element but what
 // each return makes of it: prototypes with the same results are one.
-import { byWindow, MOST_WINDOWS, TooMany } from "./cases.js";
+import { byWindow, windowsOver } from "./cases.js";
 import { answerOf } from "./machine.js";
 import { numbersOf } from "./symbols.js";
 
@@ -30,51 +30,6 @@ export function nestedCases(language) {
     leaves: entries.filter(isOfSymbols).map(({ window, image }) => [window.map(symbol), image]).sort(byWindow),
     nodes: entries.filter((entry) => !isOfSymbols(entry)).map(({ window, image }) => [window.map(row), image]).sort(byWindow),
   };
-}
-
-// The kinds of node {state, element, length, children}, each pair of state and element once, with its shortest sub-word.
-class Kinds extends Map {
-  put(state, element, length, children) {
-    const key = `${state},${element}`;
-    if (!this.has(key) || length < this.get(key).length) this.set(key, { state, element, length, children });
-  }
-}
-
-// The levels {full, left, roots} of kinds of rows of these items, up to the first that repeats an earlier one.
-function* levelsOver(language, items, used, image) {
-  let uses = used;
-  let [full, left] = [items.filter(({ element }) => uses.inside[element]), []];
-  const seen = new Set();
-  for (let height = 1, key = ""; !seen.has(key); height += 1) {
-    if (height > 1) seen.add(key);
-    uses = uses.doubled();
-    const found = nextLevel(language, uses, full, left, height, image);
-    yield found;
-    [full, left] = [[...found.full.values()], [...found.left.values()]];
-    key = [found.full, found.left].map((kinds) => [...kinds.keys()].sort().join(" ")).join(";");
-  }
-}
-
-// One level: a full node behind any node, or a node alone.
-function nextLevel({ elements, table }, { inside, leftmost }, full, left, height, image) {
-  const found = { full: new Kinds(), left: new Kinds(), roots: new Kinds() };
-  const add = (near, far, element, isFull) => {
-    const state = image(height, near.state, far ? far.state : 0);
-    const kind = [state, element, near.length + (far ? far.length : 0), far ? [near, far] : [near]];
-    (isFull ? found.full : found.left).put(...kind);
-    if ((far || height === 1) && leftmost[element]) found.roots.put(...kind);
-  };
-  if (full.length * (full.length + left.length + 1) > MOST_WINDOWS) throw new TooMany(elements.words.length);
-  for (const near of [...full, ...left]) if (leftmost[near.element]) add(near, null, near.element, false);
-  for (const near of full) {
-    for (const [nodes, isFull, kept] of [[full, true, inside], [left, false, leftmost]]) {
-      for (const far of nodes) {
-        const element = table[far.element][near.element];
-        if (kept[element]) add(near, far, element, isFull);
-      }
-    }
-  }
-  return found;
 }
 
 // What nodes of a network that makes no mistake stand for: the elements 0 .. M - 1, then calls with an inside, those with
@@ -151,18 +106,20 @@ function closure(steps) {
   return [...found];
 }
 
-// The items that there are so far, and the windows that have occurred.
+// The items that there are so far, and the windows that have occurred. A node is a row: it says which element it is.
 class Walk {
   constructor(language) {
     const { alphabet, elements, table, nesting } = language;
-    Object.assign(this, { language, nesting, table, wrap: elements.wrap, labels: new Labels(language) });
-    this.right = table.map((_, e) => answerOf(language, numbersOf(alphabet, elements.words[e])));
-    this.items = new Map();
+    Object.assign(this, { table, wrap: elements.wrap, labels: new Labels(language), items: new Set() });
     this.seen = new Map(); // by window: it, and its label
+    this.right = table.map((_, e) => answerOf(language, numbersOf(alphabet, elements.words[e])));
+    this.rows = [1, 0, -1].map((kind) => {
+      const symbols = [...alphabet.keys()].filter((symbol) => nesting.direction[symbol] === kind);
+      return symbols.map((symbol) => 1 + this.labels.count + symbol);
+    });
     const every = Object.keys(elements.column).map(Number);
-    const isWhole = (e) => elements.wrap[e].flat().some((pair) => pair >= 0);
     this.whole = ForestUses.of(table, every, this.right.map((answer) => answer !== null));
-    this.setInner(every.filter(isWhole));
+    this.setInner(every.filter((e) => elements.wrap[e].flat().some((pair) => pair >= 0)));
   }
 
   // The rows in pairs: useful is what some pair round it makes an item of a useful row, of a pair or of the word.
@@ -179,34 +136,39 @@ class Walk {
 
   // Add pairs until none is new.
   close() {
-    this.addSymbols([0]);
+    const [, internals] = this.rows;
+    for (const row of internals) this.items.add(row);
     for (let before = -1; this.items.size > before; ) {
       before = this.items.size;
-      this.addPairs(this.levels(this.inner));
+      this.addPairs(this.roots(this.inner));
     }
   }
 
-  // The states of the roots of words, each with the answer.
+  // The roots of words, each with its answer.
   top() {
-    this.addSymbols([1, -1]);
-    const roots = this.levels(this.whole).flatMap((level) => [...level.roots.values()]);
-    const answers = roots.map(({ state, element }) => [state, this.right[element]]);
+    for (const row of this.rows.flat()) this.items.add(row);
+    const answers = [...this.roots(this.whole)].map((row) => [row, this.right[this.labels.elementAt(row)]]);
     return new Map(answers.filter(([, answer]) => answer !== null));
   }
 
-  addSymbols(directions) {
-    this.nesting.direction.forEach((direction, symbol) => {
-      if (directions.includes(direction)) this.add(1 + this.labels.count + symbol, this.labels.letter[symbol]);
-    });
-  }
-
-  add(state, element) {
-    this.items.set(`${state},${element}`, { state, element, length: 1, children: [] });
-  }
-
-  // The levels of rows of the items that there are.
-  levels(uses) {
-    return [...levelsOver(this.language, [...this.items.values()], uses, (_, near, far) => this.image(near, far))];
+  // The roots of rows of the items that there are, level by level until the levels repeat.
+  roots(used) {
+    const [found, seen] = [new Set(), new Set()];
+    const nodes = (rows) => [...rows].sort((a, b) => a - b).map((row) => [row, this.labels.elementAt(row)]);
+    let [uses, level] = [used, { full: nodes(this.items).filter(([, element]) => used.inside[element]), left: [] }];
+    for (let height = 1, key = "items"; !seen.has(key); height += 1) {
+      seen.add(key);
+      uses = uses.doubled();
+      const [full, left] = [new Set(), new Set()];
+      for (const [near, far, element, isFull] of windowsOver(level, uses, this.table)) {
+        const row = this.image(near, far);
+        (isFull ? full : left).add(row);
+        if ((far || height === 1) && uses.leftmost[element]) found.add(row);
+      }
+      level = { full: nodes(full), left: nodes(left) };
+      key = `${level.full};${level.left}`;
+    }
+    return found;
   }
 
   // The row of what stands over a window.
@@ -216,16 +178,13 @@ class Walk {
     return 1 + label;
   }
 
-  // The items that are a pair of brackets round the root of one of these rows, or round nothing.
-  addPairs(levels) {
-    const { direction } = this.nesting;
-    const symbols = (kind) => [...direction.keys()].filter((symbol) => direction[symbol] === kind);
-    const [calls, returns] = [1, -1].map((kind) => symbols(kind).map((symbol) => 1 + this.labels.count + symbol));
-    const insides = [{ state: 0, element: 0 }, ...levels.flatMap((level) => [...level.roots.values()])];
-    for (const { state, element } of insides) {
-      this.useful[element].forEach((flags, i) => {
+  // The items that are a pair of brackets round one of these roots, or round nothing.
+  addPairs(roots) {
+    const [calls, , returns] = this.rows;
+    for (const inside of [0, ...roots]) {
+      this.useful[this.labels.elementAt(inside)].forEach((flags, i) => {
         flags.forEach((isUseful, j) => {
-          if (isUseful) this.add(this.image(returns[j], this.image(state, calls[i])), this.wrap[element][i][j]);
+          if (isUseful) this.items.add(this.image(returns[j], this.image(inside, calls[i])));
         });
       });
     }

@@ -40,7 +40,7 @@ READ = """({ text, words }) => {
 
 @pytest.fixture(scope="module")
 def page(tab: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    yield opened(tab, tmp_path_factory.mktemp("nested"), "machine", "machine_json")
+    yield opened(tab, tmp_path_factory.mktemp("nested"), "machine", "machine_json", "machine_link")
     tab.assert_silent()
 
 
@@ -216,6 +216,15 @@ def test_files_are_refused_where_the_project_refuses_them(page: Browser):
         assert problem.endswith(".")
         with pytest.raises(UserError):
             VisiblyPushdown.of(read_json(text))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_link_keeps_what_an_arrow_does_to_the_stack(page: Browser):
+    cases = [drawn(), drawn(arrows=[{"from": 0, "to": 0, "symbols": [1], "pop": [None, "first"]}])]
+    assert results(page, "machine_link", "(drawing) => fromText(asText(drawing))", cases) == cases
+    (text,) = results(page, "machine_link", "asText", cases[1:])
+    wrong = [text.replace('"first"', "1"), text.replace("null", "{}"), text]
+    found = results(page, "machine_link", "(text) => fromText(text)", wrong)
+    assert found == [None, None, cases[1]]
 
 
 def test_a_file_that_accepts_has_a_sink(page: Browser):
