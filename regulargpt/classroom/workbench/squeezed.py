@@ -29,7 +29,9 @@ def squeezed(script: str) -> str:
     >>> squeezed('// One more.\\nconst next = (n) => {\\n  return `${n + 1}, or so`; // a text\\n};')
     '\\nconst next=(n)=>{return `${n + 1}, or so`;};'
     """
-    return "".join(kept if is_literal else LINES.sub(r"\1", BESIDE.sub(r"\1", kept)) for is_literal, kept in joined(script))
+    return "".join(
+        part if is_literal else LINES.sub(r"\1", BESIDE.sub(r"\1", part)) for is_literal, part in joined(script)
+    )
 
 
 def joined(script: str) -> Iterator[tuple[bool, str]]:
@@ -50,9 +52,10 @@ def parts(script: str) -> Iterator[tuple[str, str]]:
     at = 0
     while at < len(script):
         match = PART.match(script, at)
-        assert match and match.lastgroup, script[at : at + 40]
-        end = after_template(script, match.end()) if match.lastgroup == "template" else match.end()
-        yield match.lastgroup, script[at:end]
+        assert match is not None, script[at : at + 40]
+        kind = str(match.lastgroup)
+        end = after_template(script, match.end()) if kind == "template" else match.end()
+        yield kind, script[at:end]
         at = end
 
 
@@ -66,7 +69,7 @@ def after_template(script: str, at: int) -> int:
 def after_hole(script: str, at: int) -> int:
     """The place behind the brace that ends a hole of a template."""
     depth = 1
-    for kind, part in parts_from(script, at):
+    for kind, part in parts(script[at:]):
         if kind == "code":
             for i, character in enumerate(part):
                 depth += {"{": 1, "}": -1}.get(character, 0)
@@ -74,8 +77,3 @@ def after_hole(script: str, at: int) -> int:
                     return at + i + 1
         at += len(part)
     raise AssertionError("a hole without an end")
-
-
-def parts_from(script: str, at: int) -> Iterator[tuple[str, str]]:
-    """The parts from a place on."""
-    return parts(script[at:])
