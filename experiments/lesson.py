@@ -1,7 +1,8 @@
 """What guides have of the files of the lesson: the words in docs/index.md, and the lesson sentence by sentence.
 
 `python -m experiments.lesson` writes the words of the guides again, from glossary.toml.
-`python -m experiments.lesson sentences.md` writes what each sentence of `regulargpt demo` assumes, from text.toml.
+`python -m experiments.lesson sentences.md` writes what each sentence of `regulargpt demo` assumes, and of the
+workbench, from the files text.toml.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from regulargpt.classroom.lesson.wording import Sentence, glossary, plain, wording
+from regulargpt.classroom.lesson.wording import Sentence, Wording, captions, glossary, plain, wording
 
 INDEX = Path(__file__).parents[1] / "docs" / "index.md"
 WORDS = "| word | meaning here |\n|---|---|\n"
@@ -24,8 +25,13 @@ def with_words(index: str) -> str:
 
 
 def sentences() -> str:
-    """What the lesson says, as Markdown."""
-    lesson = wording()
+    """What the lesson and the captions of the workbench say, as Markdown."""
+    parts = ("The lesson", wording()), ("The workbench", captions())
+    return "\n".join(line for title, spoken in parts for line in by_sentence(title, spoken))
+
+
+def by_sentence(title: str, spoken: Wording) -> list[str]:
+    """A heading for the opening and for each step, and what each sentence assumes."""
     steps = [
         [
             f"## {i}. {step.heading}",
@@ -37,19 +43,19 @@ def sentences() -> str:
             f"To take away: {plain(step.take)} ({named(step.take.assumes)})",
             "",
         ]
-        for i, step in enumerate(lesson.steps, 1)
+        for i, step in enumerate(spoken.steps, 1)
     ]
     opening = [
-        "# The lesson, sentence by sentence",
+        f"# {title}, sentence by sentence",
         "",
-        f"Every reader knows: {named(lesson.known)}.",
+        f"Every reader knows: {named(spoken.known)}.",
         "",
         "## Opening",
         "",
-        *table(lesson.opening),
+        *table(spoken.opening),
         "",
     ]
-    return "\n".join([*opening, *(line for step in steps for line in step)])
+    return [*opening, *(line for step in steps for line in step)]
 
 
 def table(sentences: Sequence[Sentence]) -> list[str]:

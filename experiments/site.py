@@ -1,4 +1,4 @@
-"""The site: guides, lessons, pages of results with their curves, and the API reference, as static HTML.
+"""The site: guides, lessons, the workbench, pages of results with their curves, and the API reference, as static HTML.
 
 `python -m experiments.site OUT` makes all of it; a browser opens OUT/index.html. It needs the extra `dev`.
 """
@@ -21,6 +21,7 @@ from markdown_it.token import Token
 from experiments.gallery import INDEX, commands, make
 from experiments.page import files
 from experiments.page.markdown import markdown
+from regulargpt.classroom.workbench import page as workbench
 
 ROOT = Path(__file__).parents[1]
 # The docstrings of what others may rely on.
@@ -45,6 +46,7 @@ img { max-width: 100%; background: white; }
 NAV = {
     "index.html": "Start",
     "docs/index.html": "Guides",
+    "workbench.html": "Workbench",
     f"gallery/{INDEX}.html": "Lessons",
     "docs/results.html": "Results",
     "api/index.html": "API",
@@ -163,6 +165,11 @@ def write_gallery(out: Path) -> None:
         make(name, out / "gallery")
 
 
+def write_workbench(out: Path) -> None:
+    """The page in which one draws, trains, proves and breaks."""
+    workbench.write(out / "workbench.html")
+
+
 def write_api(out: Path) -> None:
     """The API reference."""
     subprocess.run([sys.executable, "-W", "error", "-m", "pdoc", "-o", str(out / "api"), *API], check=True, cwd=ROOT)
@@ -172,5 +179,5 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m experiments.site OUT")
     site = Path(sys.argv[1]).resolve()
-    for write in (write_pages, write_gallery, write_api):
+    for write in (write_pages, write_gallery, write_workbench, write_api):
         write(site)

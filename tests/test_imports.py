@@ -70,7 +70,7 @@ LIGHT = {
     "demo": (
         "--help",
         "partiy | dyck-12 | tomita-3 | --run missing | parity --run docs/certified/parity | --beside missing"
-        " | --out docs",
+        " | --out docs | --workbench docs | --train --workbench new.html | dyck-12 --workbench new.html",
     ),
     "sweep": (
         "--help | retrieval:line --encoding t5,alibi --dry-run | dyck-2 --protocol thesis,hard --dry-run --json"

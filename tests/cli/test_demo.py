@@ -31,6 +31,20 @@ def test_it_works_at_once_without_torch(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["lesson.html"]
 
 
+def test_the_workbench_without_torch(tmp_path: Path):
+    given = "['demo', 'tomita-3', '--workbench', 'bench.html', '--json']"
+    code = f"import sys; from regulargpt.cli import call; print(call({given}), 'torch' in sys.modules)"
+    command, clean = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=clean)
+    written, ended = done.stdout.splitlines()
+    size = (tmp_path / "bench.html").stat().st_size
+    assert json.loads(written) == {"out": "bench.html", "bytes": size, "language": "tomita-3"}
+    assert ended == "0 False"
+    assert [path.name for path in tmp_path.iterdir()] == ["bench.html"]
+    machine = json.loads(data_of(tmp_path / "bench.html")["machine"])
+    assert (len(machine["states"]), machine["alphabet"]) == (5, ["0", "1"])
+
+
 def test_a_language_of_the_users_by_construction(cli: Cli, tmp_path: Path):
     answer = cli("demo", "regex:(ab)*", "--out", "ab.html")
     assert (answer.code, answer.err) == (0, "")
@@ -121,6 +135,14 @@ REFUSED = [
     ("demo parity --run here", "--run here and the language parity exclude each other; a run has its language"),
     ("demo --train --run here", "--run here and --train exclude each other"),
     ("demo --out folder", "--out folder is a folder; name a file, as in --out folder/lesson.html"),
+    ("demo --workbench folder", "--workbench folder is a folder; name a file, as in --workbench folder/workbench.html"),
+    ("demo --workbench new.html --train", "--workbench and --train exclude each other"),
+    ("demo --workbench new.html --run here", "--workbench and --run exclude each other"),
+    ("demo --workbench new.html --beside here", "--workbench and --beside exclude each other"),
+    ("demo --workbench new.html --out other.html", "--workbench and --out exclude each other"),
+    ("demo dyck-12 --workbench new.html", "dyck-12 has more than 60 monoid elements"),
+    ("demo symmetric-4 --workbench new.html", "symmetric-4 has 24 states, and on the workbench one draws at most 12"),
+    ("demo brackets-2 --workbench new.html", "brackets-2 needs a stack, and the workbench draws none"),
     ("demo --run unproven", "unproven is not proven; a lesson ends with a proof"),
     ("demo dyck-2 --beside unproven", "--beside unproven has learned parity and the lesson is about dyck-2"),
 ]

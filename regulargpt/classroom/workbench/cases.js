@@ -58,7 +58,7 @@ function forwards(steps, from) {
 
 // The windows of a level of nodes [number from 1, element], full ones and leftmost ones, that are part of words with an
 // answer: [near, far, element, whether it is full]. A full node may stand behind any node; or a node stands alone.
-function* windowsOver({ full, left }, { inside, leftmost }, table) {
+export function* windowsOver({ full, left }, { inside, leftmost }, table) {
   for (const [near, element] of [...full, ...left]) if (leftmost[element]) yield [near, 0, element, false];
   for (const [near, behind] of full) {
     for (const [nodes, isFull, kept] of [[full, true, inside], [left, false, leftmost]]) {
@@ -74,9 +74,17 @@ export class TooMany extends Error {
   }
 }
 
+// A language with a stack: networks of the page learn none (its cases are in nested_cases.js).
+export class HasStack extends Error {
+  constructor() {
+    super("Networks of this page learn machines without a stack. Save the file, and train with regulargpt run pushdown:FILE.");
+  }
+}
+
 // The cases of a network that makes no mistake: the windows that occur, each with the prototype that it gives, and which
 // answers are asked for. Prototypes are the elements that occur above the leaves, in their order.
 export function casesOf(language) {
+  if (language.nesting) throw new HasStack();
   const { table, letter, outputs, initial, elements } = language;
   const [parts, roots, seen] = [[new Map(), new Map()], new Set(), new Set()];
   let uses = Uses.of(language);
@@ -107,4 +115,4 @@ export function casesOf(language) {
   return { elements: occur, answers, leaves, nodes };
 }
 
-const byWindow = ([[near, far]], [[close, wide]]) => near - close || far - wide;
+export const byWindow = ([[near, far]], [[close, wide]]) => near - close || far - wide;
