@@ -46,8 +46,8 @@ const ADAM = { betas: [0.9, 0.98], clip: 1 };
 const [TABLE_RATE, WARMUP] = [1e-2, 50];
 // So often it is asked whether the words are learned; where they are not after so many steps, other weights are tried.
 const [EVERY, MOST_WORD_STEPS] = [25, 2000];
-// The rate of a round on the table falls to 0 over this share of it. Further rounds are twice as long.
-const [ROUND, FALL, ROUNDS] = [400, 0.6, 3];
+// Steps of the rounds on the table; the rate falls to 0 over this share of a round.
+const [ROUNDS, FALL] = [[400, 600, 600, 600, 600], 0.6];
 const MOST_ATTEMPTS = 4;
 // States of a network that drift by less than the first, in units of half the smallest distance of two prototypes, come
 // out right; balls may close where they drift by less than the second, of no more than so many windows.
@@ -214,9 +214,10 @@ function shortWords(language) {
 function* table(learner, cases) {
   const { network, language, quiet } = learner;
   const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
-  let proven = null;
-  for (let round = 0, from = 0, steps = ROUND; round < ROUNDS; round += 1, from += steps, steps *= 2) {
+  let [proven, from] = [null, 0];
+  for (const steps of ROUNDS) {
     yield* tableRound(learner, tuned, { from, steps, ...(proven ? AFTER : { contraction: "usual" }) });
+    from += steps;
     const found = yield* rounded(network, tuned.prototypes(quiet), cases, language.output_names);
     if (!found) continue;
     const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;
