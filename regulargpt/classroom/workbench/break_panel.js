@@ -22,7 +22,7 @@ export class BreakPanel {
     this.list = html("ol", { class: "struck" });
     this.said = html("div", { class: "said", role: "status" });
     this.levels = html("ol", { class: "levels" });
-    this.task = html("div", { class: "task" });
+    this.task = html("div", { class: "task", role: "status" });
     const levels = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.levels, this.task);
     this.picks = this.selects();
     place.append(html("div", { class: "tools" }, ...this.tools, this.undo, this.mend), this.target, this.list, this.said, levels, html("p", { class: "caption" }, NOTE));
@@ -210,9 +210,12 @@ export class BreakPanel {
   red() {
     const { network, prototypes, cases, language } = this.bench;
     if (!network || !prototypes) return { red: 0, all: 0 };
-    const all = inOrder(cases);
-    const tried = trial(network, prototypes, language.output_names);
-    return { red: all.filter((one) => !tried(one).right).length, all: all.length };
+    if (this.counted?.network !== network) {
+      const all = inOrder(cases);
+      const tried = trial(network, prototypes, language.output_names);
+      this.counted = { network, red: all.filter((one) => !tried(one).right).length, all: all.length };
+    }
+    return this.counted;
   }
 
   // What is wrong now, and who notices.
@@ -221,7 +224,7 @@ export class BreakPanel {
     const found = bench.wrong.regulargpt;
     const counts = bench.hits.length ? this.red() : null;
     const words = !bench.network || !counts ? [] : [html("p", {}, this.redWords(counts)), ...(found ? this.found(found, counts) : [html("p", {}, "The page looks for the shortest word that is now wrong.")])];
-    this.said.replaceChildren(...words);
+    renew(this.said, words);
     if (this.level) this.judge(found, counts);
   }
 
@@ -239,7 +242,7 @@ export class BreakPanel {
       const show = word ? action(short(text, 40), () => this.bench.set.word(word), { class: "word-button", "aria-label": `show ${text}` }) : "too long to be shown";
       return [html("p", {}, before, show, ` It answers ${answer ?? "nothing, its numbers overflow"}; right is ${truth}.`)];
     }
-    if (ended) return [html("p", {}, `It is still right on every word, of any length${red ? ": no word brings a red case to a wrong answer." : "."}`)];
+    if (ended) return [html("p", {}, `As calculated here, it is still right on words of every length${red ? ": no word brings a red case to a wrong answer." : "."}`)];
     const more = drawn ? `, and so are ${drawn} longer ones drawn at random` : "";
     const lines = [html("p", {}, `All words of up to ${tried} symbols are still right${more}: no test of these notices.${red ? " The proof does." : ""}`)];
     if (quantised?.length) lines.push(html("p", {}, `With every node moved to its nearest prototype, the shortest wrong word has ${quantised.length.toLocaleString("en")} symbols.`));
@@ -298,7 +301,12 @@ export class BreakPanel {
       this.drawLevels();
     }
     const asked = html("p", {}, html("b", {}, `Level ${level.number}. `), `Break it so that no word of less than ${level.less} symbols notices. `, html("span", { class: "hint" }, level.hint));
-    const said = html("p", { class: `verdict ${decided ? (decided.passed ? "right" : "wrong") : ""}`, role: "status" }, decided ? `${decided.passed ? "✓" : "✗"} ${decided.words}` : "");
-    this.task.replaceChildren(asked, html("p", { class: "caption" }, level.proven.sentence), said, html("div", { class: "tools" }, action("Back to your own machine", () => this.leave())));
+    const said = html("p", { class: `verdict ${decided ? (decided.passed ? "right" : "wrong") : ""}` }, decided ? `${decided.passed ? "✓" : "✗"} ${decided.words}` : "");
+    renew(this.task, [asked, html("p", { class: "caption" }, level.proven.sentence), said, html("div", { class: "tools" }, action("Back to your own machine", () => this.leave()))]);
   }
+}
+
+// What is read out once, unless it says something else.
+function renew(place, made) {
+  if (place.textContent !== made.map(({ textContent }) => textContent).join("")) place.replaceChildren(...made);
 }

@@ -17,7 +17,7 @@ const starter = (name) => STARTERS.find(({ title }) => title === name).drawn;
 export const LEVELS = [
   { title: "Even number of a", less: 3, hint: "Words of one or two symbols have a tree of one level.", drawn: starter("Even number of a") },
   { title: "Even number of a", less: 5, hint: "From which length on is a node above the first level alone, with nothing to its left?", drawn: starter("Even number of a") },
-  { title: "Even pairs", less: 9, hint: "Cut an edge: the node is then blind to that child.", drawn: starter("Even pairs") },
+  { title: "Contains abb", less: 11, hint: "Which nodes need three symbols under them? When does such a node stand alone?", drawn: starter("Contains abb") },
   { title: "At least 20 a", less: 20, hint: "All short words are rejected here. What does a test of short words see of the rest?", drawn: counting(20) },
   { title: "At least 5 a", less: 20, hint: "Which monoid element takes the longest word, and when does its node stand alone?", drawn: counting(5) },
 ];

@@ -11,6 +11,7 @@ const MOST_KEPT = 60; // snapshots
 const MOST_POINTS = 500;
 const MOST_NAMED = 12; // prototypes
 const TURN = 0.1; // radians between two snapshots
+const SHADOW = "The map is a shadow of all the numbers of a node: points may look nearer than they are, never farther.";
 const REACH = 1.4; // of the frame above and below its middle, in lengths that the norm gives a state at first
 
 export class MapPanel {
@@ -24,7 +25,7 @@ export class MapPanel {
     this.list = html("ul", { class: "elements" });
     const tools = html("div", { class: "tools" }, this.range, this.when);
     const check = html("p", { class: "check" }, this.tint, html("label", { for: "tint" }, "Colour by element: the automaton only checks"));
-    place.append(this.picture, tools, check, this.said, html("details", {}, html("summary", {}, "Elements as a list"), this.list));
+    place.append(this.picture, tools, check, this.said, html("p", { class: "caption" }, SHADOW), html("details", {}, html("summary", {}, "Elements as a list"), this.list));
     this.range.addEventListener("input", () => this.show());
     this.tint.addEventListener("change", () => this.show());
     bench.on("language", () => this.begin());

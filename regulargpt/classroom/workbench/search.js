@@ -17,7 +17,7 @@ import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
 import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
 
-const MOST = 1 << 17; // windows or symbols that the network computes
+const MOST = 1 << 16; // windows or symbols that the network computes
 const MOST_LOOKED_AT = 1 << 26; // windows of kinds, of the quantised network
 const LONG = [12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 const DRAWN = 8; // of each of these lengths

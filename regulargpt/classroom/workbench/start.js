@@ -19,7 +19,7 @@ const FIRST_WORD = 6; // symbols
 
 const { machine } = JSON.parse(byId("data").textContent);
 const first = machine ? fromJson(machine).drawn : STARTERS[0].drawn;
-const bench = new Bench();
+export const bench = new Bench();
 
 // The word with which a machine begins: its symbols one after the other.
 const wordOf = ({ language }) => (language ? Array.from({ length: FIRST_WORD }, (_, i) => i % language.alphabet.length) : []);

@@ -14,6 +14,8 @@ const NEAR = 0.02;
 const STRETCH = { usual: 0.3, tight: 1 };
 // Windows a step.
 const MOST = 128;
+// Normal numbers that all noise is made of, from a place on that is drawn: to draw each anew would take as long as a step.
+const POOL = 1 << 13;
 
 export class Table {
   constructor(network, cases, output_names, prototypes, seed) {
@@ -27,6 +29,8 @@ export class Table {
     this.images = cases.nodes.map(([, image]) => image - 1);
     this.leafImages = cases.leaves.map(([, image]) => image - 1);
     [this.windows, this.leafWindows] = [flat(cases.nodes), flat(cases.leaves)];
+    const random = new Draws(seed, "noise");
+    this.pool = Float64Array.from({ length: POOL }, () => random.normal());
   }
 
   // Where the prototypes are, on a tape.
@@ -82,7 +86,9 @@ export class Table {
     levels.forEach((level, n) => {
       windows.forEach((row, i) => {
         const size = row && level * rms * (level === NEAR ? 1 : random.uniform());
-        if (size) noise.row(n * windows.length + i).forEach((_, j, to) => (to[j] = size * random.normal()));
+        if (!size) return;
+        const [to, from] = [noise.row(n * windows.length + i), random.below(POOL - clean.columns)];
+        for (let j = 0; j < to.length; j += 1) to[j] = size * this.pool[from + j];
       });
     });
     return this.network.merge(tape, tape.add(clean, noise), Int32Array.from({ length: clean.rows }, (_, i) => i));

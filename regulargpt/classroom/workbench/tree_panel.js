@@ -8,6 +8,7 @@ import { wordWith } from "./word_draws.js";
 const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
+const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
 // The tree with dots instead of boxes.
@@ -77,9 +78,10 @@ export class TreePanel {
     this.count = html("p", { class: "count" });
     this.picture = html("div", { class: "picture dots" });
     this.detail = html("p", { class: "detail" });
+    this.key = html("p", { class: "caption" });
     this.strip = html("div", { class: "its-numbers" });
     const [numbers, levels] = ["Its numbers", "Right and wrong nodes by level"].map((words) => html("details", {}, html("summary", {}, words), html("div")));
-    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.strip, this.detail, numbers, levels);
+    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.strip, this.detail, this.key, numbers, levels);
     this.player = new Player(this.range, this.play, PACE);
     this.vector = new VectorView(numbers);
     this.levels = levels;
@@ -167,6 +169,7 @@ export class TreePanel {
     const number = (verdict) => nodes.filter((node) => node.verdict === verdict).length;
     const counted = bench.prototypes ? `: ${number("right").toLocaleString("en")} right, ${number("wrong").toLocaleString("en")} wrong` : "";
     this.count.textContent = shown.length ? `${nodes.length.toLocaleString("en")} nodes${counted}.` : "";
+    this.key.textContent = bench.prototypes ? KEY : "";
     this.listLevels();
   }
 

@@ -7,6 +7,7 @@ import { inOrder, trial } from "./wall.js";
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
 const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
 const MOMENT = 12; // milliseconds of work between two pictures
+const AT_ONCE = 200; // cases at least, for on a busy computer a moment may hold one
 const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
 const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
 const NO_CASE = "No word with an answer has these two neighbours: there is no case.";
@@ -21,7 +22,7 @@ export class WallPanel {
     this.detail = html("p", { class: "detail" });
     this.proof = html("div", { class: "proof", role: "status" });
     this.wrong = html("ul", { class: "wrong-words" });
-    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
+    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
     this.tables.addEventListener("click", ({ target }) => this.aim(target));
     this.tables.addEventListener("focusin", ({ target }) => this.stop(target));
@@ -115,7 +116,7 @@ export class WallPanel {
 
   some() {
     const began = performance.now();
-    for (; this.left && performance.now() - began < MOMENT; this.left -= 1) {
+    for (let done = 0; this.left && (done < AT_ONCE || performance.now() - began < MOMENT); done += 1, this.left -= 1) {
       this.at %= this.cases.length;
       this.found[this.at] = this.try(this.cases[this.at]);
       paint(this.squares[this.at], this.found[this.at].right);

@@ -1,5 +1,7 @@
 // A tensor of weights as a heat map, of which one weight is chosen; and a slider that changes it.
 
+import { calmly } from "./calmly.js";
+
 const MOST = 3; // that a slider adds or takes away
 const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
@@ -14,11 +16,12 @@ export class WeightGrid {
     this.slider = html("input", { type: "range", min: -MOST, max: MOST, step: 0.05, value: 0, id: "weight-by" });
     this.value = html("output", { for: "weight-by" });
     const field = (words, input) => html("span", { class: "pick" }, html("label", { for: input.id }, words), input);
-    const note = html("p", { class: "caption" }, "A square is a weight: blue above 0, orange below, as dark as it is far from it.");
+    const note = html("p", { class: "caption" }, "Each field is a weight: blue above 0, orange below, stronger the farther from it.");
     this.place = html("div", { class: "weights" }, field("Weights", this.names), html("div", { class: "heat-map" }, this.canvas, this.mark), note, html("div", { class: "tools" }, field("Row", this.row), field("Column", this.column)), html("div", { class: "tools" }, field("Add", this.slider), this.value));
     this.names.addEventListener("change", () => this.choose(this.names.value, 0));
     for (const input of [this.row, this.column]) input.addEventListener("input", () => this.go(this.row.value - 1, this.column.value - 1));
-    this.slider.addEventListener("input", () => this.strike({ kind: "weight", name: this.name, index: this.index, by: Number(this.slider.value) }));
+    // A slider moves faster than a page is drawn.
+    this.slider.addEventListener("input", calmly(() => this.strike({ kind: "weight", name: this.name, index: this.index, by: Number(this.slider.value) })));
     this.canvas.addEventListener("click", ({ offsetX, offsetY }) => this.go(...this.under(offsetX, offsetY)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     Object.assign(this, { weights: null, name: null, index: 0 });

@@ -37,29 +37,7 @@ from tests.regulargpt.workbench.panels_page import drawn_of
 
 Ints = npt.NDArray[np.int64]
 CASES, MOST, LONGEST = 100, 12, {2: 10, 3: 6}
-# In the page: what the tests ask for, in one call each.
-HELPERS = """
-const { search } = modules["HERE/search.js"], { struck, weightsWith } = modules["HERE/hits.js"];
-const { oneHot } = modules["HERE/one_hot.js"], { landing } = modules["HERE/wall.js"];
-const language_of = (drawn) => modules["HERE/machine.js"].languageOf(drawn).language;
-const { casesOf } = modules["HERE/cases.js"];
-const ended = (steps) => { let last = steps.next(); while (!last.done) last = steps.next(); return last.value; };
-const floats = (weights) => Object.fromEntries(Object.entries(weights).map(([name, { shape, data }]) => [name, { shape, data: Float64Array.from(data) }]));
-const searched = ({ drawn, network, ...given }) => ended(search({ ...given, network: { ...network, weights: floats(network.weights) }, language: language_of(drawn) }));
-// Some hits on cases of a made network, by numbers that are taken as far as there are windows and prototypes.
-function spoilt({ drawn, draws }) {
-  const language = language_of(drawn), cases = casesOf(language), network = oneHot(language, cases), { prototypes } = network;
-  const hits = draws.map(([a, b]) => {
-    const part = a % 4 ? "nodes" : "leaves";
-    return { kind: "case", part, window: cases[part][b % cases[part].length][0], image: 1 + (a % prototypes.length) };
-  });
-  const twin = struck(network, hits, prototypes), merge = (rows) => twin.treeLayers(2)[0].over(rows);
-  const table = (rows) => { const over = merge(rows); return rows.map((_, near) => rows.map((_, far) => (near ? landing(over([near, far]), prototypes).here : 0))); };
-  const names = language.output_names, answer = (point) => { const logits = [...twin.read(point)]; return names[logits.indexOf(Math.max(...logits))]; };
-  const { quantised } = ended(search({ network, hits, prototypes, language, longest: 3 }));
-  return { leaves: table(twin.leaves()), nodes: table([twin.absent, ...prototypes]), answers: prototypes.map(answer), quantised };
-}
-""".replace("HERE", page.HERE)
+ASKED = Path(__file__).with_name("break.js")
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +52,14 @@ def scripts(tab: Browser, written: Path) -> Iterator[Browser]:
     """The workbench, with what the tests ask it."""
     tab.fresh()
     tab.open(written)
-    tab.evaluate(f"{HELPERS}\n;undefined")
+    tab.evaluate(f"{ASKED.read_text()}\n;undefined")
     yield tab
     tab.assert_silent()
 
 
-def asked(browser: Browser, function: str, given: Any) -> Any:
-    """What a function of the page gives."""
-    return browser.evaluate(f"({function})({json.dumps(given)})")
+def asked(browser: Browser, function: str, *given: Any) -> Any:
+    """What a function of break.js gives; infinities are numbers in JavaScript."""
+    return browser.evaluate(f"{function}({', '.join(map(json.dumps, given))})")
 
 
 def machine(draw: np.random.Generator, symbols: int = 2) -> MooreMachine:
@@ -90,7 +68,7 @@ def machine(draw: np.random.Generator, symbols: int = 2) -> MooreMachine:
         Q = int(draw.integers(2, 5))
         rows = tuple(map(tuple, draw.integers(0, Q, (Q, symbols)).tolist()))
         outputs = tuple(draw.integers(draw.choice([-1, 0]), draw.choice([2, 2, 3]), Q).tolist())
-        made = MooreMachine(numbered(Q), "abc"[:symbols], rows, "q0", outputs, ("no", "yes", "more")).minimise()
+        made = MooreMachine(numbered(Q), tuple("abc"[:symbols]), rows, "q0", outputs, ("no", "yes", "more")).minimise()
         given = set(made.output_table[np.unique(made.table)].tolist()) - {-1}
         names = made.output_names[: 1 + max(given, default=0)]
         # Names that no state has are not those of the page.
@@ -112,7 +90,7 @@ def first_wrong(found: MooreMachine, answers: Any, longest: int) -> list[int] | 
     for length in range(1, longest + 1):
         words = every_word(found.n_symbols, length)
         right = names[found.answers(words)]
-        wrong = np.flatnonzero((right != None) & (answers(words) != right))  # noqa: E711: elementwise
+        wrong = np.flatnonzero((found.answers(words) >= 0) & (answers(words) != right))
         if len(wrong):
             return words[wrong[0]].tolist()
     return None
@@ -135,7 +113,7 @@ def test_the_quantised_networks_shortest_wrong_word_is_pythons(scripts: Browser,
     machines = [machine(draw) for _ in range(CASES // 4)]
     draws = [draw.integers(0, 1 << 20, (int(draw.integers(1, 3)), 2)).tolist() for _ in machines]
     given = [{"drawn": drawn_of(one), "draws": d} for one, d in zip(machines, draws, strict=True)]
-    for one, found in zip(machines, asked(scripts, "(cases) => cases.map(spoilt)", given), strict=True):
+    for one, found in zip(machines, scripts.evaluate(f"{json.dumps(given)}.map(spoilt)"), strict=True):
         leaves, nodes = np.array(found["leaves"]), np.array(found["nodes"])
         at = np.array(found["answers"], dtype=object)
         brute = first_wrong(one, lambda words, a=at, t=(leaves, nodes): a[simulated(words, *t) - 1], 10)
@@ -192,7 +170,7 @@ def test_the_shortest_wrong_word_of_the_network_as_it_is_is_the_first_of_all_wor
         name, index = "blocks.0.ff_out.weight", int(draw.integers(0, 20))
         given = {"drawn": drawn_of(one), "network": network_data(model, options), "longest": LONGEST[one.n_symbols]}
         hits = [{"kind": "weight", "name": name, "index": index, "by": by} for by in draw.normal(0, 1, 2).tolist()]
-        found = scripts.evaluate(f"searched({js(given | {'hits': hits})})")
+        found = asked(scripts, "searched", given | {"hits": hits})
         model.get_parameter(name).view(-1)[index] += sum(hit["by"] for hit in hits)
         brute = first_wrong(one, answers_of(model, one.output_names), LONGEST[one.n_symbols])
         assert brute == (found["word"] if found["isShortest"] else None)
@@ -219,13 +197,158 @@ def test_a_lane_without_a_tree_is_searched_in_the_same_order(scripts: Browser, o
         # Told to answer alike to all words: a machine that seldom answers otherwise notices late.
         model.get_parameter("readout.bias")[int(draw.integers(0, 2))] += 3.0
         data = network_data(model, as_mapping(chosen))
-        found = scripts.evaluate(f"searched({js({'drawn': drawn_of(one), 'network': data, 'longest': 6})})")
+        found = asked(scripts, "searched", {"drawn": drawn_of(one), "network": data, "longest": 6})
         brute = first_wrong(one, answers_of(model, one.output_names), 6)
         assert brute == (found["word"] if found["isShortest"] else None)
         lengths.add(len(brute or ()))
     assert len(lengths) > 1
 
 
-def js(value: Any) -> str:
-    """A value as JavaScript has it: infinities are numbers there."""
-    return json.dumps(value)
+@pytest.mark.parametrize("name", ["parity", "even-pairs", "cycle-navigation", "regex:(ab)*", "tomita-3"])
+def test_the_network_that_is_made_is_that_of_the_command_line(scripts: Browser, name: str):
+    """Every weight, every option that the page has, and its prototypes: all are equal, none is merely near."""
+    one = languages.get(name).machine.minimise()
+    options, model = made(one)
+    found = asked(scripts, "compared", {"drawn": drawn_of(one), "weights": network_data(model, options)["weights"]})
+    assert found["other"] == []
+    assert found["options"].items() <= options.items()
+    assert found["prototypes"] == [[element] for element in found["elements"]]
+
+
+def test_hits_taken_back_leave_the_same_bytes_and_none_are_written_to(scripts: Browser):
+    """Of a network on the bench: its weights, and its states for all words of five symbols."""
+    hits = [
+        {"kind": "weight", "name": "blocks.0.ff_out.weight", "index": 5, "by": 0.5},
+        {"kind": "case", "part": "nodes", "window": [2, 1], "image": 1},
+        {"kind": "edge", "part": "leaves", "window": [1, 2], "offset": 1},
+    ]
+    expected = {"same": True, "back": True, "broken": True, "copied": ["blocks.0.ff_out.weight"]}
+    assert asked(scripts, "undone", hits) == expected
+
+
+@pytest.mark.parametrize(
+    "hit", [{"kind": "case"}, {"kind": "edge", "offset": 0}, {"kind": "edge", "offset": 1}], ids=str
+)
+def test_a_hit_is_met_wherever_its_window_occurs_and_nowhere_else(scripts: Browser, hit: dict[str, Any]):
+    """A case lands where it should, and an edge is cut as the drawn tree cuts one."""
+    found = asked(scripts, "met", hit)
+    assert found["faults"] == []
+    assert found["met"] > 100
+
+
+HITS = ["", "w!blocks.0.attn.r!3!-0.5", "c!nodes!1.0!2~e!leaves!2.1!1", "c!nodes!1.0!2~w!pad!0!1e-7"]
+NO_HITS = ["x", "w!pad", "w!pad!0!x", "c!roots!1.0!2", "c!nodes!1!2", "c!nodes!1.0", "~", "e!nodes!1.x!0"]
+
+
+def test_hits_in_an_address_come_back_as_they_were_and_what_names_none_is_refused(scripts: Browser):
+    assert scripts.evaluate(f"{json.dumps(HITS)}.map((text) => hitsAsText(hitsFromText(text)))") == HITS
+    assert scripts.evaluate(f"{json.dumps(NO_HITS)}.map(hitsFromText)") == [None] * len(NO_HITS)
+
+
+# Of each level a hit that passes, with the length of the word that notices, and an easy one that does not.
+LEVELS = {
+    1: (("nodes", [1, 1], 2), 3, ("leaves", [1, 1], 2)),
+    2: (("nodes", [1, 0], 2), 5, ("nodes", [1, 1], 2)),
+    3: (("nodes", [7, 2], "left"), 13, ("nodes", [1, 1], "left")),
+    4: (("leaves", [1, 1], 1), 20, ("leaves", [1, 1], 21)),
+    5: (("nodes", [6, 0], 1), 21, ("nodes", [6, 1], 1)),
+}
+
+
+def opened(browser: Browser, written: Path, address: str = "", **how: Any) -> None:
+    """The workbench at an address; `bench` is what its panels share."""
+    browser.open(written, address, **how)
+    browser.evaluate("globalThis.bench = modules['start.js'].bench;0")
+
+
+def strike(browser: Browser, part: str, window: list[int], what: int | str) -> None:
+    """Choose a case by its fields, and strike it."""
+    browser.wait("document.querySelector('#struck-near')?.options.length > 0")
+    for name, value in (("part", part), ("far", window[1]), ("near", window[0])):
+        browser.choose(f"#struck-{name}", value, "change")
+    if isinstance(what, int):
+        browser.click(f".land[data-image='{what}']")
+    else:
+        browser.click(".target button:not(.land)", ["left", "right"].index(what))
+    browser.wait("bench.wrong.regulargpt !== null && document.querySelector('.task .verdict').textContent !== ''")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_has_a_solution_and_refuses_an_easy_break(browser: Browser, written: Path, level: int):
+    solution, length, easy = LEVELS[level]
+    opened(browser, written, f"#level={level}")
+    browser.wait("bench.wrong.regulargpt?.ended")
+    assert "made, not trained" in browser.one(".task .caption")
+    strike(browser, *easy)
+    assert browser.one(".task .verdict").startswith("✗ A word of ")
+    browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Undo"))
+    browser.wait("bench.wrong.regulargpt?.ended")
+    strike(browser, *solution)
+    assert browser.one(".task .verdict").startswith("✓ No word of less than ")
+    assert f" has {length} symbols: " in browser.one(".break .said")
+    assert "red: the proof does not hold any more" in browser.one(".break .said")
+    assert browser.count(".break .levels .right") == 1
+    # The word is shown where it is pressed, and the two answers differ there.
+    browser.click(".break .said .word-button")
+    word, wrong, right = browser.evaluate(
+        "[bench.word.length, bench.wrong.regulargpt.answer, bench.wrong.regulargpt.truth]"
+    )
+    assert word == length
+    assert wrong != right
+
+
+def test_a_link_brings_the_level_with_its_hits(browser: Browser, written: Path):
+    opened(browser, written, "#level=5")
+    strike(browser, "nodes", [6, 0], 3)
+    link = browser.evaluate("address.link()").split("#")[1]
+    opened(browser, written, f"#{link}")
+    browser.wait("bench.wrong.regulargpt !== null")
+    assert browser.evaluate("bench.hits") == [{"kind": "case", "part": "nodes", "window": [6, 0], "image": 3}]
+    assert browser.one(".task .verdict").startswith("✓")
+
+
+def test_a_weight_is_struck_by_its_slider_and_mended(browser: Browser, written: Path):
+    opened(browser, written, "#level=1")
+    browser.click(".break [data-tool=weight]")
+    browser.pause(60)
+    name = browser.one("#tensor", "e.value")
+    browser.choose("#weight-row", 1)
+    browser.choose("#weight-column", 2)
+    states = "[[0, 0], [0, 1], [1, 0], [1, 1]].map((word) => String(bench.network.root(word)))"
+    before = browser.evaluate(states)
+    for by in (0.5, -1.5):
+        browser.choose("#weight-by", by)
+        browser.wait(f"bench.hits[0]?.by === {by}")
+    assert browser.evaluate("bench.hits") == [{"kind": "weight", "name": name, "index": 1, "by": -1.5}]
+    assert browser.evaluate(states) != before
+    browser.wait("bench.wrong.regulargpt !== null")
+    assert browser.one("#weight-by + output, .weights output").endswith("→ −1.500")
+    browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Mend everything"))
+    assert browser.evaluate("bench.hits") == []
+    assert browser.evaluate(states) == before
+
+
+def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser, written: Path):
+    opened(browser, written)
+    own = browser.evaluate("JSON.stringify(bench.drawn)")
+    assert "There is no network to strike yet" in browser.one(".break .target")
+    browser.click(".break .levels button", 2)
+    browser.wait("bench.wrong.regulargpt?.ended")
+    assert "level=3" in browser.evaluate("location.hash")
+    browser.click(".break .task button")
+    assert browser.evaluate("JSON.stringify(bench.drawn)") == own
+    assert browser.evaluate("bench.network") is None
+    assert "level" not in browser.evaluate("location.hash")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_a_screen_reader_has_all_of_it_and_nothing_is_too_wide(browser: Browser, written: Path, width: int, dark: bool):
+    opened(browser, written, "#step=6&level=5", width=width, dark=dark)
+    browser.wait("bench.wrong.regulargpt?.ended")
+    strike(browser, "nodes", [6, 0], 3)
+    browser.assert_fits()
+    assert [found for found in violations(browser) if any("break" in str(place) for place in found[2])] == []
+    browser.click(".break [data-tool=weight]")
+    browser.pause(60)
+    browser.assert_fits()
+    assert violations(browser) == []
