@@ -5,6 +5,7 @@ export const RADIUS = 30;
 const NEAR = 40.5; // a state that close to a straight arrow stands in its way
 const GAP = 13; // from an arrow to the middle of its label
 const LETTER = 4.5; // half its width
+export const LINE = 18; // from line to line of a label
 const ANGLES = Array.from({ length: 24 }, (_, i) => (2 * Math.PI * i) / 24);
 const SAMPLES = Array.from({ length: 13 }, (_, i) => i / 12); // of an arrow, to see whether a label stands on it
 const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7]; // of a label along its arrow, the best first
@@ -29,20 +30,20 @@ export function towards(a, b) {
 }
 
 // The head of an arrow, as the points of a polygon.
-export function head(tip, back) {
+function head(tip, back) {
   const [base, across] = [moved(tip, back, 11), [-back[1], back[0]]];
   return [tip, moved(base, across, 5), moved(base, across, -5)].map(pair).join(" ");
 }
 
 // A line, or a Bézier curve with three or four control points, as a path.
-export function path([first, ...rest]) {
+function path([first, ...rest]) {
   return `M${pair(first)} ${"LQC"[rest.length - 1]}${rest.map(pair).join(" ")}`;
 }
 
 // The lines of a machine: { arrows, start }, each with its path, its head, and an arrow's label; start may be null.
-// `widths` are the letters in each label.
-export function lines({ states, arrows, initial }, widths) {
-  const plan = new Plan(states.map(({ x, y }) => [x, y]), arrows, widths);
+// `sizes` are the letters in each label's longest line, and its lines.
+export function lines({ states, arrows, initial }, sizes) {
+  const plan = new Plan(states.map(({ x, y }) => [x, y]), arrows, sizes);
   const edges = arrows.map(({ from, to }, i) => (from === to ? null : plan.edge(i)));
   const start = initial === null ? null : plan.start(initial);
   const found = edges.map((edge, i) => edge ?? plan.loop(i));
@@ -51,8 +52,8 @@ export function lines({ states, arrows, initial }, widths) {
 }
 
 class Plan {
-  constructor(places, arrows, widths) {
-    Object.assign(this, { places, arrows, widths, labels: [], taken: places.map(() => []) });
+  constructor(places, arrows, sizes) {
+    Object.assign(this, { places, arrows, sizes, labels: [], taken: places.map(() => []) });
     this.centre = [0, 1].map((axis) => places.reduce((sum, place) => sum + place[axis], 0) / places.length);
   }
 
@@ -109,14 +110,15 @@ class Plan {
     return ANGLES.reduce((best, theta) => (goodness(theta) > goodness(best) ? theta : best));
   }
 
-  // A label's middle beside a point: a wide label stands farther off at its sides.
+  // A label's middle beside a point: a large label stands farther off.
   beside(point, away, gap, i) {
-    return moved(point, away, gap + Math.abs(away[0]) * LETTER * Math.max(0, this.widths[i] - 1));
+    const [width, height] = this.sizes[i];
+    return moved(point, away, gap + Math.abs(away[0]) * LETTER * (width - 1) + (Math.abs(away[1]) * LINE * (height - 1)) / 2);
   }
 
   // Of the spots for a label the first where it hides the least: no state, no other label, if possible no other arrow.
   label(spots, ways, i) {
-    const half = LETTER * this.widths[i];
+    const half = LETTER * this.sizes[i][0];
     const near = (points, spot, gap) => points.filter((point) => distance(point, spot) < gap + half).length;
     const others = ways.filter((_, j) => j !== i);
     const crossed = (spot) => others.filter((way) => near(way, spot, 6)).length;

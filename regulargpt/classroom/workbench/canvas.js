@@ -1,8 +1,9 @@
 // The plane on which a machine is drawn, with a pointer or with keys.
 
-import { RADIUS, distance, head, moved, path, towards } from "./arrows.js";
+import { RADIUS, distance, moved, towards } from "./arrows.js";
 import { drawing } from "./drawing.js";
-import { answered, arrowOf, changed, endsOf, keyOf, likely, withState, withSymbols, without } from "./edits.js";
+import { answered, changed, endsOf, has, keyOf, likely, withParts, withState, without } from "./edits.js";
+import { hasStack, statesAfter } from "./nested_machine.js";
 
 const STILL = 6; // pixels that a click may move
 const LOOP = 14; // that one may move in a state without beginning an arrow
@@ -11,6 +12,7 @@ const CORE = RADIUS - 9; // who presses a state farther out moves it
 const APART = 135; // from a state to the next one that the keyboard adds
 const STEP = 10; // of a state that the keyboard moves
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const CLEAR = 2 * RADIUS + 8; // between two states
 const EDGE = RADIUS + 12; // from a new state to the border
 
 export class Canvas {
@@ -40,7 +42,7 @@ export class Canvas {
   draw(isFitted = false, machine = this.drawn) {
     const focused = this.svg.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     const { nodes, box } = drawing(machine, { ...this.editor.look, isActive: true });
-    if (!this.drag) this.fit(box, isFitted);
+    if (!this.drag) this.fit(this.drawn.states.length ? box : [...(this.view ?? [0, 0]).slice(0, 2), 0, 0], isFitted);
     this.svg.replaceChildren(...nodes);
     this.at(this.editor.chosen)?.classList.add("chosen");
     this.at(this.editor.origin)?.classList.add("origin");
@@ -49,13 +51,23 @@ export class Canvas {
   }
 
   // Where the word on the bench may have led, and by which arrows.
-  reading({ initial, arrows }) {
+  reading(machine) {
+    const [{ initial, arrows }, { word }] = [machine, this.editor.bench];
+    if (hasStack(machine)) return this.nestedReading(word);
     let [states, last] = [[initial], []];
-    for (const symbol of this.editor.bench.word ?? []) {
+    for (const symbol of word ?? []) {
       last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(symbol));
       states = [...new Set(last.map(({ to }) => to))];
     }
     return last.length ? [...states.map(String), ...last.map(keyOf)] : [];
+  }
+
+  // The same of a machine with a stack, whose states are those of its language.
+  nestedReading(word) {
+    const { language } = this.editor.found;
+    if (!language || !word?.length || word.some((symbol) => symbol >= language.alphabet.length)) return [];
+    const [before, after] = statesAfter(language, word).slice(-2);
+    return [String(after), `${before}-${after}`];
   }
 
   at(key) {
@@ -66,17 +78,18 @@ export class Canvas {
     (this.at(key ?? null) ?? this.svg).focus({ preventScroll: true });
   }
 
-  // The part of the plane that is shown: it stays while everything is in it, and the window is as it was.
+  // The part of the plane that is shown: in another window, or of another machine, the middle; else it moves and grows
+  // no more than it must.
   fit([x, y, width, height], isFitted) {
     const [across, down] = [this.svg.clientWidth || 640, this.svg.clientHeight || 400];
-    const scale = Math.max(1, width / across, height / down);
-    const size = [across * scale, down * scale];
-    const [left, top, w, h] = this.view ?? [0, 0, 0, 0];
-    const isSeen = x >= left && y >= top && x + width <= left + w && y + height <= top + h;
-    if (!isFitted && isSeen && this.shown === `${across} ${down}`) return;
-    const isEmpty = !this.drawn.states.length;
+    const isNew = isFitted || this.shown !== `${across} ${down}`;
+    const scale = Math.max(isNew ? 1 : this.view[2] / across, width / across, height / down);
+    const [w, h] = [across * scale, down * scale];
+    const shifted = (from, low, high) => Math.min(high, Math.max(low, from));
+    const middle = this.drawn.states.length ? [x + (width - w) / 2, y + (height - h) / 2] : [0, 0];
+    const [left, top] = isNew ? middle : [shifted(this.view[0], x + width - w, x), shifted(this.view[1], y + height - h, y)];
     this.shown = `${across} ${down}`;
-    this.view = isEmpty ? [0, 0, ...size] : [x + (width - size[0]) / 2, y + (height - size[1]) / 2, ...size];
+    this.view = [left, top, w, h];
     this.svg.setAttribute("viewBox", this.view.join(" "));
   }
 
@@ -92,11 +105,23 @@ export class Canvas {
     return [Math.min(Math.max(x, left + EDGE), left + width - EDGE), Math.min(Math.max(y, top + EDGE), top + height - EDGE)];
   }
 
-  // The state at a point, if there is one; else null.
-  stateAt(point) {
+  // The state whose middle is that near to a point, if there is one; else null.
+  stateAt(point, reach = RADIUS + 4) {
     const off = this.drawn.states.map(({ x, y }) => distance([x, y], point));
     const q = off.indexOf(Math.min(...off));
-    return off[q] <= RADIUS + 4 ? q : null;
+    return off[q] <= reach ? q : null;
+  }
+
+  // Where a new state may stand: not at the border, and on no other state.
+  free(point) {
+    const q = this.stateAt(point, CLEAR);
+    const { x, y } = this.drawn.states[q] ?? {};
+    return this.inside(q === null ? point : moved([x, y], towards([x, y], point), CLEAR + 2));
+  }
+
+  // Where a drawn arrow ends: at a state, or where a new one may stand.
+  end(point) {
+    return this.stateAt(point, CLEAR) ?? this.free(point);
   }
 
   press(event) {
@@ -114,30 +139,21 @@ export class Canvas {
 
   pull(event) {
     const { drag } = this;
-    if (drag.isStill && distance(drag.pressed, [event.clientX, event.clientY]) < (drag.kind === "arrow" ? LOOP : STILL)) return;
+    const most = drag.kind === "arrow" ? LOOP : STILL;
+    if (drag.isStill && distance(drag.pressed, [event.clientX, event.clientY]) < most) return;
     drag.isStill = false;
-    const point = this.point(event);
-    if (drag.kind === "move") this.draw(false, this.movedTo(point));
-    if (drag.kind === "arrow" || drag.kind === "start") this.rubber(drag, point);
+    this.draw(false, this.would(this.point(event)));
   }
 
-  // The machine with the pressed state where the pointer is.
-  movedTo(point) {
-    const { q, at } = this.drag;
+  // The machine as it would be if the pointer were let go at a point.
+  would(point) {
+    const { kind, q, at } = this.drag;
+    const target = this.stateAt(point);
+    if (kind === "arrow") return this.joined(q, this.end(point));
+    if (kind === "start" && target !== null) return { ...this.drawn, initial: target };
+    if (kind !== "move") return this.drawn;
     const { x, y } = this.drawn.states[q];
     return changed(this.drawn, q, { x: Math.round(x + point[0] - at[0]), y: Math.round(y + point[1] - at[1]) });
-  }
-
-  // The arrow that is being drawn.
-  rubber({ q, at }, point) {
-    this.svg.querySelector(".rubber")?.remove();
-    const { x, y } = this.drawn.states[q] ?? { x: at[0], y: at[1] };
-    const back = towards(point, [x, y]);
-    const target = this.stateAt(point);
-    const from = q === null ? [x, y] : moved([x, y], back, -RADIUS);
-    this.svg.append(svg("g", { class: "edge rubber" }, svg("path", { d: path([from, moved(point, back, 6)]) }), svg("polygon", { points: head(point, back) })));
-    this.svg.querySelectorAll(".target").forEach((other) => other.classList.remove("target"));
-    if (target !== null) this.at(String(target)).classList.add("target");
   }
 
   drop() {
@@ -148,21 +164,18 @@ export class Canvas {
 
   release(event) {
     const [{ drag }, point] = [this, this.point(event)];
-    const next = drag.kind === "move" && !drag.isStill ? this.movedTo(point) : null;
+    const next = this.would(point);
     this.drag = null;
-    if (drag.isStill) return this.click(drag);
-    if (next) return this.editor.do(next, drag.key);
-    const target = this.stateAt(point);
-    if (drag.kind === "arrow") return this.connect(drag.q, target ?? this.inside(point));
-    if (drag.kind === "start" && target !== null) return this.editor.do({ ...this.drawn, initial: target }, String(target));
-    return this.draw();
+    if (drag.isStill) this.click(drag);
+    else if (drag.kind === "arrow") this.connect(drag.q, this.end(point));
+    else this.editor.do(next, drag.key ?? this.editor.chosen);
   }
 
   click({ kind, key, at, wasOpen }) {
     const now = performance.now();
     const isDouble = key !== null && key === this.last.key && now - this.last.time < TWICE;
     this.last = { key: isDouble ? null : key, time: now };
-    if (kind === "plane") return wasOpen ? this.editor.choose(null) : this.add(this.inside(at));
+    if (kind === "plane") return wasOpen ? this.editor.choose(null) : this.add(this.free(at));
     if (kind === "label") return this.editor.edit(key);
     if (kind === "start") return undefined;
     if (isDouble) return this.editor.do(answered(this.drawn, Number(key)), key);
@@ -176,15 +189,18 @@ export class Canvas {
     this.editor.do(withState(this.drawn, point), key);
   }
 
-  // An arrow to a state, or to a new one at a point; then its symbols are asked for.
+  // The machine with an arrow to a state, or to a new one at a point.
+  joined(from, to) {
+    const [whole, ends] = Array.isArray(to) ? [withState(this.drawn, to), [from, this.drawn.states.length]] : [this.drawn, [from, to]];
+    return has(whole, ends.join("-")) ? whole : withParts(whole, ends, [likely(whole, from)]);
+  }
+
+  // Such an arrow; then its symbols are asked for.
   connect(from, to) {
-    const isFree = Array.isArray(to);
-    const whole = isFree ? withState(this.drawn, to) : this.drawn;
-    const ends = [from, isFree ? this.drawn.states.length : to];
-    const key = ends.join("-");
-    const isNew = !arrowOf(whole, key);
-    if (isNew) this.editor.do(withSymbols(whole, ends, [likely(whole, from)]), key);
-    this.editor.edit(key, isNew);
+    const [{ drawn }, next] = [this, this.joined(from, to)];
+    const key = `${from}-${Array.isArray(to) ? drawn.states.length : to}`;
+    this.editor.do(next, key);
+    this.editor.edit(key, next !== drawn);
   }
 
   // The arrow that the keyboard began ends here.
@@ -194,16 +210,13 @@ export class Canvas {
     this.connect(Number(from), Number(to));
   }
 
-  // A place for a state that the keyboard adds: beside the others, where there is room.
+  // A place for a state that the keyboard adds: in the middle row, else from the top on, where there is room.
   room() {
     const [left, top, width, height] = this.view;
-    const { states } = this.drawn;
-    const isFree = (point) => states.every(({ x, y }) => distance([x, y], point) > APART - 25);
-    for (let y = top + height / 2; y < top + height - EDGE; y += APART) {
-      for (let x = left + APART / 2; x < left + width - EDGE; x += APART) if (isFree([x, y])) return [x, y];
-    }
-    for (let y = top + EDGE; ; y += APART / 2) {
-      for (let x = left + EDGE; x < left + width - EDGE; x += APART / 2) if (isFree([x, y])) return [x, y];
+    const isFree = (point) => this.drawn.states.every(({ x, y }) => distance([x, y], point) > APART - 25);
+    for (let row = 0; ; row += 1) {
+      const y = row ? top + EDGE + (row - 1) * (APART / 2) : top + height / 2;
+      for (let x = left + APART / 2; x < left + width - EDGE; x += APART / 2) if (isFree([x, y])) return [x, y];
     }
   }
 

@@ -1,24 +1,27 @@
 // A machine as parts of an SVG: its states in their colours, its arrows with their symbols.
 
-import { RADIUS, distance, lines } from "./arrows.js";
-import { keyOf } from "./edits.js";
+import { LINE, RADIUS, lines } from "./arrows.js";
+import { isAcceptor } from "./drawn.js";
+import { arrowsOf, doneBy, endsOf, keysOf, textOf } from "./edits.js";
 
 const MOST_SYMBOLS = 4; // at an arrow
+const MOST_LINES = 3;
+const MOST_DONE = 18; // letters on what the stack does
 const ROOM = RADIUS + 8; // round a state
 const BRACKETS = "()[]{}<>";
 
 // The nodes of a drawing and the box they need. `tints`: [fill, ink] or null by state. `groups`: states that are framed
 // together. `isActive`: one can go to each part with the keyboard.
 export function drawing(drawn, { tints = [], groups = [], isActive = false } = {}) {
-  const labels = drawn.arrows.map(({ symbols }) => labelOf(symbols, drawn.alphabet));
-  const widths = labels.map((label) => [...label.join(",")].length);
-  const { arrows, start } = lines(drawn, widths);
+  const edges = keysOf(drawn).map((key) => ({ key, from: endsOf(key)[0], to: endsOf(key)[1], label: labelOf(drawn, key) }));
+  const sizes = edges.map(({ label }) => [Math.max(...label.map(({ length }) => length)), label.length]);
+  const { arrows, start } = lines({ ...drawn, arrows: edges }, sizes);
   const frames = groups.flatMap((group) => frame(group.map((q) => drawn.states[q])));
   const parts = drawn.states.flatMap((_, q) => {
-    const leaving = drawn.arrows.flatMap((arrow, i) => (arrow.from === q ? [arrowShape(drawn, arrow, arrows[i], labels[i], isActive)] : []));
+    const leaving = edges.flatMap((edge, i) => (edge.from === q ? [arrowShape(drawn, edge, arrows[i], isActive)] : []));
     return [stateShape(drawn, q, tints[q], isActive), ...leaving];
   });
-  const points = [...drawn.states.map(({ x, y }) => [x, y, ROOM, ROOM]), ...arrows.map(({ label }, i) => [...label, 8 + 5 * widths[i], 12])];
+  const points = [...drawn.states.map(({ x, y }) => [x, y, ROOM, ROOM]), ...arrows.map(({ label }, i) => [...label, 8 + 5 * sizes[i][0], 3 + 9 * sizes[i][1]])];
   if (start) points.push([...start.tail, 6, 6]);
   return { nodes: [...frames, ...(start ? [startShape(start)] : []), ...parts], box: boxOf(points) };
 }
@@ -37,14 +40,14 @@ export function drawnOf({ alphabet, states, initial, delta, outputs, output_name
 }
 
 // A state in words.
-export function stateWords(drawn, q) {
+function stateWords(drawn, q) {
   const { name, output } = drawn.states[q];
   return [`State ${name}`, ...(q === drawn.initial ? ["start"] : []), drawn.outputs[output] ?? "no answer"].join(", ");
 }
 
 // An arrow in words.
-export function arrowWords({ states, alphabet }, { from, to, symbols }) {
-  return `Arrow from ${states[from].name} to ${states[to].name}: ${symbols.map((symbol) => alphabet[symbol]).join(", ")}`;
+function arrowWords(drawn, { key, from, to }) {
+  return `Arrow from ${drawn.states[from].name} to ${drawn.states[to].name}: ${textOf(drawn, key)}`;
 }
 
 // Left, top, width and height of what needs room: [x, y, half its width, half its height].
@@ -55,9 +58,17 @@ function boxOf(points) {
   return [left, top, Math.max(...edge(0, 1)) - left, Math.max(...edge(1, 1)) - top];
 }
 
-function labelOf(symbols, alphabet) {
-  const names = symbols.map((symbol) => alphabet[symbol]);
-  return names.length > MOST_SYMBOLS ? [...names.slice(0, MOST_SYMBOLS), "…"] : names;
+// The lines at an arrow, each a list of texts; and how long it is.
+function labelOf(drawn, key) {
+  const found = arrowsOf(drawn, key).map((arrow) => {
+    const names = arrow.symbols.map((symbol) => drawn.alphabet[symbol]);
+    const shown = names.length > MOST_SYMBOLS ? [...names.slice(0, MOST_SYMBOLS), "…"] : names;
+    const texts = [...shown.flatMap((name, i) => (i ? [",", name] : [name])), short(doneBy(arrow), MOST_DONE)];
+    return { texts, length: [...texts.join("")].length };
+  });
+  if (found.length <= MOST_LINES) return found;
+  const more = `… ${found.length - MOST_LINES + 1} more`;
+  return [...found.slice(0, MOST_LINES - 1), { texts: [more], length: more.length }];
 }
 
 const button = (isActive, key, words) => (isActive ? { "data-key": key, tabindex: 0, role: "button", "aria-label": words } : {});
@@ -65,7 +76,7 @@ const button = (isActive, key, words) => (isActive ? { "data-key": key, tabindex
 function stateShape(drawn, q, tint, isActive) {
   const { x, y, name, output } = drawn.states[q];
   const answer = drawn.outputs[output] ?? "–";
-  const isAnswer = !["accept", "reject"].includes(answer) || drawn.outputs.length !== 2;
+  const isAnswer = !isAcceptor(drawn) || output === null;
   const style = tint ? `--fill: ${tint[0]}; --on: ${tint[1]}` : "";
   const made = svg("g", { class: `state${tint ? "" : " plain"}`, transform: `translate(${x} ${y})`, style, ...button(isActive, q, stateWords(drawn, q)) });
   made.append(svg("title", {}, stateWords(drawn, q)), svg("circle", { r: RADIUS }));
@@ -84,35 +95,25 @@ function nameOf(name, y) {
   return second ? [small(first, y - 8), small(second, y + 5)] : [small(first, y)];
 }
 
-function arrowShape(drawn, arrow, line, label, isActive) {
-  const words = arrowWords(drawn, arrow);
-  const made = svg("g", { class: "edge", ...button(isActive, keyOf(arrow), words) }, svg("title", {}, words));
+function arrowShape(drawn, edge, line, isActive) {
+  const words = arrowWords(drawn, edge);
+  const made = svg("g", { class: "edge", ...button(isActive, edge.key, words) }, svg("title", {}, words));
   if (isActive) made.append(svg("path", { class: "near", d: line.path }));
-  const [x, y] = line.label;
-  const names = label.flatMap((name, i) => [...(i ? [","] : []), BRACKETS.includes(name) ? svg("tspan", { class: "bracket" }, name) : name]);
-  made.append(svg("path", { d: line.path }), svg("polygon", { points: line.head }), svg("text", { x, y: y + 5 }, ...names));
+  const [x, y] = [line.label[0], line.label[1] + 5 - (LINE * (edge.label.length - 1)) / 2];
+  const texts = edge.label.map(({ texts }, i) => svg("text", { x, y: y + LINE * i }, ...texts.map(inked)));
+  made.append(svg("path", { d: line.path }), svg("polygon", { points: line.head }), ...texts);
   return made;
 }
+
+// A symbol as it stands at an arrow.
+const inked = (text) => (text && BRACKETS.includes(text) ? svg("tspan", { class: "bracket" }, text) : text);
 
 function startShape({ path, head }) {
   return svg("g", { class: "edge start" }, svg("title", {}, "The start"), svg("path", { class: "near", d: path }), svg("path", { d: path }), svg("polygon", { points: head }));
 }
 
-// A frame round states: a broad line from each to its nearest one, and a narrower line of the paper's colour on it.
+// A frame round states: a broad line from each to the next, and a narrower line of the paper's colour on it.
 function frame(states) {
-  const d = spanned(states.map(({ x, y }) => [x, y])).map(([a, b]) => `M${a}L${b}`).join("");
+  const d = `M${states.map(({ x, y }) => `${x},${y}`).join("L")}`;
   return ["frame", "frame within"].map((name) => svg("path", { class: name, d }));
-}
-
-// The shortest lines that connect all points.
-function spanned([first, ...rest]) {
-  const [joined, found] = [[first], []];
-  while (rest.length) {
-    const pairs = joined.flatMap((a) => rest.map((b) => [a, b]));
-    const next = pairs.reduce((best, pair) => (distance(...pair) < distance(...best) ? pair : best));
-    found.push(next);
-    joined.push(next[1]);
-    rest = rest.filter((point) => point !== next[1]);
-  }
-  return found;
 }

@@ -17,6 +17,10 @@ export function sinkAnswer(drawn) {
   return isAcceptor(drawn) ? drawn.outputs.indexOf("reject") : NO_ANSWER;
 }
 
+export function sinkName({ states }) {
+  return free("sink", states);
+}
+
 // The name, with underscores until no state has it.
 export function free(name, states) {
   return states.some((state) => state.name === name) ? free(`${name}_`, states) : name;
@@ -63,7 +67,8 @@ export function checkAnswers({ outputs }, found) {
   if (given.size > 1) return;
   if (!given.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
   const remedy = "Give a state that an arrow leads to another answer.";
-  throw new Refusal(`Every word is answered with ${short(outputs[[...given][0]])}, so there is nothing to learn. ${remedy}`);
+  const name = short(outputs[[...given][0]]);
+  throw new Refusal(`Every word is answered with ${name}, so there is nothing to learn. ${remedy}`);
 }
 
 export function tooManyElements(most) {

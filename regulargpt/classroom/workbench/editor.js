@@ -1,7 +1,7 @@
 // The editor: a machine is drawn, and what it is stands beside it.
 
 import { Canvas } from "./canvas.js";
-import { EMPTY, History, answered, changed, endsOf, has, namesOn, same, tidy, typed, withSymbols, without } from "./edits.js";
+import { EMPTY, History, answered, changed, endsOf, has, partsOf, same, textOf, tidy, withParts, without } from "./edits.js";
 import { Exchange } from "./exchange.js";
 import { Field } from "./field.js";
 import { Findings, lookOf } from "./findings.js";
@@ -9,7 +9,7 @@ import { Listing } from "./listing.js";
 import { languageOf } from "./machine.js";
 
 const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols. Orange: where the word leads.";
-const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes.";
+const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes. An arrow may use a stack: ( / push x; ) / pop x.";
 
 const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
 
@@ -22,7 +22,7 @@ export class EditorPanel {
     this.findings = new Findings();
     this.listing = new Listing(this);
     this.exchange = new Exchange(this);
-    const keys = html("details", {}, html("summary", {}, "Keys"), html("p", { id: "editor-keys" }, KEYS));
+    const keys = html("details", {}, html("summary", {}, "Keys, and a stack"), html("p", { id: "editor-keys" }, KEYS));
     const how = html("div", { class: "how" }, html("p", {}, HOW), keys);
     const desk = html("div", { class: "desk" }, html("div", {}, this.tools(), this.canvas.place), this.findings.place, how);
     place.append(this.exchange.start, desk, this.listing.place, this.exchange.files);
@@ -105,10 +105,12 @@ export class EditorPanel {
     const named = (q) => this.drawn.states[q].name;
     const box = this.canvas.at(key).querySelector("text").getBoundingClientRect();
     const name = ends ? `Symbols of the arrow from ${named(ends[0])} to ${named(ends[1])}` : `Name of the state ${named(key)}`;
-    const value = ends ? namesOn(this.drawn, key).join(" ") : named(key);
+    const value = ends ? textOf(this.drawn, key) : named(key);
     this.field.open({ x: box.x + box.width / 2, y: box.y + box.height / 2 }, name, value, (text, isByKey) => {
-      if (text === null && isNew) this.history.undo();
-      else if (text !== null && text !== value) this.history[isNew ? "amend" : "do"](ends ? withSymbols(this.drawn, ends, typed(text, this.drawn.alphabet)) : this.named(key, text));
+      const { history, drawn } = this;
+      const before = isNew ? history.past.at(-1) : drawn;
+      if (text === null && isNew) history.undo();
+      else if (text !== null && text !== value) history[isNew ? "amend" : "do"](ends ? withParts(drawn, ends, partsOf(text, drawn.alphabet), before) : this.named(key, text));
       this.after(key);
       if (isByKey) this.canvas.focus(this.chosen);
     });
@@ -160,9 +162,10 @@ export class EditorPanel {
   // Someone else has set a machine.
   hear() {
     if (this.bench.drawn === this.heard || !this.bench.drawn) return;
+    this.field.drop();
     this.heard = this.bench.drawn;
     this.history.do(tidy(this.bench.drawn));
-    this.chosen = null;
+    Object.assign(this, { chosen: null, origin: null });
     this.show(true);
   }
 

@@ -1,5 +1,9 @@
 // What a person does to a drawn machine: each edit gives a new machine and leaves the old one as it was.
-// A part of a machine has a key: "3" is state 3, "3-4" the arrow from state 3 to state 4. Two states have one arrow each way.
+// A part of a machine has a key: "3" is state 3, "3-4" the arrow from state 3 to state 4. Two states have one arrow each
+// way, whose symbols may do different things to a stack: then it is several arrows of the machine.
+
+const BOTTOM = "the bottom"; // of the stack
+const STACKED = /^(.*?)\/\s*(push|pop)\s+(.+)$/u;
 
 export const EMPTY = { alphabet: [], outputs: ["reject", "accept"], states: [], initial: null, arrows: [] };
 
@@ -51,22 +55,34 @@ export function keyOf({ from, to }) {
   return `${from}-${to}`;
 }
 
-// The arrow of a key; undefined if there is none.
-export function arrowOf(drawn, key) {
-  return drawn.arrows.find((arrow) => keyOf(arrow) === key);
+// The keys of all arrows, each once.
+export function keysOf({ arrows }) {
+  return [...new Set(arrows.map(keyOf))];
+}
+
+// The arrows of a key.
+export function arrowsOf(drawn, key) {
+  return drawn.arrows.filter((arrow) => keyOf(arrow) === key);
 }
 
 // Whether a key still names something.
 export function has(drawn, key) {
-  return endsOf(key) ? Boolean(arrowOf(drawn, key)) : Number(key) < drawn.states.length;
+  return endsOf(key) ? arrowsOf(drawn, key).length > 0 : Number(key) < drawn.states.length;
 }
 
-// One arrow for every two states, its symbols in order.
+// What an arrow does to the stack, as the project writes it; empty where it leaves it alone.
+export function doneBy({ push, pop }) {
+  if (push !== undefined) return ` / push ${push}`;
+  return pop ? ` / pop ${pop.map((name) => name ?? BOTTOM).join(", ")}` : "";
+}
+
+// One arrow for every two states and what is done to the stack, its symbols in order.
 export function tidy(drawn) {
   const found = new Map();
   for (const arrow of drawn.arrows) {
-    const symbols = new Set([...(found.get(keyOf(arrow))?.symbols ?? []), ...arrow.symbols]);
-    found.set(keyOf(arrow), { from: arrow.from, to: arrow.to, symbols: [...symbols].sort((a, b) => a - b) });
+    const key = keyOf(arrow) + doneBy(arrow);
+    const symbols = new Set([...(found.get(key)?.symbols ?? []), ...arrow.symbols]);
+    found.set(key, { ...arrow, symbols: [...symbols].sort((a, b) => a - b) });
   }
   return { ...drawn, arrows: [...found.values()].filter(({ symbols }) => symbols.length) };
 }
@@ -93,46 +109,53 @@ export function answered(drawn, q) {
 // Without a state and its arrows, or without an arrow. A symbol that was on it alone leaves the alphabet.
 export function without(drawn, key) {
   const ends = endsOf(key);
-  if (ends) return withSymbols(drawn, ends, []);
+  if (ends) return withParts(drawn, ends, []);
   const [q, after] = [Number(key), (i) => (i > Number(key) ? i - 1 : i)];
   const arrows = drawn.arrows.filter(({ from, to }) => from !== q && to !== q);
   const initial = drawn.initial === q || drawn.initial === null ? null : after(drawn.initial);
-  const shifted = arrows.map(({ from, to, symbols }) => ({ from: after(from), to: after(to), symbols }));
+  const shifted = arrows.map((arrow) => ({ ...arrow, from: after(arrow.from), to: after(arrow.to) }));
   return released(drawn, { ...drawn, states: drawn.states.filter((_, i) => i !== q), initial, arrows: shifted });
 }
 
-// The arrow between two states with these symbols, by name; new ones extend the alphabet. Without symbols there is none.
-export function withSymbols(drawn, [from, to], names) {
-  const alphabet = [...new Set([...drawn.alphabet, ...names])];
-  const arrow = { from, to, symbols: names.map((name) => alphabet.indexOf(name)).sort((a, b) => a - b) };
-  const at = drawn.arrows.findIndex((other) => keyOf(other) === keyOf(arrow));
-  const arrows = at < 0 ? [...drawn.arrows, arrow] : drawn.arrows.with(at, arrow);
-  return released(drawn, { ...drawn, alphabet, arrows: arrows.filter(({ symbols }) => symbols.length) });
+// The arrow between two states with these parts, each { names, push or pop or neither }; new names extend the alphabet.
+// Without names there is none. `before` is the machine before the whole edit.
+export function withParts(drawn, [from, to], parts, before = drawn) {
+  const alphabet = [...new Set([...drawn.alphabet, ...parts.flatMap(({ names }) => names)])];
+  const made = parts.map(({ names, ...done }) => ({ from, to, symbols: names.map((name) => alphabet.indexOf(name)), ...done }));
+  const isOther = (arrow) => arrow.from !== from || arrow.to !== to;
+  const at = drawn.arrows.findIndex((arrow) => !isOther(arrow));
+  const arrows = drawn.arrows.filter(isOther);
+  arrows.splice(at < 0 ? arrows.length : at, 0, ...made);
+  return released(before, tidy({ ...drawn, alphabet, arrows }));
 }
 
-// The names of an arrow's symbols.
-export function namesOn(drawn, key) {
-  return (arrowOf(drawn, key)?.symbols ?? []).map((symbol) => drawn.alphabet[symbol]);
+// An arrow as one writes it: `a b`, or `a; ( / push g; ) / pop g, the bottom`.
+export function textOf(drawn, key) {
+  return arrowsOf(drawn, key).map((arrow) => arrow.symbols.map((symbol) => drawn.alphabet[symbol]).join(" ") + doneBy(arrow)).join("; ");
 }
 
-// An arrow with other ends; if there is an arrow already, its symbols are added there.
-export function rerouted(drawn, key, ends) {
-  if (key === keyOf({ from: ends[0], to: ends[1] })) return drawn;
-  const names = namesOn(drawn, key);
-  const kept = { ...drawn, arrows: drawn.arrows.filter((arrow) => keyOf(arrow) !== key) };
-  return withSymbols(kept, ends, [...new Set([...namesOn(drawn, ends.join("-")), ...names])]);
+// The parts of an arrow that one wrote.
+export function partsOf(text, known) {
+  const pieces = STACKED.test(text) ? text.split(";") : [text];
+  return pieces.map((piece) => {
+    const [, symbols, what, on] = STACKED.exec(piece) ?? [null, piece];
+    const tops = on?.split(",").map((name) => (name.trim() === BOTTOM ? null : name.trim()));
+    return { names: typed(symbols, known), ...(what === "push" && { push: on.trim() }), ...(what === "pop" && { pop: tops }) };
+  });
 }
 
-// The symbol that a new arrow is likely to have: the first that does not leave its state yet.
+// What a new arrow is likely to be for: the first symbol that does not leave its state yet, and what that does elsewhere.
 export function likely(drawn, from) {
   const taken = new Set(drawn.arrows.filter((arrow) => arrow.from === from).flatMap(({ symbols }) => symbols));
-  return drawn.alphabet.find((_, symbol) => !taken.has(symbol)) ?? drawn.alphabet[0] ?? "a";
+  const symbol = Math.max(0, drawn.alphabet.findIndex((_, a) => !taken.has(a)));
+  const { push, pop } = drawn.arrows.find(({ symbols }) => symbols.includes(symbol)) ?? {};
+  return { names: [drawn.alphabet[symbol] ?? "a"], ...(push !== undefined && { push }), ...(pop && { pop }) };
 }
 
 // These symbols, and no others on any arrow.
 export function withAlphabet(drawn, alphabet) {
   const number = drawn.alphabet.map((name) => alphabet.indexOf(name));
-  const renumbered = ({ from, to, symbols }) => ({ from, to, symbols: symbols.map((symbol) => number[symbol]).filter((symbol) => symbol >= 0).sort((a, b) => a - b) });
+  const renumbered = (arrow) => ({ ...arrow, symbols: arrow.symbols.map((symbol) => number[symbol]).filter((symbol) => symbol >= 0).sort((a, b) => a - b) });
   return { ...drawn, alphabet, arrows: drawn.arrows.map(renumbered).filter(({ symbols }) => symbols.length) };
 }
 
@@ -142,16 +165,17 @@ export function withOutputs(drawn, outputs) {
   return { ...drawn, outputs, states };
 }
 
-// Without the symbols whose last arrow an edit took away.
+// Without the symbols whose last arrow an edit took away, or that it added for nothing.
 function released(before, after) {
   const used = ({ arrows }) => new Set(arrows.flatMap(({ symbols }) => symbols));
   const [then, now] = [used(before), used(after)];
-  const kept = after.alphabet.filter((_, symbol) => now.has(symbol) || !then.has(symbol));
+  const wasFree = (symbol) => symbol < before.alphabet.length && !then.has(symbol);
+  const kept = after.alphabet.filter((_, symbol) => now.has(symbol) || wasFree(symbol));
   return kept.length === after.alphabet.length ? after : withAlphabet(after, kept);
 }
 
-// The names that were typed: letters, or what blanks or commas separate.
-export function typed(text, known) {
+// The symbols that were typed: letters, or what blanks or commas separate.
+function typed(text, known) {
   const parts = /[\s,]/u.test(text) || known.includes(text) ? text.split(/[\s,]+/u) : [...text];
   return [...new Set(parts.filter((part) => part))];
 }

@@ -3,7 +3,14 @@
 import { EMPTY } from "./edits.js";
 import { fromExpression } from "./expression.js";
 import { fromJson, toJson } from "./machine_json.js";
+import { hasStack } from "./nested_machine.js";
 import { STARTERS } from "./starters.js";
+
+// A machine with a stack has long labels: its states stand twice as far apart.
+function spread({ drawn, problem }) {
+  if (!drawn || !hasStack(drawn)) return { drawn, problem };
+  return { problem, drawn: { ...drawn, states: drawn.states.map((state) => ({ ...state, x: 2 * state.x, y: 2 * state.y })) } };
+}
 
 const EMPTY_PLANE = { title: "An empty plane", says: "", drawn: EMPTY };
 
@@ -54,11 +61,11 @@ export class Exchange {
     file.addEventListener("change", async () => {
       const [chosen] = file.files;
       if (!chosen) return;
-      this.take(fromJson(await chosen.text()), tools);
+      this.take(spread(fromJson(await chosen.text())), tools);
       file.value = "";
     });
     const tools = html("div", { class: "tools" },
-      action("Draw this text", () => this.take(fromJson(this.text.value), tools)),
+      action("Draw this text", () => this.take(spread(fromJson(this.text.value)), tools)),
       action("Open a file", () => file.click()),
       action("Save as a file", () => save(new Blob([this.text.value], { type: "application/json" }), "automaton.json")), file);
     const made = html("details", { class: "files" }, html("summary", {}, "As a file"), this.text, tools);

@@ -36,6 +36,12 @@ export class Field {
     return true;
   }
 
+  // Whatever was typed, it is for a machine that is gone.
+  drop() {
+    this.done = null;
+    this.input.hidden = true;
+  }
+
   // Tab goes on from the part whose field it was.
   type(event) {
     if (!["Enter", "Escape", "Tab"].includes(event.key)) return;

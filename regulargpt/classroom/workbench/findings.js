@@ -1,12 +1,11 @@
 // What a drawn machine is: its language, its smallest machine, its elements; or what it lacks.
 
 import { placed } from "./arranged.js";
-import { distance } from "./arrows.js";
 import { drawnOf, picture } from "./drawing.js";
-import { elementsOfStates, isAcceptor } from "./machine.js";
+import { isAcceptor } from "./drawn.js";
+import { elementsOfStates } from "./machine.js";
+import { hasStack } from "./nested_machine.js";
 
-const APART = 120; // between the nearest states of the smallest machine
-const CLOSE = 80; // so close they are in the drawing of a person who wants them elsewhere
 const MOST_CHIPS = 16; // elements that are listed
 const MOST_SAID = 3; // of groups of states
 
@@ -14,7 +13,7 @@ const MOST_SAID = 3; // of groups of states
 export function lookOf(drawn, { language, classes }) {
   if (!language) return { tints: [], groups: [] };
   const first = elementsOfStates(language);
-  const elements = isDeterministic(drawn) ? classes.map((state) => (state === null ? null : first[state])) : leastElements(drawn, language);
+  const elements = isDeterministic(drawn) ? classes.map((state) => first[state] ?? null) : leastElements(drawn, language);
   return { tints: elements.map((element) => (element === null ? null : language.colours[element])), groups: groupsOf(classes) };
 }
 
@@ -25,9 +24,10 @@ function remedy({ states, initial, arrows }) {
   return arrows.length ? null : "There is no arrow yet. Drag from a state to a state.";
 }
 
-// Whether no two arrows with one symbol leave a state.
-function isDeterministic({ arrows }) {
-  const moves = arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
+// Whether no two arrows with one symbol leave a state. With a stack they may: what is on it parts them.
+function isDeterministic(drawn) {
+  if (hasStack(drawn)) return true;
+  const moves = drawn.arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
   return new Set(moves).size === moves.length;
 }
 
@@ -59,21 +59,6 @@ function isComplete({ states, alphabet, arrows }) {
   return arrows.reduce((sum, { symbols }) => sum + symbols.length, 0) === states.length * alphabet.length;
 }
 
-// The smallest machine, its states in the middle of the drawn ones that they stand for, if that leaves them apart.
-function arranged(drawn, language, classes) {
-  const smallest = drawnOf(language);
-  const middle = (q, axis) => {
-    const members = drawn.states.filter((_, i) => classes[i] === q);
-    return members.reduce((sum, state) => sum + state[axis], 0) / members.length; // NaN: it has no place yet
-  };
-  const found = smallest.states.map((_, q) => [middle(q, "x"), middle(q, "y")]);
-  const gaps = found.flatMap((a, p) => found.slice(0, p).map((b) => distance(a, b))).filter((gap) => gap >= 0);
-  const gap = Math.min(...gaps, Infinity);
-  const scale = gap > CLOSE && gap < Infinity ? APART / gap : 1;
-  const place = ([x, y]) => (gap > CLOSE ? { x: scale * x, y: scale * y } : {});
-  return placed({ ...smallest, states: smallest.states.map((state, q) => ({ ...state, ...place(found[q]) })) });
-}
-
 const counted = (n, noun) => [html("b", {}, String(n)), ` ${noun}${n === 1 ? "" : "s"}`];
 
 export class Findings {
@@ -87,6 +72,7 @@ export class Findings {
 
   // A sentence that stands until the next edit.
   say(sentence) {
+    this.said.querySelector(".note")?.remove();
     this.said.append(html("p", { class: "note" }, sentence));
   }
 
@@ -98,23 +84,23 @@ export class Findings {
     this.notes.replaceChildren(...(language ? notesOn(drawn, found) : []).map((words) => html("p", { class: "note" }, words)));
   }
 
-  counts({ states, elements }) {
-    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), ", ", ...counted(elements.words.length, "element"));
+  counts({ states, table }) {
+    return html("p", { class: "counts" }, "A language: ", ...counted(states.length, "state"), ", ", ...counted(table.length, "element"));
   }
 
   // The smallest machine, if it is not the one that is drawn.
   drawSmallest(drawn, { language, classes }) {
+    if (language.nesting) return [];
     const isDrawn = classes.every((state) => state !== null) && classes.length === language.states.length && isComplete(drawn);
     if (isDrawn) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
     const first = elementsOfStates(language);
     const tints = language.states.map((_, q) => language.colours[first[q]]);
-    return [html("h3", {}, "The smallest machine"), picture(arranged(drawn, language, classes), `The smallest machine: ${language.states.length} states`, tints)];
+    return [html("h3", {}, "The smallest machine"), picture(placed(drawnOf(language)), `The smallest machine: ${language.states.length} states`, tints)];
   }
 
   listElements(language) {
-    const { words } = language.elements;
-    const more = words.length - MOST_CHIPS;
-    const chips = words.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
+    const more = language.table.length - MOST_CHIPS;
+    const chips = language.table.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
     const caption = html("p", { class: "caption" }, "An element is what a word does to every state. A state has the colour of the shortest word that leads there.");
     return [html("h3", {}, "Elements"), html("p", { class: "chips" }, ...chips, ...(more > 0 ? [` and ${more} more`] : [])), caption];
   }
@@ -123,8 +109,9 @@ export class Findings {
 // What else is to say of a drawn machine that is a language.
 function notesOn(drawn, { classes }) {
   const name = (q) => drawn.states[q].name;
-  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
+  if (hasStack(drawn)) return [];
   if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state. A word is accepted if one way along the arrows accepts it."];
+  const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
   const lost = drawn.states.flatMap((_, q) => (classes[q] === null ? [name(q)] : []));
   return [
     ...groups.slice(0, MOST_SAID),

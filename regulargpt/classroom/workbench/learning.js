@@ -2,12 +2,13 @@
 // is rounded to float32 and looked at once more. Generators: the worker takes step after step.
 
 import { Adam } from "./adam.js";
+import { ballsOf } from "./balls.js";
 import { bracketed } from "./bracketings.js";
 import { Draws } from "./draws.js";
 import { learnedMachine } from "./lstar.js";
 import { LstmNetwork } from "./lstm.js";
-import { centred, meansOf, standing } from "./prototypes.js";
-import { claimOf } from "./saving.js";
+import { centred, driftOf, meansOf, standing } from "./prototypes.js";
+import { claimOf, unquantisedClaim } from "./saving.js";
 import { Table } from "./table.js";
 import { Tape } from "./tape.js";
 import { TransformerNetwork } from "./transformer.js";
@@ -48,6 +49,9 @@ const [EVERY, MOST_WORD_STEPS] = [25, 2000];
 // The rate of a round on the table falls to 0 over this share of it. Further rounds are twice as long.
 const [ROUND, FALL, ROUNDS] = [400, 0.6, 3];
 const MOST_ATTEMPTS = 4;
+// States of a network that drift by less than the first, in units of half the smallest distance of two prototypes, come
+// out right; balls may close where they drift by less than the second, of no more than so many windows.
+const [STEADY, CLOSE, FEW] = [0.5, 0.2, 64];
 // A network that is never proven learns for so many steps.
 const MOST_STEPS = 4000;
 // All words of a length are asked for, while they are no more than this.
@@ -138,9 +142,14 @@ export function* learning({ language, cases, seed }) {
     if (!asked) continue;
     const note = `Its answers to ${asked.toLocaleString("en")} words are those of a machine with ${counted(language.states.length, "state")}: the machine that was drawn. Now it learns this machine's table.`;
     const proven = yield* numbered(table(learner, cases), note);
-    if (proven) return { proven: { ...proven, sentence: claimOf(language, cases.elements.length) } };
+    if (proven) return { proven: { ...proven, sentence: sentenceOf(language, proven) } };
   }
   return { proven: null, sentence: `Not all cases were right after ${step.toLocaleString("en")} steps, from ${MOST_ATTEMPTS} sets of first weights. Choose another seed, or a machine with fewer elements.` };
+}
+
+// What is proven, in the checker's words.
+function sentenceOf(language, { prototypes, balls }) {
+  return [claimOf(language, prototypes.length), ...(balls ? [unquantisedClaim(balls.slack)] : [])].join(" ");
 }
 
 const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
@@ -194,26 +203,37 @@ export function shortWords(language) {
   return { words, answers: words.map((word) => answerTo(language, word)) };
 }
 
-// Rounds on the table, until every case is right; what is proven, null if nothing is.
+// Rounds on the table, until every case is right; and then until the network is right as it is: balls prove it, or, of a
+// larger table, its states do not drift. What is proven, null if nothing is.
 function* table(learner, cases) {
-  const { network, language, tape, quiet } = learner;
+  const { network, language, quiet } = learner;
   const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
-  let step = 0;
-  for (let round = 0, steps = ROUND; round < ROUNDS; round += 1, steps *= 2) {
-    const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
-    for (let i = 0; i < steps; i += 1, step += 1) {
-      const left = Math.min(1, (steps - i) / (FALL * steps));
-      tape.clear();
-      const loss = tuned.loss(tape, step, left);
-      tape.backward(loss);
-      adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
-      if (step % LOOK === 0) look(learner, step);
-      yield { phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
-    }
-    const proven = rounded(network, tuned.prototypes(quiet), cases, language.output_names);
-    if (proven) return proven;
+  let proven = null;
+  for (let round = 0, from = 0, steps = ROUND; round < ROUNDS; round += 1, from += steps, steps *= 2) {
+    yield* tableRound(learner, tuned, { from, steps, contraction: proven ? "tight" : "usual" });
+    const found = rounded(network, tuned.prototypes(quiet), cases, language.output_names);
+    if (!found) continue;
+    const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;
+    if (!proven || balls || found.drift < proven.drift) proven = { ...found, balls, weights: network.weights() };
+    if (balls || (found.drift < STEADY && cases.nodes.length > FEW)) break;
   }
-  return null;
+  if (proven) network.parameters.load(proven.weights);
+  return proven;
+}
+
+// Steps of one round: the rate is constant, and then falls to 0.
+function* tableRound(learner, tuned, { from, steps, contraction }) {
+  const { network, tape, quiet } = learner;
+  const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
+  for (let i = 0; i < steps; i += 1) {
+    const left = Math.min(1, (steps - i) / (FALL * steps));
+    tape.clear();
+    const loss = tuned.loss(tape, from + i, left, contraction);
+    tape.backward(loss);
+    adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
+    if ((from + i) % LOOK === 0) look(learner, from + i);
+    yield { phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
+  }
 }
 
 // How it does on words that it is not trained on now.
@@ -227,5 +247,5 @@ export function rounded(network, prototypes, cases, output_names) {
   network.parameters.value.forEach((value, i, all) => (all[i] = Math.fround(value)));
   const found = centred(network, prototypes, cases);
   const { wrong, margin } = standing(network, found, cases, output_names);
-  return !wrong && margin > MARGIN ? { network, prototypes: found, margin } : null;
+  return !wrong && margin > MARGIN ? { network, prototypes: found, margin, drift: driftOf(network, found, cases) } : null;
 }

@@ -1,6 +1,6 @@
 // The machine as a list: everything that can be done on the plane, by fields and buttons.
 
-import { changed, endsOf, keyOf, likely, namesOn, rerouted, typed, withAlphabet, withOutputs, withState, withSymbols, without } from "./edits.js";
+import { changed, endsOf, has, keysOf, likely, partsOf, textOf, withAlphabet, withOutputs, withParts, withState, without } from "./edits.js";
 
 export class Listing {
   constructor(editor) {
@@ -9,8 +9,9 @@ export class Listing {
     this.arrows = html("div", { class: "scroll" });
     this.alphabet = this.names("Symbols", () => this.drawn.alphabet, (names) => withAlphabet(this.drawn, names));
     this.outputs = this.names("Answers", () => this.drawn.outputs, (names) => this.answers(names));
-    const adding = html("div", { class: "tools" }, action("Add a state", () => this.addState()), action("Add an arrow", () => this.addArrow()));
-    this.place = html("details", { class: "listing" }, html("summary", {}, "The machine as a list"), html("div", { class: "tools" }, ...this.alphabet.parts, ...this.outputs.parts), adding, html("div", { class: "lists" }, this.states, this.arrows));
+    this.adding = html("div", { class: "tools" });
+    const all = html("div", { class: "tools" }, ...this.alphabet.parts, ...this.outputs.parts);
+    this.place = html("details", { class: "listing" }, html("summary", {}, "The machine as a list"), all, this.adding, html("div", { class: "lists" }, this.states, this.arrows));
     this.place.addEventListener("toggle", () => this.show());
   }
 
@@ -67,8 +68,9 @@ export class Listing {
 
   list() {
     const at = this.place.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
+    this.adding.replaceChildren(...this.newParts());
     this.states.replaceChildren(table("States", ["name", "start", "answer", ""], this.drawn.states.map((_, q) => this.stateRow(q))));
-    this.arrows.replaceChildren(table("Arrows", ["from", "to", "symbols", ""], this.drawn.arrows.map((arrow) => this.arrowRow(arrow))));
+    this.arrows.replaceChildren(table("Arrows", ["arrow", "symbols", ""], keysOf(this.drawn).map((key) => this.arrowRow(key))));
     if (at) (this.place.querySelector(`[data-at="${at}"]`) ?? this.place.querySelector("summary")).focus();
   }
 
@@ -86,40 +88,43 @@ export class Listing {
     ]);
   }
 
-  arrowRow(arrow) {
-    const { states, alphabet } = this.drawn;
-    const [key, names] = [keyOf(arrow), states.map(({ name }) => name)];
-    const what = `the arrow from ${names[arrow.from]} to ${names[arrow.to]}`;
-    const to = (ends, control) => {
-      this.do(rerouted(this.drawn, key, ends));
-      this.goTo(`${ends.join("-")}:${control}`);
-    };
-    return this.row(key, [
-      this.select(`From, of ${what}`, names, arrow.from, (from) => to([from, arrow.to], 0)),
-      this.select(`To, of ${what}`, names, arrow.to, (next) => to([arrow.from, next], 1)),
-      this.input(`Symbols of ${what}`, namesOn(this.drawn, key).join(" "), (text) => this.do(withSymbols(this.drawn, endsOf(key), typed(text, alphabet)))),
+  arrowRow(key) {
+    const [from, to] = endsOf(key).map((q) => this.drawn.states[q].name);
+    const what = `the arrow from ${from} to ${to}`;
+    const row = this.row(key, [
+      this.input(`Symbols of ${what}`, textOf(this.drawn, key), (text) => this.do(withParts(this.drawn, endsOf(key), partsOf(text, this.drawn.alphabet)))),
       action("Delete", () => this.do(without(this.drawn, key)), { "aria-label": `Delete ${what}` }),
     ]);
+    row.prepend(html("th", { scope: "row" }, `${from} → ${to}`));
+    return row;
+  }
+
+  // Buttons for a new state, and for a new arrow between two states that are chosen.
+  newParts() {
+    const names = this.drawn.states.map(({ name }) => name);
+    const [from, to] = ["From", "To"].map((name) => this.select(name, names, 0, () => {}));
+    const add = () => {
+      const ends = [from.value, to.value].map(Number);
+      if (!has(this.drawn, ends.join("-"))) this.do(withParts(this.drawn, ends, [likely(this.drawn, ends[0])]));
+      this.goTo(`${ends.join("-")}:0`);
+    };
+    const parts = [action("Add a state", () => this.addState()), ...(names.length ? [action("Add an arrow", add), from, to] : [])];
+    return this.placed("new", parts);
   }
 
   row(key, controls) {
+    return html("tr", {}, ...this.placed(key, controls).map((control) => html("td", {}, control)));
+  }
+
+  // Controls that are known again when they are made again.
+  placed(key, controls) {
     controls.forEach((control, i) => { control.dataset.at = `${key}:${i}`; });
-    return html("tr", {}, ...controls.map((control) => html("td", {}, control)));
+    return controls;
   }
 
   addState() {
     this.do(withState(this.drawn, this.editor.canvas.room()));
     this.goTo(`${this.drawn.states.length - 1}:0`);
-  }
-
-  // The first arrow that is missing: the list then says from where, to where, and with what.
-  addArrow() {
-    const { states } = this.drawn;
-    const pairs = states.flatMap((_, from) => states.map((__, to) => [from, to]));
-    const ends = pairs.find((pair) => !namesOn(this.drawn, pair.join("-")).length);
-    if (!ends) return;
-    this.do(withSymbols(this.drawn, ends, [likely(this.drawn, ends[0])]));
-    this.goTo(`${ends.join("-")}:0`);
   }
 
   // To a control, once the rows are there.

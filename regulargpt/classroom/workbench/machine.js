@@ -2,11 +2,12 @@
 //
 //   languageOf(drawn, most = 60)   -> { language, problem, classes }: the Language and "", or null and one line that
 //                                     says what is missing or too large and what to do; classes: the Language's state
-//                                     of each drawn state (null: no word leads there, or states are sets of those drawn)
+//                                     of each drawn state (null: no word leads there, or states are sets of drawn ones)
 //   stateOf(language, word)        -> the state after a word (a list of symbol numbers)
 //   answerOf(language, word)       -> the name of its answer; null where it has none
 //   elementOf(language, word)      -> the monoid element of a word
-//   elementsOfStates(language)     -> by state, the first element that leads there from the start: a state's colour
+//   elementsOfStates(language)     -> by state, the first element that leads there from the start: a state's colour;
+//                                     null where no least word leads, as with a stack there may be
 //   languageOfTable(names, table, most) -> the same of a table { delta, outputs } whose first state is the start, as
 //                                     { language, problem }; names: { alphabet, outputs }, an output -1 is no answer
 //
@@ -17,19 +18,21 @@
 // arranged.js has placed(drawn) -> Drawn with a place for every state; starters.js has STARTERS.
 //
 // Drawn: { alphabet, outputs, states: [{ name, x, y, output }], initial, arrows: [{ from, to, symbols }] }. A state's
-// output is an index into outputs, or null for no answer.
-import { checkAnswers, checkDrawn, distinct, free, isAcceptor, NO_ANSWER, sinkAnswer, tooManyElements } from "./drawn.js";
+// output is an index into outputs, or null for no answer. nested_machine.js says what arrows with a stack have besides.
+import { checkAnswers, checkDrawn, distinct, isAcceptor, NO_ANSWER, sinkAnswer, sinkName, tooManyElements } from "./drawn.js";
+import { elementAlong, hasStack, nestedLanguageOf, statesAfter } from "./nested_machine.js";
 import { colours } from "./palette.js";
 import { alike } from "./partition.js";
 import { Refusal, short, tried } from "./refusal.js";
-import { asText } from "./symbols.js";
+import { asText, numbersOf } from "./symbols.js";
 
-export const MOST_ELEMENTS = 60;
+const MOST_ELEMENTS = 60;
 const MOST_SUBSETS = 2 ** 12;
 const MOST_STEPS = 2 ** 20; // arrows followed in the subset construction
 
 // The language of a drawn machine, or what it lacks.
 export function languageOf(drawn, most = MOST_ELEMENTS) {
+  if (hasStack(drawn)) return nested(drawn, most);
   let classes = null;
   const found = tried("language", () => {
     const machine = deterministic(drawn);
@@ -42,6 +45,12 @@ export function languageOf(drawn, most = MOST_ELEMENTS) {
   return { ...found, classes: found.language && classes };
 }
 
+// The same of a machine with a stack, whose states are those drawn.
+function nested(drawn, most) {
+  const found = tried("language", () => nestedLanguageOf(drawn, most));
+  return { ...found, classes: found.language && [...drawn.states.keys()] };
+}
+
 // The language of a table whose first state is the start.
 export function languageOfTable(names, { delta, outputs }, most = MOST_ELEMENTS) {
   const machine = { delta, outputs, names: delta.map((_, q) => `q${q}`) };
@@ -50,6 +59,7 @@ export function languageOfTable(names, { delta, outputs }, most = MOST_ELEMENTS)
 
 // The state after a word.
 export function stateOf(language, word) {
+  if (language.nesting) return statesAfter(language, word)[word.length];
   return word.reduce((state, symbol) => language.delta[state][symbol], language.initial);
 }
 
@@ -60,19 +70,15 @@ export function answerOf(language, word) {
 
 // The element of a word.
 export function elementOf(language, word) {
+  if (language.nesting) return elementAlong(language, word);
   return word.reduce((element, symbol) => language.elements.right[element][symbol], 0);
 }
 
-// By state, the first element that leads there from the start.
+// By state, the first element of which a word leads there from the start; null where none of the least words does.
 export function elementsOfStates(language) {
-  const found = language.states.map(() => null);
-  const state = [language.initial];
-  // The elements come breadth-first: that a symbol leads from an earlier to a later one is how it was reached.
-  language.elements.right.forEach((row, element) => {
-    found[state[element]] ??= element;
-    row.forEach((next, symbol) => (state[next] ??= language.delta[state[element]][symbol]));
-  });
-  return found;
+  const { elements, states, alphabet } = language;
+  const ends = elements.right.map((_, i) => stateOf(language, numbersOf(alphabet, elements.words[i])));
+  return states.map((_, state) => (ends.includes(state) ? ends.indexOf(state) : null));
 }
 
 // The machine { delta, outputs, names, places } of a drawing, from state 0, complete; only what words lead to.
@@ -103,7 +109,7 @@ function byStates(drawn, targets) {
   return {
     delta,
     outputs: order.map((state) => (state === sink ? sinkAnswer(drawn) : (drawn.states[state].output ?? NO_ANSWER))),
-    names: order.map((state) => (state === sink ? free("sink", drawn.states) : drawn.states[state].name)),
+    names: order.map((state) => (state === sink ? sinkName(drawn) : drawn.states[state].name)),
     places: drawn.states.map((_, state) => place.get(state) ?? null),
   };
 }

@@ -9,7 +9,7 @@ const rows = ({ alphabet, outputs, states, initial, arrows }) => [
   outputs,
   states.map(({ name, x, y, output }) => [name, Math.round(x), Math.round(y), output]),
   initial,
-  arrows.map(({ from, to, symbols }) => [from, to, symbols]),
+  arrows.map(({ from, to, symbols, push, pop }) => [from, to, symbols, ...(push ?? pop ? [push ?? pop] : [])]),
 ];
 
 // The text; null where nothing is drawn.
@@ -38,13 +38,21 @@ function drawingOf([alphabet, outputs, states, initial, arrows]) {
   const isRight = areNames(alphabet) && areNames(outputs)
     && states.every(([name, x, y, answer]) => typeof name === "string" && Number.isFinite(x) && Number.isFinite(y) && (answer === null || output(answer)))
     && (initial === null || state(initial))
-    && arrows.every(([from, to, symbols]) => state(from) && state(to) && symbols.every(symbol));
+    && arrows.every(([from, to, symbols, done]) => state(from) && state(to) && symbols.every(symbol) && isOfStack(done));
   if (!isRight) return null;
   return {
     alphabet,
     outputs,
     states: states.map(([name, x, y, answer]) => ({ name, x, y, output: answer })),
     initial,
-    arrows: arrows.map(([from, to, symbols]) => ({ from, to, symbols })),
+    arrows: arrows.map(([from, to, symbols, done]) => ({ from, to, symbols, ...doneTo(done) })),
   };
+}
+
+// What an arrow pushes, a name, or pops, a list of names and null for the empty stack; undefined where it leaves it alone.
+const isOfStack = (done) => done === undefined || typeof done === "string" || (Array.isArray(done) && done.every((top) => top === null || typeof top === "string"));
+
+function doneTo(done) {
+  if (done === undefined) return {};
+  return Array.isArray(done) ? { pop: done } : { push: done };
 }

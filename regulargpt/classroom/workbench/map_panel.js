@@ -4,12 +4,14 @@ import { calmly } from "./calmly.js";
 import { mapWords } from "./map_words.js";
 import { levelsOf, runOf } from "./reading.js";
 import { View } from "./view.js";
+import { landing } from "./wall.js";
 
 const MAP = { width: 440, height: 380, dot: 4, ring: 12 };
 const MOST_KEPT = 60; // snapshots
 const MOST_POINTS = 500;
 const MOST_NAMED = 12; // prototypes
 const TURN = 0.1; // radians between two snapshots
+const SHADOW = "The map is a shadow of all the numbers of a node: points may look nearer than they are, never farther.";
 const REACH = 1.4; // of the frame above and below its middle, in lengths that the norm gives a state at first
 
 export class MapPanel {
@@ -23,7 +25,7 @@ export class MapPanel {
     this.list = html("ul", { class: "elements" });
     const tools = html("div", { class: "tools" }, this.range, this.when);
     const check = html("p", { class: "check" }, this.tint, html("label", { for: "tint" }, "Colour by element: the automaton only checks"));
-    place.append(this.picture, tools, check, this.said, html("details", {}, html("summary", {}, "Elements as a list"), this.list));
+    place.append(this.picture, tools, check, this.said, html("p", { class: "caption" }, SHADOW), html("details", {}, html("summary", {}, "Elements as a list"), this.list));
     this.range.addEventListener("input", () => this.show());
     this.tint.addEventListener("change", () => this.show());
     bench.on("language", () => this.begin());
@@ -65,42 +67,37 @@ export class MapPanel {
 
   // What is drawn of a snapshot: where points and prototypes are seen.
   record({ step, phase, options }) {
-    const { bench } = this;
+    const { prototypes } = this.bench;
     const states = this.nodes().map(({ vector }) => Array.from(vector));
-    const middles = this.middles(states);
+    const groups = this.kinds.map((kind) => states.filter((_, i) => this.chosen[i].kind === kind));
+    const middles = groups.map((own) => own[0].map((_, j) => own.reduce((sum, state) => sum + state[j], 0) / own.length));
     if (!this.view) this.view = new View(middles, states);
     else this.view.turn(middles, states, TURN);
-    const middle = new Map(this.elements.map((element, k) => [element, middles[k]]));
     const far = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
-    const off = this.elements.map((element) => Math.max(...states.filter((_, i) => this.chosen[i].element === element).map((state) => far(state, middle.get(element)))));
+    const off = groups.map((own, k) => Math.max(...own.map((state) => far(state, middles[k]))));
     const apart = Math.min(...middles.flatMap((a, i) => middles.slice(0, i).map((b) => far(a, b))));
     const unit = MAP.height / 2 / (REACH * Math.sqrt(options.d_model));
     const at = (state) => this.view.at(state).map((value, i) => [MAP.width, MAP.height][i] / 2 + (i ? -unit : unit) * value);
-    return { step, phase, unit, off, apart, points: states.map(at), rings: bench.prototypes && bench.prototypes.map((point) => at(Array.from(point))) };
+    const strays = prototypes && states.map((state, i) => landing(state, prototypes).here !== this.chosen[i].kind + 1);
+    return { step, phase, unit, off, apart, strays, points: states.map(at), rings: prototypes && prototypes.map((point) => at(Array.from(point))) };
   }
 
-  // The nodes of the words, each sub-word of a level once: always the same ones.
+  // The nodes of the words, each sub-word of a level once: always the same ones. Their kind is the prototype where they
+  // should be, from 0.
   nodes() {
     const { bench, run, words } = this;
-    const all = words.flatMap((word) => levelsOf(word, run, bench.network, null).flat().map((node) => ({ ...node, key: `${node.level} ${node.isOpen} ${word.slice(node.from, node.to)}` })));
+    const kinds = new Map(run.standsFor.flatMap((elements, k) => elements.map((element) => [element, k])));
+    const all = words.flatMap((word) => levelsOf(word, run, bench.network, null).flat().map((node) => ({ ...node, kind: kinds.get(node.element), key: `${node.level} ${node.isOpen} ${word.slice(node.from, node.to)}` })));
     if (!this.chosen) {
       const firsts = new Map();
-      all.forEach(({ key, element }, i) => {
-        if (!firsts.has(key) && bench.cases.elements.includes(element)) firsts.set(key, i);
+      all.forEach(({ key, kind }, i) => {
+        if (!firsts.has(key) && kind !== undefined) firsts.set(key, i);
       });
       this.places = [...firsts.values()].slice(0, MOST_POINTS);
       this.chosen = this.places.map((i) => all[i]);
-      this.elements = bench.cases.elements.filter((element) => this.chosen.some((node) => node.element === element));
+      this.kinds = [...kinds.values()].filter((kind, i, every) => every.indexOf(kind) === i && this.chosen.some((node) => node.kind === kind));
     }
     return this.places.map((i) => all[i]);
-  }
-
-  // The middle of the points of each element.
-  middles(states) {
-    return this.elements.map((element) => {
-      const own = states.filter((_, i) => this.chosen[i].element === element);
-      return own[0].map((_, j) => own.reduce((sum, state) => sum + state[j], 0) / own.length);
-    });
   }
 
   show() {
@@ -108,17 +105,20 @@ export class MapPanel {
     this.say(record);
     if (!record) return;
     if (!this.marks.length) this.draw(record);
-    const { language } = this.bench;
+    const { language, cases } = this.bench;
     // While it learns from words alone it knows of no elements: nobody sees them then who does not ask.
     const isTinted = this.tint.checked || (record.rings !== null && record.phase !== "words");
     record.points.forEach((point, i) => {
       const [x, y] = inside(point, MAP.dot);
       const isOutside = x !== point[0] || y !== point[1];
-      const { style, classList } = this.marks[i];
-      style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-      style.fill = isTinted ? language.colours[this.chosen[i].element][0] : "";
-      classList.toggle("outside", isOutside);
+      const mark = this.marks[i];
+      mark.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+      mark.style.fill = isTinted ? language.colours[cases.elements[this.chosen[i].kind]][0] : "";
+      mark.classList.toggle("outside", isOutside);
+      mark.classList.toggle("stray", isTinted && Boolean(record.strays?.[i]));
     });
+    // In front of the others, which may lie at the same place.
+    this.rings.before(...this.marks.filter((mark) => mark.classList.contains("stray")));
     this.rings.replaceChildren(...((isTinted && record.rings) || []).map((point, k) => this.ring(inside(point, MAP.ring), k)));
   }
 
@@ -152,13 +152,15 @@ export class MapPanel {
       return;
     }
     const [off, apart] = [Math.max(...record.off), record.apart].map(length);
-    const size = this.elements.length;
+    const size = this.kinds.length;
     const two = size > 1 ? `; the middles of two elements are at least ${apart} apart` : "";
-    this.said.textContent = `${record.points.length} nodes of ${size} elements. The farthest is ${off} from the middle of its element${two}.`;
+    const strays = record.strays?.filter(Boolean).length ?? 0;
+    const lost = strays && record.phase !== "words" ? ` ${strays} lie nearer to another element's prototype.` : "";
+    this.said.textContent = `${record.points.length} nodes of ${size} elements. The farthest is ${off} from the middle of its element${two}.${lost}`;
     this.picture.setAttribute("aria-label", `The map at step ${record.step}. ${this.said.textContent}`);
-    const { language } = this.bench;
-    const number = (element) => this.chosen.filter((node) => node.element === element).length;
-    this.list.replaceChildren(...this.elements.map((element, k) => html("li", {}, chip(element, language), ` ${number(element)} nodes, at most ${length(record.off[k])} from their middle`)));
+    const { language, cases } = this.bench;
+    const number = (kind) => this.chosen.filter((node) => node.kind === kind).length;
+    this.list.replaceChildren(...this.kinds.map((kind, k) => html("li", {}, chip(cases.elements[kind], language), ` ${number(kind)} nodes, at most ${length(record.off[k])} from their middle`)));
   }
 }
 

@@ -10,6 +10,7 @@ from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
 from regulargpt.classroom.lesson.wording import Step, captions, said, slug, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
+from regulargpt.classroom.workbench.squeezed import squeezed
 from regulargpt.findings.markup import tag, text
 from regulargpt.storage.atomic import write_text
 
@@ -22,8 +23,7 @@ PANELS = {
     "wall": "The wall of cases",
     "break": "Hammer",
 }
-# What says nothing to a browser: comments, and where a line begins. Who reads a script reads its file.
-SPARED = re.compile(r"^ *//.*\n|^ +|(?<=[;,{(\[]) // [^\"'`\n]*$", re.MULTILINE)
+SCRIPT = re.compile(r"(<script(?: id=\"calculations\")?>\n)(.*?)(?=\n</script>)", re.DOTALL)
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -60,7 +60,8 @@ def render(machine: str | None = None) -> str:
         after="\n".join(panels.values()),
         has_workers=True,
     )
-    return SPARED.sub("", page).replace(f'modules["{HERE}/', 'modules["')
+    short = page.replace(f'modules["{HERE}/', 'modules["')
+    return SCRIPT.sub(lambda match: match[1] + squeezed(match[2]), short)
 
 
 def script(name: str) -> PageScript:

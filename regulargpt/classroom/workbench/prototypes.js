@@ -2,6 +2,8 @@
 
 import { Tape } from "./tape.js";
 
+const LEVELS = 16; // over which a drift is followed
+
 // The states over all windows of symbols and of prototypes: matrices `leaves` and `nodes`.
 export function imagesOf(network, prototypes, cases, tape = new Tape({ learning: false })) {
   const over = (states, part) => network.merge(tape, states, flat(part));
@@ -86,6 +88,24 @@ function answerMargins(logits, answers, output_names) {
     const [row, own] = [[...logits.row(k)], output_names.indexOf(answer)];
     return row[own] - Math.max(...row.filter((_, i) => i !== own));
   });
+}
+
+// How far states go astray on their way up, in units of half the smallest distance of two prototypes: levels are built one
+// on the other over all windows, of each prototype the worst state (`drift` in fine_tuning.py).
+export function driftOf(network, prototypes, cases) {
+  const half = Math.min(...prototypes.flatMap((p, k) => prototypes.slice(0, k).map((q) => distance(p, q)))) / 2;
+  let [worst, farthest] = [prototypes, 0];
+  for (let level = 0; level < LEVELS; level += 1) {
+    const { nodes } = imagesOf(network, worst, { leaves: [], nodes: cases.nodes });
+    const far = prototypes.map(() => 0);
+    worst = [...prototypes];
+    cases.nodes.forEach(([, image], i) => {
+      const length = distance(nodes.row(i), prototypes[image - 1]);
+      if (length > far[image - 1]) [far[image - 1], worst[image - 1]] = [length, nodes.row(i).slice()];
+    });
+    farthest = Math.max(farthest, ...far);
+  }
+  return farthest / half;
 }
 
 export function distance(x, y) {

@@ -4,7 +4,7 @@ const UNTRIED = "There are no prototypes yet.";
 
 // The language with what the prototypes stand for.
 export function runOf({ language, cases }) {
-  const standsFor = cases.elements.map((element) => [element]);
+  const standsFor = cases.stands ?? cases.elements.map((element) => [element]);
   const none = { base: 1, found: new Map() };
   return { ...language, standsFor, chunk_size: 2, unknown: UNTRIED, network: { chunk_size: 2, aligned: "right", leaves: none, nodes: none, elements: standsFor } };
 }

@@ -1,6 +1,7 @@
 // The folder of a proven network, as `regulargpt check FOLDER` reads it: weights, config.json, the automaton and the
 // certificate ("Write a checker of your own" in docs/certificate.md), in one archive.
 
+import { languageJson } from "./machine_json.js";
 import { sha256 } from "./sha256.js";
 import { zip } from "./zip.js";
 
@@ -20,7 +21,7 @@ export function folderOf(proven) {
   const found = {
     [FILES.weights]: safetensors(proven.weights),
     [FILES.network]: utf8(lines(configOf(proven))),
-    [FILES.automaton]: utf8(lines(automatonOf(proven.language))),
+    [FILES.automaton]: utf8(languageJson(proven.language)),
   };
   return { ...found, "certificate.json": utf8(lines(certificateOf(proven, found))) };
 }
@@ -47,13 +48,6 @@ export function safetensors(weights) {
 export function configOf({ options, language: { alphabet, output_names } }) {
   const counts = { n_symbols: alphabet.length, n_outputs: output_names.length };
   return { model: { name: "regulargpt", ...options, ...DRAWN }, ...counts, alphabet, output_names, supervision: "last" };
-}
-
-// automaton.json.
-export function automatonOf({ alphabet, states, initial, delta, outputs, output_names }) {
-  const named = (list) => Object.fromEntries(list.map((value, q) => [`q${q}`, value]));
-  const transitions = delta.map((row) => Object.fromEntries(row.map((q, a) => [alphabet[a], `q${q}`])));
-  return { states: states.map((_, q) => `q${q}`), alphabet, initial: `q${initial}`, transitions: named(transitions), outputs: named(outputs), output_names };
 }
 
 // certificate.json; `balls` {slack, radii}, where there are some, are of the network as it is.

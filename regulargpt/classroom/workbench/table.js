@@ -11,9 +11,11 @@ const [SHARPNESS, COMPACTNESS] = [32, 4];
 const [NOISE, LEAST_NOISE] = [0.3, 0.1];
 // States this far apart, in the same units, tell how much the block stretches.
 const NEAR = 0.02;
-const STRETCH = 0.3;
+const STRETCH = { usual: 0.3, tight: 1 };
 // Windows a step.
 const MOST = 128;
+// Normal numbers that all noise is made of, from a place on that is drawn: to draw each anew would take as long as a step.
+const POOL = 1 << 13;
 
 export class Table {
   constructor(network, cases, output_names, prototypes, seed) {
@@ -27,6 +29,8 @@ export class Table {
     this.images = cases.nodes.map(([, image]) => image - 1);
     this.leafImages = cases.leaves.map(([, image]) => image - 1);
     [this.windows, this.leafWindows] = [flat(cases.nodes), flat(cases.leaves)];
+    const random = new Draws(seed, "noise");
+    this.pool = Float64Array.from({ length: POOL }, () => random.normal());
   }
 
   // Where the prototypes are, on a tape.
@@ -43,7 +47,7 @@ export class Table {
   }
 
   // The loss of a step; `left` is the share of the rate.
-  loss(tape, step, left) {
+  loss(tape, step, left, contraction = "usual") {
     const random = new Draws(this.seed, `table ${step}`);
     const places = this.places(tape);
     const unit = places.value.reduce((sum, x) => sum + x * x, 0) / places.value.length;
@@ -55,7 +59,7 @@ export class Table {
     const found = [states.part(0, 2 * count), leaves];
     const of = [[...images, ...images], this.leafImages];
     const losses = found.map((part, i) => towards(tape, part, places, of[i]));
-    const stretched = tape.scale(tape.squaredError(states.part(2 * count, 3 * count), states.part(0, count)), (COMPACTNESS * STRETCH) / (NEAR * NEAR * unit * places.columns));
+    const stretched = tape.scale(tape.squaredError(states.part(2 * count, 3 * count), states.part(0, count)), (COMPACTNESS * STRETCH[contraction]) / (NEAR * NEAR * unit * places.columns));
     const read = this.network.read(tape, tape.stack(...found, places));
     const rows = [...of.flat(), ...this.answers.keys()];
     const answered = tape.crossEntropy(read, rows.map((k) => this.answers[k]), rows.map((k) => this.asked[k]));
@@ -82,7 +86,9 @@ export class Table {
     levels.forEach((level, n) => {
       windows.forEach((row, i) => {
         const size = row && level * rms * (level === NEAR ? 1 : random.uniform());
-        if (size) noise.row(n * windows.length + i).forEach((_, j, to) => (to[j] = size * random.normal()));
+        if (!size) return;
+        const [to, from] = [noise.row(n * windows.length + i), random.below(POOL - clean.columns)];
+        for (let j = 0; j < to.length; j += 1) to[j] = size * this.pool[from + j];
       });
     });
     return this.network.merge(tape, tape.add(clean, noise), Int32Array.from({ length: clean.rows }, (_, i) => i));

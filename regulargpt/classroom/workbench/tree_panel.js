@@ -1,11 +1,14 @@
 // The tree over a word: each node a dot in the colour of the element whose prototype is nearest.
 
 import { calmly } from "./calmly.js";
+import { Random } from "./random.js";
 import { levelsOf, runOf } from "./reading.js";
+import { wordWith } from "./word_draws.js";
 
 const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
+const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
 // The tree with dots instead of boxes.
@@ -63,7 +66,7 @@ class DotTree extends TreeView {
 
 export class TreePanel {
   constructor(place, bench) {
-    Object.assign(this, { place, bench, shown: [] });
+    Object.assign(this, { place, bench, shown: [], drawn: 0 });
     this.top = html("div");
     this.range = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Symbols read" });
     this.play = html("button", { type: "button", "data-what": "the word, symbol by symbol" }, "Play");
@@ -75,13 +78,15 @@ export class TreePanel {
     this.count = html("p", { class: "count" });
     this.picture = html("div", { class: "picture dots" });
     this.detail = html("p", { class: "detail" });
+    this.key = html("p", { class: "caption" });
+    this.strip = html("div", { class: "its-numbers" });
     const [numbers, levels] = ["Its numbers", "Right and wrong nodes by level"].map((words) => html("details", {}, html("summary", {}, words), html("div")));
-    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.detail, numbers, levels);
+    place.append(this.top, random, tools, this.answer, this.count, this.picture, this.strip, this.detail, this.key, numbers, levels);
     this.player = new Player(this.range, this.play, PACE);
     this.vector = new VectorView(numbers);
     this.levels = levels;
     levels.addEventListener("toggle", () => this.listLevels());
-    this.tree = new DotTree(this.picture, this.detail, (node) => this.number(node), (node) => this.look(node ?? this.tree.chosen));
+    this.tree = new DotTree(this.picture, this.detail, (node) => this.choose(node), (node) => this.look(node ?? this.tree.chosen));
     this.range.addEventListener("input", () => this.show());
     const again = calmly(() => this.refresh());
     bench.on("language", () => this.begin());
@@ -124,7 +129,13 @@ export class TreePanel {
       this.answer.textContent = `Here a length is a whole number from 1 to ${LONGEST.toLocaleString("en")}.`;
       return;
     }
-    this.bench.set.word(anyWord(length, this.bench.language));
+    const { cases, language } = this.bench;
+    const random = new Random(this.bench.seed, `word ${(this.drawn += 1)}`);
+    let number = 0;
+    const draw = () => random.uniform((number += 1));
+    const answer = language.output_names[Math.floor(draw() * language.output_names.length)];
+    const fitting = (isFitting) => wordWith(language, cases.elements.filter((_, k) => isFitting(cases.answers[k])), length, draw);
+    this.bench.set.word(fitting((other) => other === answer) ?? fitting((other) => other !== null) ?? []);
   }
 
   // The symbols that are read so far.
@@ -134,6 +145,7 @@ export class TreePanel {
     this.read.textContent = `${this.shown.length.toLocaleString("en")} of ${bench.word.length.toLocaleString("en")}`;
     this.tree.show(this.shown, run, run ? this.levelsNow() : [], null, (node) => node.attention?.() || null);
     this.vector.show(null);
+    this.strip.replaceChildren();
     this.say();
   }
 
@@ -152,10 +164,12 @@ export class TreePanel {
   say() {
     const { bench, shown, tree } = this;
     const nodes = tree.levels.flat();
-    this.answer.textContent = this.answers();
+    const answers = this.answers();
+    if (this.answer.textContent !== answers) this.answer.textContent = answers;
     const number = (verdict) => nodes.filter((node) => node.verdict === verdict).length;
     const counted = bench.prototypes ? `: ${number("right").toLocaleString("en")} right, ${number("wrong").toLocaleString("en")} wrong` : "";
     this.count.textContent = shown.length ? `${nodes.length.toLocaleString("en")} nodes${counted}.` : "";
+    this.key.textContent = bench.prototypes ? KEY : "";
     this.listLevels();
   }
 
@@ -171,16 +185,33 @@ export class TreePanel {
     return `The machine: ${truth}. The network: ${mark}${said}.`;
   }
 
+  // A node in words, and its numbers in colour.
   look(node) {
-    if (node) this.tree.tell(node);
+    if (!node) return;
+    this.tree.tell(node);
+    this.strip.replaceChildren(...(node.vector ? [strip(Array.from(node.vector))] : []));
   }
 
-  // The numbers of a node.
+  // A node's numbers stand below, and the hammer is to strike there.
+  choose(node) {
+    this.number(node);
+    const window = windowOf(node, this.shown, this.run);
+    if (!window.includes(null)) this.bench.set.aim({ kind: "case", part: hasSymbolsOnly(node) ? "leaves" : "nodes", window });
+  }
+
   number(node) {
+    this.look(node);
     if (node.vector) this.vector.show(node.vector, describe(node, this.shown, this.run));
   }
 
   listLevels() {
     if (this.levels.open) this.levels.querySelector("div").replaceChildren(...(this.tree.levels.length ? [levelTable(this.tree.levels)] : []));
   }
+}
+
+// What a node has below, near and far, as cases have it. Beside prototypes symbols are numbered behind them.
+function windowOf(node, word, run) {
+  const before = hasSymbolsOnly(node) ? 0 : run.standsFor.length;
+  const rows = node.children.map((child) => (child === null ? 0 : child.level ? child.state : before + 1 + word[child]));
+  return [...rows.reverse(), 0].slice(0, 2);
 }

@@ -5,10 +5,11 @@ import { inOrder, trial } from "./wall.js";
 
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
 const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
-const MOST_SQUARE = 128; // symbols and elements with a table
 const MOMENT = 12; // milliseconds of work between two pictures
+const AT_ONCE = 200; // cases at least, for on a busy computer a moment may hold one
 const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
 const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
+const NO_CASE = "No word with an answer has these two neighbours: there is no case.";
 const PARTS = { leaves: "First level", nodes: "All other levels", answers: "Answers" };
 
 export class WallPanel {
@@ -20,11 +21,13 @@ export class WallPanel {
     this.detail = html("p", { class: "detail" });
     this.proof = html("div", { class: "proof", role: "status" });
     this.wrong = html("ul", { class: "wrong-words" });
-    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "note" }, NO_WALL));
+    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
+    this.tables.addEventListener("click", ({ target }) => this.aim(target));
+    this.tables.addEventListener("focusin", ({ target }) => this.stop(target));
     for (const kind of ["focusin", "mouseover"]) this.tables.addEventListener(kind, ({ target }) => this.look(target.closest("[data-place]")));
     bench.on("language", () => this.build());
-    new ResizeObserver(() => this.tables.clientWidth !== this.wide && this.build()).observe(this.tables);
+    new ResizeObserver(() => this.cases.length && this.roomy() !== this.room && this.build()).observe(this.tables);
     for (const kind of ["snapshot", "hits", "proven"]) bench.on(kind, () => this.turn());
     for (const kind of ["wrong", "proven"]) bench.on(kind, () => this.sayWrong());
     this.build();
@@ -35,7 +38,7 @@ export class WallPanel {
     const { language, cases } = this.bench;
     Object.assign(this, { cases: language && cases ? inOrder(cases) : [], found: [], looked: null, at: 0, left: 0 });
     this.tables.replaceChildren();
-    this.detail.textContent = this.cases.length ? HELP : "";
+    this.detail.textContent = "";
     if (this.cases.length) this.draw();
     this.turn();
     this.sayWrong();
@@ -43,33 +46,38 @@ export class WallPanel {
 
   draw() {
     const { language, cases } = this.bench;
-    this.wide = this.tables.clientWidth;
-    const each = this.wide / (cases.elements.length + 2);
-    const isNamed = each > NAMED;
+    this.room = this.roomy();
+    const isNamed = this.room === "named";
     const shape = { alphabet: language.alphabet, nesting: language.nesting, network: { chunk_size: 2, aligned: "right", elements: cases.elements }, leaves: cases.leaves, nodes: cases.nodes };
     const name = (part) => (row) => this.head(part, row, isNamed);
     const ends = this.cases.filter(({ part }) => part === "answers").map(({ window: [k] }) => k);
     const parts = [
-      levelSquares(shape, "leaves", PARTS.leaves, name("leaves"), MOST_SQUARE),
-      levelSquares(shape, "nodes", PARTS.nodes, name("nodes"), MOST_SQUARE),
+      levelSquares(shape, "leaves", PARTS.leaves, name("leaves"), Infinity),
+      levelSquares(shape, "nodes", PARTS.nodes, name("nodes"), Infinity),
       answerSquares(ends.map(name("nodes"))),
     ];
     this.squares = parts.flatMap(({ squares }) => squares);
     this.squares.forEach((square, i) => { square.dataset.case = i; });
-    const tables = parts.map(({ place }) => place.querySelector("table") ?? place);
+    const tables = parts.map(({ place }) => place.querySelector("table"));
     tables.forEach((table, i) => {
       table.setAttribute("role", "grid");
-      table.classList.toggle("coloured", i > 0 && !isNamed);
-      table.classList.toggle("dense", i > 0 && each < MARKED);
-      table.style.setProperty("--columns", table.rows?.[0].cells.length ?? 1);
+      table.className = i ? this.room : "";
+      table.style.setProperty("--columns", table.rows[0].cells.length);
     });
     this.tables.replaceChildren(...tables);
-    this.grid = [...this.tables.querySelectorAll("tbody tr, .row")].map((row) => [...row.querySelectorAll("td, i")]);
+    this.grid = [...this.tables.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")]);
     this.grid.forEach((row, r) => row.forEach((square, c) => {
       square.dataset.place = `${r},${c}`;
       square.tabIndex = -1;
     }));
     this.grid[0][0].tabIndex = 0;
+    this.detail.textContent = HELP + (this.tables.textContent.includes(MISSING) ? ` ${MISSING} ${NO_CASE}` : "");
+  }
+
+  // What there is room for in each square.
+  roomy() {
+    const each = this.tables.clientWidth / (this.bench.cases.elements.length + 2);
+    return each > NAMED ? "named" : each > MARKED ? "coloured" : "coloured dense";
   }
 
   // What stands at a row or a column: a symbol, or an element in its colour.
@@ -107,7 +115,7 @@ export class WallPanel {
 
   some() {
     const began = performance.now();
-    for (; this.left && performance.now() - began < MOMENT; this.left -= 1) {
+    for (let done = 0; this.left && (done < AT_ONCE || performance.now() - began < MOMENT); done += 1, this.left -= 1) {
       this.at %= this.cases.length;
       this.found[this.at] = this.try(this.cases[this.at]);
       paint(this.squares[this.at], this.found[this.at].right);
@@ -141,7 +149,8 @@ export class WallPanel {
     this.proof.replaceChildren();
     if (!state) return;
     const note = html("p", {}, "Checked here in double precision; the proof is ", html("code", {}, "regulargpt check"), ", whose file you can save.");
-    this.proof.append(html("p", {}, html("b", {}, "✓ Proven. "), state), note, action("Save the file", () => this.bench.save()));
+    const which = proven.snapshot?.balls ? "the network as it is, and with each node moved to its nearest prototype." : "the network with each node moved to its nearest prototype.";
+    this.proof.append(html("p", {}, html("b", {}, "✓ Proven: right on every word, "), which), html("p", { class: "caption" }, state), note, action("Save the file", () => this.bench.save()));
   }
 
   // The words that lanes have wrong.
@@ -153,7 +162,7 @@ export class WallPanel {
   wrongOf(found, isProven) {
     if (isProven) return ["none, at any length: that is the proof."];
     if (!found) return ["not searched yet."];
-    if (found.word === null) return [`none of at most ${found.tried} symbols.`];
+    if (found.word === null) return [found.length ? `one of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `none of at most ${found.tried} symbols.`];
     const text = write(found.word, this.bench.language.alphabet) || "ε";
     const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
     return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];
@@ -162,7 +171,7 @@ export class WallPanel {
   // What a square is, in words.
   describe(square) {
     const i = square.dataset.case;
-    if (i === undefined) return "No word with an answer has these two neighbours: there is no case.";
+    if (i === undefined) return NO_CASE;
     const [{ part, window, image }, found] = [this.cases[i], this.found[i]];
     const name = (row) => this.words(part, row);
     if (part === "answers") {
@@ -183,16 +192,28 @@ export class WallPanel {
     square.setAttribute("aria-label", this.detail.textContent);
   }
 
+  // Where the focus comes back to.
+  stop(square) {
+    this.tables.querySelector("[tabindex='0']").tabIndex = -1;
+    square.tabIndex = 0;
+  }
+
+  // What the hammer is to strike.
+  aim(square) {
+    const { part, window } = this.cases[square.dataset.case] ?? {};
+    if (part in { leaves: 0, nodes: 0 }) this.bench.set.aim({ kind: "case", part, window });
+  }
+
   // The squares are one grid: below the last row of a table stands the first of the next.
   key(event) {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] }[event.key];
     const from = event.target.dataset.place;
+    if (event.key === "Enter") this.aim(event.target);
     if (!step || !from) return;
     event.preventDefault();
     const [r, c] = from.split(",").map(Number);
     const row = this.grid[Math.min(this.grid.length - 1, Math.max(0, r + step[0]))];
     const square = row[Math.min(row.length - 1, Math.max(0, c + step[1]))];
-    this.grid.flat().forEach((other) => { other.tabIndex = other === square ? 0 : -1; });
     square.focus();
   }
 }

@@ -21,7 +21,7 @@ export function begin(scope) {
 
 class Trainer {
   constructor(say) {
-    Object.assign(this, { say, steps: null, paused: true, speed: "fast", wanted: null, until: Infinity });
+    Object.assign(this, { say, steps: null, paused: true, speed: "fast", wanted: null, until: Infinity, singles: 0 });
     // A message to itself comes after those that wait, and sooner than a timeout.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => this.slice();
@@ -36,7 +36,7 @@ class Trainer {
     if (message.do === "go") this.paused = false;
     if (message.do === "pause") this.pause();
     if (message.do === "stop") this.steps = null;
-    if (message.do === "step") this.one();
+    if (message.do === "step") Object.assign(this, { paused: true, singles: this.singles + 1 });
     this.later();
   }
 
@@ -45,44 +45,38 @@ class Trainer {
     this.tell();
   }
 
-  // One step, and what came of it.
-  one() {
-    this.paused = true;
-    this.take();
-    this.tell();
-  }
-
   // Whether there is no more to do for now.
   get isThere() {
-    return !this.steps || (this.last?.step ?? 0) >= this.until;
+    return !this.steps || (!this.singles && (this.paused || (this.last?.step ?? 0) >= this.until));
   }
 
   // Go on when all messages have been heard.
   later() {
-    if (this.paused || this.isThere || this.wanted) return;
+    if (this.isThere || this.wanted) return;
     this.wanted = true;
-    if (this.speed === "slow") setTimeout(() => this.slice(), SLOW);
+    if (this.speed === "slow" && !this.singles) setTimeout(() => this.slice(), SLOW);
     else this.port.postMessage(null);
   }
 
   slice() {
     this.wanted = null;
+    if (this.isThere) return;
     const end = performance.now() + SLICE;
-    if (this.paused || this.isThere) return;
-    do this.take();
-    while (!this.isThere && this.speed !== "slow" && performance.now() < end);
-    if (this.isThere || this.speed === "slow" || performance.now() > this.said + SAYING) this.tell();
+    let shown = false;
+    while (!this.isThere && !shown && performance.now() < end) shown = this.take() && (this.singles > 0 || this.speed === "slow");
+    if (shown) this.singles = Math.max(0, this.singles - 1);
+    if (shown || this.isThere || performance.now() > this.said + SAYING) this.tell();
     this.later();
   }
 
-  // One step of the training.
+  // One step of the training; whether it was one, and no look at its answers.
   take() {
-    if (!this.steps) return;
     const from = performance.now();
     const { value, done } = this.steps.next();
     this.seconds += (performance.now() - from) / 1000;
     if (done) this.end(value);
-    else this.last = value ?? this.last; // it may only have looked at its answers
+    else this.last = value ?? this.last;
+    return done || value !== null;
   }
 
   end({ proven, sentence }) {

@@ -17,7 +17,7 @@ from regulargpt.classroom.live.twins import gathered
 from regulargpt.classroom.workbench.page import HERE, script
 
 Arrays = Mapping[str, npt.NDArray[np.floating[Any]]]
-CALCULATIONS = ("bench", "machine", "cases", "wall", "view", "map_words")
+CALCULATIONS = ("bench", "wall", "view", "map_words", "word_draws")
 PANELS = ("tree", "map", "wall")
 SCRIPTS = (
     *("word.js", "nodes.js", "tree.js", "parting.js", "vector.js", "player.js"),
@@ -28,9 +28,7 @@ STYLES = ("page.css", "lesson/lesson.css", "states.css", "workbench/workbench.cs
 START = """
 const data = JSON.parse(byId("data").textContent);
 const { Bench } = modules["HERE/bench.js"];
-const { languageOf } = modules["HERE/machine.js"];
-const { casesOf } = modules["HERE/cases.js"];
-const bench = new Bench({ languageOf, casesOf });
+const bench = new Bench();
 bench.save = () => { bench.saved = true; };
 if (data.drawn) bench.set.language(data.drawn);
 const panels = {};

@@ -25,12 +25,9 @@ def opened(tab: Browser, folder: Path, *names: str) -> Browser:
     return tab
 
 
-def results(page: Browser, script: str, function: str, cases: Iterable[Any]) -> list[Any]:
-    """What a function, written with the names that a script exports, gives for each case."""
-    names = f"{{ {', '.join(page.evaluate(f'Object.keys({exported(script)})'))} }}"
-    return page.evaluate(f"(({names}) => {json.dumps(list(cases))}.map({function}))({exported(script)})")
-
-
-def exported(script: str) -> str:
-    """What a script exports, as an expression."""
-    return f"modules[{json.dumps(f'{PLACE}/{script}.js')}]"
+def results(page: Browser, scripts: str, function: str, cases: Iterable[Any]) -> list[Any]:
+    """What a function, written with the names that these scripts export, gives for each case."""
+    exported = [f"modules[{json.dumps(f'{PLACE}/{script}.js')}]" for script in scripts.split()]
+    found = f"Object.assign({{}}, {', '.join(exported)})"
+    names = ", ".join(page.evaluate(f"Object.keys({found})"))
+    return page.evaluate(f"(({{ {names} }}) => {json.dumps(list(cases))}.map({function}))({found})")

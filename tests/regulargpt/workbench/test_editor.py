@@ -162,19 +162,19 @@ def reach(editor: Browser, key: str) -> None:
 
 def test_and_with_the_list_alone(editor: Browser):
     editor.evaluate("document.querySelector('.listing').open = true")
+    editor.pause()
     for _ in range(2):
-        editor.click(".listing .tools:nth-of-type(2) button", 0)
+        editor.click("[data-at='new:0']")
         editor.pause()
     assert editor.evaluate("document.activeElement.getAttribute('aria-label')") == "Name of q1"
-    for ends, symbols in ((("0", "1"), "a"), (("1", "0"), "a"), (("0", "0"), "b"), (("1", "1"), "b")):
-        editor.click(".listing .tools:nth-of-type(2) button", 1)
+    for origin, target, symbol in (("0", "1", "a"), ("1", "0", "a"), ("0", "0", "b"), ("1", "1", "b")):
+        editor.choose("[data-at='new:2']", origin, "change")
+        editor.choose("[data-at='new:3']", target, "change")
+        editor.click("[data-at='new:1']")
         editor.pause()
-        new = editor.evaluate("editor.drawn.arrows.at(-1)")
-        for i, end in enumerate(ends):
-            key = f"{ends[0] if i else new['from']}-{new['to']}"
-            editor.choose(f"[data-at='{key}:{i}']", end, "change")
-            editor.pause()
-        editor.choose(f"[data-at='{'-'.join(ends)}:2']", symbols, "change")
+        name = f"Symbols of the arrow from q{origin} to q{target}"
+        assert editor.evaluate("document.activeElement.getAttribute('aria-label')") == name
+        editor.choose(f"[data-at='{origin}-{target}:0']", symbol, "change")
         editor.pause()
     editor.choose("[data-at='0:2']", "1", "change")
     editor.pause()
@@ -207,6 +207,19 @@ def test_gestures(editor: Browser):
     press(editor, BELOW, (300, 240), (400, 240))
     editor.key("Escape")
     assert text_of(editor) == before
+    # Beside a state is no room for another one: an arrow ends at it, and a click leaves a gap.
+    press(editor, (140, 150), (180, 150), (360, 170))
+    editor.key("Escape")
+    assert text_of(editor) == before
+    press(editor, (BELOW[0] + 40, BELOW[1]))
+    assert drawn(editor)["states"][3]["x"] == BELOW[0] + 70
+    editor.click("[aria-label=Undo]")
+    # A symbol that no arrow has stays, if it was there before the arrow was drawn.
+    editor.evaluate("editor.do({ ...editor.drawn, alphabet: [...editor.drawn.alphabet, 'c'] }, null)")
+    arrow(editor, (360, 120), BELOW, "z")
+    assert drawn(editor)["alphabet"] == ["a", "b", "(", "c", "z"]
+    editor.click("[aria-label=Undo]")
+    editor.click("[aria-label=Undo]")
     # The start is dragged to another state.
     start = editor.one(".plane .start .near", "((p) => [p.x + 4, p.y + p.height / 2])(e.getBoundingClientRect())")
     editor.mouse(start, at(editor, (240, 180)), at(editor, BELOW))
@@ -411,6 +424,49 @@ ALL_IS_IN_VIEW = """((outer) => [...document.querySelectorAll('.plane [data-key]
 }))(document.querySelector('.plane').getBoundingClientRect())"""
 
 
+def test_a_machine_with_a_stack(editor: Browser):
+    press(editor, LEFT)
+    press(editor, LEFT)
+    press(editor, RIGHT)
+    arrow(editor, LEFT, RIGHT, "( / push first")
+    arrow(editor, RIGHT, LEFT, ") / pop first, the bottom")
+    arrow(editor, RIGHT, RIGHT, "a; (/push in; ) / pop in")
+    assert drawn(editor)["arrows"] == [
+        {"from": 0, "to": 1, "symbols": [0], "push": "first"},
+        {"from": 1, "to": 0, "symbols": [1], "pop": ["first", None]},
+        {
+            "from": 1,
+            "to": 1,
+            "symbols": [2],
+        },
+        {"from": 1, "to": 1, "symbols": [0], "push": "in"},
+        {"from": 1, "to": 1, "symbols": [1], "pop": ["in"]},
+    ]
+    assert editor.all(".plane [data-key='1-1'] text") == ["a", "( / push in", ") / pop in"]
+    assert editor.one(".counts").startswith("A language: 3 states, ")
+    assert editor.one(".plane [data-key='1-0']", "e.getAttribute('aria-label')") == (
+        "Arrow from q1 to q0: ) / pop first, the bottom"
+    )
+    # What is written of an arrow is read as the same arrow.
+    before = text_of(editor)
+    for key in ("0-1", "1-0", "1-1"):
+        editor.key("Enter", at=f".plane [data-key='{key}']")
+        editor.write(editor.one(".canvas .at", "e.value"))
+        editor.key("Enter")
+    assert text_of(editor) == before
+    # A new arrow with a symbol that pushes pushes the same; with a state its arrows go, and with them their symbols.
+    editor.evaluate("bench.word = [0, 0, 1, 1]; editor.canvas.draw()")
+    assert editor.all(".plane .read", "e.dataset.key") == ["0", "1-0"]
+    press(editor, LEFT, (140, 180), BELOW)
+    typed(editor, ") / pop in")
+    press(editor, BELOW, (240, 220), LEFT)
+    assert editor.one(".canvas .at", "e.value") == "( / push first"
+    editor.key("Escape")
+    editor.key("Delete", at=".plane [data-key='1']")
+    assert drawn(editor)["arrows"] == [{"from": 0, "to": 1, "symbols": [0], "pop": ["in"]}]
+    assert drawn(editor)["alphabet"] == [")"]
+
+
 def test_what_is_missing_is_said_with_a_remedy(editor: Browser):
     said = [editor.one(".said")]
     press(editor, LEFT)
@@ -435,6 +491,8 @@ def test_what_is_missing_is_said_with_a_remedy(editor: Browser):
 def test_a_machine_that_another_panel_sets(editor: Browser):
     draw_even(editor)
     before = text_of(editor)
+    editor.key("Enter", at=".plane [data-key='0-1']")  # what is typed then is for a machine that is gone
+    editor.write("x")
     editor.evaluate(f"bench.set.language(modules['{HERE}/starters.js'].STARTERS[1].drawn)")
     assert editor.one(".counts") == "A language: 3 states, 6 elements"
     editor.click("[aria-label=Undo]")
@@ -469,7 +527,7 @@ def test_arrows_run_as_python_draws_them(editor: Browser, name: str):
         "initial": diagram.initial,
         "arrows": [{"from": p, "to": q, "symbols": [number[s] for s in on]} for (p, q), on in diagram.arrows.items()],
     }
-    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[1] * len(data['arrows'])})")
+    found = editor.evaluate(f"modules['{HERE}/arrows.js'].lines({json.dumps(data)}, {[[1, 1]] * len(data['arrows'])})")
     lines = [*found["arrows"], found["start"]]
     assert sorted(rounded(line["path"]) for line in lines) == sorted(map(rounded, PATHS.findall(python.svg)))
     assert sorted(rounded(line["head"]) for line in lines) == sorted(map(rounded, HEADS.findall(python.svg)))

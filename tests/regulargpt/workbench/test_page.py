@@ -167,9 +167,9 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     browser.key("Enter", at=".panel.lanes .main")
     is_there(browser, f"{OURS} .first-wrong.right")
     browser.key("Enter", at=".panel.lanes .main")
-    assert browser.one(f"{OURS} .first-wrong").startswith("✓ Proven: right on every word, ")
+    assert browser.one(f"{OURS} .first-wrong") == "✓ Proven: right on every word, as it is."
     assert set(browser.all(".panel.wall [data-case]", "e.className")) == {"right"}
-    assert browser.one(".panel.wall .proof").startswith("✓ Proven. For every word over")
+    assert browser.one(".panel.wall .proof").startswith("✓ Proven: right on every word, the network as it is")
     # The independent checker accepts it, of the language that was drawn.
     folder = unpacked(browser, tmp_path)
     machine = read_json((folder / "automaton.json").read_text("utf-8"))
@@ -178,7 +178,9 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     names = [machine.output_names[i] for i in machine.answers(words)]
     assert names == [truth.output_names[i] for i in truth.answers(words)]
     assert call(["check", str(folder)]) == 0
-    assert browser.one(".panel.wall .proof").split("✓ Proven. ")[1].split("Checked here")[0] in capsys.readouterr().out
+    claims = browser.one(".panel.wall .proof .caption")
+    assert claims in " ".join(capsys.readouterr().out.split())
+    assert "The same holds of the network as it is, without replacing any state" in claims
     # Weights that are struck: squares are red at once, and a word is wrong.
     browser.key("Enter", at=".panel.break [data-tool=weight]")
     for name in ("pad", "blocks.0.attn.r", "blocks.0.ln1.weight"):

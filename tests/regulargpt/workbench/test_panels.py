@@ -200,6 +200,12 @@ def test_every_square_is_reached_by_arrow_keys_and_says_what_it_is(browser: Brow
         browser.key("ArrowDown")
     assert browser.one(".wall .detail").startswith("Answers: a word that ends at [ba] is reject. The network answers ")
     assert browser.count(".wall-squares [tabindex='0']") == 1
+    # A square that is pressed is what the hammer strikes.
+    for press in ("click", "Enter"):
+        browser.evaluate("bench.set.aim(null)")
+        browser.click(".wall-squares td[data-case='3']") if press == "click" else browser.key(press)
+        assert browser.evaluate("bench.aim") == {"kind": "case", "part": "leaves", "window": [2, 0]}
+        browser.focus(".wall-squares td[data-case='3']")
     browser.one(
         ".wall-squares td[data-case='0']", "void e.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))"
     )
@@ -316,9 +322,7 @@ def truth(found: Subject, word: Sequence[int]) -> str:
 def test_ten_thousand_symbols_fold(browser: Browser, pages: Mapping[str, Path]):
     opened(browser, pages["regex:(ab)*"])
     browser.choose(".tree input[type='number']", "10000")
-    browser.evaluate(
-        "[...document.querySelectorAll('.tree button')].find((e) => e.textContent === 'Random word').click()"
-    )
+    press(browser, "Random word")
     assert browser.evaluate("bench.word.length") == 10000
     count = browser.evaluate("panels.tree.tree.levels.flat().length")
     assert count > 9999
@@ -356,7 +360,13 @@ def test_the_tree_grows_with_the_word_and_the_focus_stays_while_it_learns(browse
         label = browser.evaluate("document.activeElement.ariaLabel")
         assert label.endswith("✓ the same." if moment else "? There are no prototypes yet.")
         assert browser.one(".tree .detail").startswith(label)
+    # What is chosen is what the hammer strikes: the node over 0 and 11, or ε and ε.
+    browser.key("ArrowUp")
+    browser.key("ArrowDown")
+    assert browser.evaluate("bench.aim") == {"kind": "case", "part": "nodes", "window": [1, 1]}
+    assert browser.count(".tree .its-numbers rect") == subject("parity").options["d_model"]
     browser.click(".tree details summary")
+    browser.pause()
     assert browser.count(".tree .numbers li") == subject("parity").options["d_model"]
     for read in (0, 1, 4):
         browser.choose(".tree input[type='range']", read)
@@ -368,6 +378,33 @@ def test_the_tree_grows_with_the_word_and_the_focus_stays_while_it_learns(browse
     word_is(browser, [1])
     assert browser.one(".tree button[data-what]") == "Play"
     assert browser.one(".tree .read") == "1 of 1"
+
+
+def test_a_random_word_has_the_wanted_element_and_length(browser: Browser, pages: Mapping[str, Path]):
+    """And each answer comes, though words of symbols drawn one by one would hardly ever be in (ab)*."""
+    found = subject("regex:(ab)*")
+    opened(browser, pages["regex:(ab)*"], None)
+    draw = "((state) => () => (state = (state * 48271) % 2147483647) / 2147483647)(7)"
+    drawn = f"wordWith(bench.language, [e], n, {draw})"
+    with_each = f"bench.language.elements.right.map((_, e) => [1, 6, 7, 40].map((n) => {drawn}))"
+    module = "modules['regulargpt/classroom/workbench/word_draws.js']"
+    words = browser.evaluate(f"(({{ wordWith }}) => {with_each})({module})")
+    for element, of_element in enumerate(words):
+        for length, word in zip((1, 6, 7, 40), of_element, strict=True):
+            if word is None:
+                assert found.monoid.words[element] == ""
+                continue
+            assert found.monoid.of_word(np.array(word)).item() == element
+            assert length <= len(word) <= length + 1
+    answers = set()
+    for _ in range(9):
+        press(browser, "Random word")
+        answers.add(truth(found, browser.evaluate("bench.word")))
+    assert answers == {"accept", "reject"}
+
+
+def press(browser: Browser, words: str) -> None:
+    browser.click(".tree button", browser.all(".tree button").index(words))
 
 
 # --- the map
@@ -446,9 +483,12 @@ def assert_places(browser: Browser, found: Subject) -> None:
 # --- all three
 
 
-@pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
-def test_no_rule_of_access_is_broken(browser: Browser, pages: Mapping[str, Path], width: int, dark: bool):
-    opened(browser, pages["regex:(ab)*"], None, width=width, dark=dark)
+@pytest.mark.parametrize(("name", "width", "dark"), [("cycle-navigation:size=9", 390, False), (NAMES[2], 1280, True)])
+def test_no_rule_of_access_is_broken(browser: Browser, tmp_path: Path, name: str, width: int, dark: bool):
+    """Also where there is no room for the elements' names."""
+    page = page_of(subject(name), tmp_path / "page.html")
+    opened(browser, page, None, width=width, dark=dark)
+    assert (browser.count(".wall-squares table.coloured") > 0) == (width == 390)
     word_is(browser, [0, 1] * 9)
     for moment in (None, 0, 1):
         if moment is not None:
