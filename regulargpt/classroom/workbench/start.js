@@ -61,4 +61,4 @@ address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? [])
   if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
 });
 for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
-panels.break.inAddress();
+panels.break.levels.inAddress();
