@@ -129,7 +129,7 @@ class Lane {
     const { bench, lane } = this;
     const { right, tried, of } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
-    const isRight = right < tried ? false : this.isProven ? true : null;
+    const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
     const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
     return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
   }
