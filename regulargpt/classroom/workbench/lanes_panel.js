@@ -18,7 +18,7 @@ export class LanesPanel {
     this.seed = html("input", { type: "number", min: 0, max: 9999, step: 1, id: "seed" });
     this.seed.addEventListener("change", () => this.sow());
     this.said = html("p", { class: "said", "aria-live": "polite" });
-    const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("label", { for: "seed" }, "Seed"), this.seed);
+    const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("span", { class: "seed" }, html("label", { for: "seed" }, "Seed "), this.seed));
     place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
     for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
     this.say();

@@ -105,7 +105,7 @@ def caption(i: int, step: Step) -> str:
     heading = tag(
         "h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading", tabindex=-1
     )
-    says = tag("div", *(tag("p", said(sentence)) for sentence in step.sentences), class_="says")
+    says = tag("div", " ".join(tag("p", said(sentence)) for sentence in step.sentences), class_="says")
     do = tag("p", tag("b", "To do: "), said(step.do), class_="do")
     take = tag("p", tag("b", "To take away: "), said(step.take), class_="takeaway")
     return tag(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import languages
+from languages.automata import MooreMachine
 from languages.convert.json_text import read_json
 from regulargpt.classroom.lesson.wording import Sentence, captions, glossary, plain
 from regulargpt.classroom.workbench import page
@@ -175,6 +176,7 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     machine = read_json((folder / "automaton.json").read_text("utf-8"))
     truth = languages.get("regex:(y*xy*x)*y*").machine
     words = [[int(bit) for bit in f"{i:07b}"[1:]] for i in range(64)]
+    assert isinstance(machine, MooreMachine)
     names = [machine.output_names[i] for i in machine.answers(words)]
     assert names == [truth.output_names[i] for i in truth.answers(words)]
     assert call(["check", str(folder)]) == 0
