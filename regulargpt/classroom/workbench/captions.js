@@ -3,6 +3,16 @@
 
 import { TrainButton } from "./train_button.js";
 
+// When the thing to do is done: after a change of a kind that leaves the bench so.
+const DONE = {
+  draw: ["language", ({ language }) => language],
+  tree: ["word", ({ word }) => word.length],
+  train: ["training", ({ training }) => training === "going"],
+  map: ["snapshot", ({ snapshots }) => snapshots.regulargpt?.phase === "table"],
+  wall: ["proven", ({ proven, training }) => proven && training !== "none"],
+  break: ["hits", ({ hits }) => hits.length],
+  compare: ["tested", ({ tested }) => Object.values(tested).every((found) => found && found.tried === found.of)],
+};
 const WHILE_TRAINING = ["map", "wall"]; // captions of what one watches
 
 export class Captions {
@@ -16,8 +26,16 @@ export class Captions {
       event.preventDefault();
       this.go(i + 1);
     }));
+    Object.values(DONE).forEach(([kind, isDone], i) => bench.on(kind, () => isDone(bench) && this.finished(this.links[i])));
     bench.on("step", () => this.show());
     this.show();
+  }
+
+  // A mark in the way through the captions.
+  finished(link) {
+    if (link.classList.contains("done")) return;
+    link.classList.add("done");
+    link.append(html("span", { class: "mark" }, html("span", { "aria-hidden": "true" }, " ✓"), html("span", { class: "unseen" }, ", done")));
   }
 
   next(step) {

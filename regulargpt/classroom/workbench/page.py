@@ -59,6 +59,7 @@ def render(machine: str | None = None) -> str:
         scripts=SHARED,
         after="\n".join(panels.values()),
         has_workers=True,
+        has_figures=False,
     )
     short = page.replace(f'modules["{HERE}/', 'modules["')
     return SCRIPT.sub(lambda match: match[1] + squeezed(match[2]), short)
