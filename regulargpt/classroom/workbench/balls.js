@@ -73,7 +73,7 @@ const gelu = (x) => x * phi(x);
 const geluSlope = (x) => phi(x) + (x * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
 
 // RegularGPT's block over windows of two states that move in balls.
-class Block {
+export class Block {
   constructor(network) {
     const weights = new Weights(new Map(Object.entries(network.weights())));
     this.heads = network.options.n_heads;
