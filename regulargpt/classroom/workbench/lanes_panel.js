@@ -6,6 +6,7 @@ import { TrainButton } from "./train_button.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
+const KEY = "The line: right answers, and of RegularGPT then right cases. Dashed: the loss.";
 const ASK = "Your wager: right on every word of 1,000 symbols?";
 
 export class LanesPanel {
@@ -19,7 +20,7 @@ export class LanesPanel {
     this.seed.addEventListener("change", () => this.sow());
     this.said = html("p", { class: "said", "aria-live": "polite" });
     const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("span", { class: "seed" }, html("label", { for: "seed" }, "Seed "), this.seed));
-    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
+    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), html("p", { class: "caption" }, KEY), more);
     for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
     this.say();
   }
@@ -66,7 +67,7 @@ class Lane {
     this.curve = new Curve(this.name);
     this.right = html("p", { class: "stands" });
     this.wrong = html("p", { class: "first-wrong" });
-    this.end = html("p", { class: "end", "aria-live": "polite" });
+    this.end = html("p", { class: "end" });
     this.place = html("article", { class: "lane", "data-lane": lane }, html("h3", {}, this.name), this.wager, this.curve.place, this.right, this.wrong, this.end);
     bench.on("snapshot", () => this.step());
     for (const kind of ["wager", "training", "language"]) bench.on(kind, () => this.sayWager());
