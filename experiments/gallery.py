@@ -51,7 +51,7 @@ def index() -> str:
     ]
     opening = "How can one know that a computer program is right on every word? Each lesson has seven short steps."
     return document(
-        title="Right on every word? Nine lessons",
+        title="Right on every word? Five lessons",
         heading="Right on every word?",
         skip=("lessons", "To the lessons"),
         body=tag("div", tag("p", opening), class_="lead")

@@ -17,7 +17,8 @@ from regulargpt.classroom.lesson.material import named
 from regulargpt.finite.specification import specified_machine
 
 SHOWN = {"parity" if first.startswith("-") else first for _, first, *_ in commands().values()}
-GALLERY = sorted(name for name in SHOWN if level_of(name) == "regular")
+LESSONS = ("cycle-navigation", "regex:(a|b)*abb", "symmetric-3")  # and those of the workbench
+GALLERY = sorted({*LESSONS, *(name for name in SHOWN if level_of(name) == "regular")})
 OTHERS = (
     *(f"tomita-{n}" for n in range(1, 8)),
     *("dyck-1", "dyck-4", "dyck-12", "aa-star", "aaaa-star", "abab-star", "012-02", "ab-d-bc", "aa-bb-cc-dd-ee"),
