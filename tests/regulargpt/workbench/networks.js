@@ -49,7 +49,16 @@ export function computed({ words, answers, mask, ...given }) {
   tape.backward(loss);
   const twin = new TWINS[given.options.name]({ ...given, weights: new Weights(new Map(Object.entries(network.weights()))), build: (of) => new Sinusoidal(of) });
   const still = network.logits(new Tape({ learning: false }), words);
-  return { logits: rowsOf(logits), loss: loss.value[0], gradients: gradients(network.parameters), still: rowsOf(still), shown: words.map((word) => [...twin.logits(word)]) };
+  return { logits: rowsOf(logits), best: [...logits.best()], loss: loss.value[0], gradients: gradients(network.parameters), still: rowsOf(still), shown: words.map((word) => [...twin.logits(word)]) };
+}
+
+// What it says of a network that it cannot be, or null.
+export function refused(given) {
+  try {
+    return made(given) && null;
+  } catch (error) {
+    return error.message;
+  }
 }
 
 // States over windows of given states, with the gradients of a loss of two terms: the distances from targets, and the

@@ -119,6 +119,7 @@ def test_logits_and_gradients_are_torchs(page: Browser, kind: str):
         shares = torch.tensor(given["mask"] or [1.0] * len(logits), dtype=torch.float64)
         loss = (F.cross_entropy(logits, torch.tensor(given["answers"]), reduction="none") * shares).sum() / shares.sum()
         same(ours["logits"], logits, 10)
+        assert ours["best"] == logits.argmax(1).tolist()
         same(ours["loss"], loss, 10)
         same(ours["shown"], logits, 10)
         assert ours["still"] == ours["logits"]
@@ -166,6 +167,17 @@ def test_weights_start_as_in_python(page: Browser, kind: str):
         found, reach = torch.tensor(numbers), 5 * (2 / len(numbers)) ** 0.5
         assert abs(found.std() / expected.std() - 1) < reach, name
         assert abs(found.mean() - expected.mean()) < reach * expected.std(), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"), [("tree", {"thickness": 2}), ("lstm", {"n_layers": 2}), ("causal", {"norm": "post"})]
+)
+def test_what_it_cannot_compute_is_refused(page: Browser, kind: str, option: dict[str, Any]):
+    """Or it would train another network than the one whose options are saved."""
+    sizes = {"d_model": 4, "n_heads": 1, "d_ff": 3, "n_layers": 1}
+    given = {"options": sizes | KINDS[kind] | option, "n_symbols": 2, "n_outputs": 2}
+    (name, value), *_ = option.items()
+    assert asked(page, "refused", given).startswith(f"{name} = {value}")
 
 
 ADAMS: list[tuple[dict[str, Any], dict[str, Any]]] = [
