@@ -3,6 +3,7 @@
 import { Sinusoidal } from "regulargpt/encodings/sinusoidal.js";
 import { Adam } from "regulargpt/classroom/workbench/adam.js";
 import { Forest } from "regulargpt/classroom/workbench/forest.js";
+import { gelu } from "regulargpt/classroom/workbench/gelu.js";
 import { LstmNetwork } from "regulargpt/classroom/workbench/lstm.js";
 import { Random, philox } from "regulargpt/classroom/workbench/random.js";
 import { Matrix, Tape } from "regulargpt/classroom/workbench/tape.js";
@@ -71,6 +72,13 @@ export function merged({ states, windows, targets, ...given }) {
   const loss = tape.add(near, tape.squaredError(above, tape.gather(prototypes, windows.map(() => 0))));
   tape.backward(loss);
   return { above: rowsOf(above), loss: loss.value[0], gradients: { ...gradients(network.parameters), below: [...below.grad], prototypes: [...prototypes.grad] } };
+}
+
+// GELU and its derivative at some numbers.
+export function gelus(x) {
+  const [y, slopes] = [x.map(() => 0), x.map(() => 0)];
+  gelu(x, y, slopes);
+  return [y, slopes];
 }
 
 // The weights after each step of Adam with these gradients.

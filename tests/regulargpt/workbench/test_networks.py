@@ -147,6 +147,14 @@ def test_a_table_is_trained_on_as_torch_would(page: Browser, kind: str):
     same_gradients(ours["gradients"], loss, used | {"below": below, "prototypes": prototypes})
 
 
+def test_gelu_is_torchs_everywhere(page: Browser):
+    """At each of the points that it is expanded at, between them, and beyond the last."""
+    x = torch.linspace(-10, 10, 64 * 20 + 1, dtype=torch.float64, requires_grad=True)
+    y = F.gelu(x)
+    for ours, torchs in zip(asked(page, "gelus", x.tolist()), (y, *torch.autograd.grad(y.sum(), x)), strict=True):
+        torch.testing.assert_close(torch.tensor(ours, dtype=torch.float64), torchs.detach(), rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_start_as_in_python(page: Browser, kind: str):
     """Names, shapes, what is drawn and how widely; and a seed gives the same weights again, another one others."""
