@@ -206,15 +206,11 @@ export class Tape {
     const each = (f) => {
       for (let i = 0, at = 0; i < x.rows; i += 1) for (let k = 0; k < other.rows; k += 1, at += 1) f(at, i * width, k * width);
     };
-    each((at, a, b) => {
-      for (let j = 0; j < width; j += 1) y.value[at] += (x.value[a + j] - other.value[b + j]) ** 2;
-    });
+    each((at, a, b) => (y.value[at] = squaredDistance(x.value, a, other.value, b, width)));
     this.then(() => each((at, a, b) => {
-      for (let j = 0; j < width; j += 1) {
-        const slope = 2 * y.grad[at] * (x.value[a + j] - other.value[b + j]);
-        if (x.grad) x.grad[a + j] += slope;
-        if (other.grad) other.grad[b + j] -= slope;
-      }
+      const slope = 2 * y.grad[at];
+      if (x.grad) addDifference(slope, x.value, a, other.value, b, x.grad, width);
+      if (other.grad) addDifference(slope, other.value, b, x.value, a, other.grad, width);
     }));
     return y;
   }
@@ -241,6 +237,20 @@ const byColumns = (of, width) => ({ of, row: 1, step: width });
 // Adds all rows of `from` to `to`, which has one row or as many.
 function addRows(from, to) {
   for (let at = 0; at < from.length; at += to.length) for (let j = 0; j < to.length; j += 1) to[j] += from[at + j];
+}
+
+function squaredDistance(x, a, other, b, width) {
+  let sum = 0;
+  for (let j = 0; j < width; j += 1) {
+    const difference = x[a + j] - other[b + j];
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+// Adds what a row of x has more than one of `other`, times a factor, to the gradient of the first.
+function addDifference(factor, x, a, other, b, grad, width) {
+  for (let j = 0; j < width; j += 1) grad[a + j] += factor * (x[a + j] - other[b + j]);
 }
 
 // A row less its mean, over its deviation, which it gives as a factor.
