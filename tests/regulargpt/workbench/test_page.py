@@ -96,7 +96,7 @@ def test_it_fits_breaks_no_rule_and_asks_for_nothing(browser: Browser, written: 
 @pytest.mark.parametrize(
     ("script", "short"),
     [
-        ("const a = b - -c; // the rest\nf( a, [ b ] );", "const a=b - -c;\nf(a,[b ]);"),
+        ("const a = b - -c; // the rest\nf( a, [ b ] );", "const a=b - -c;f(a,[b ]);"),
         ('x = `a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;', 'x=`a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;'),
         ('y = /["/ ]+ , `/u.test(z) ? \'a, b\' : "// c";', 'y=/["/ ]+ , `/u.test(z)?\'a, b\':"// c";'),
         ("if (a / b > c / d) {\n  e();\n}\n\n\nelse f();", "if(a / b>c / d){e();}\nelse f();"),
