@@ -27,8 +27,8 @@ export class LanesPanel {
 
   sow() {
     const { bench, seed } = this;
-    const number = Number(seed.value);
-    if (Number.isInteger(number) && number >= 0 && seed.value.trim()) bench.set.seed(number);
+    if (/^\d{1,4}$/u.test(seed.value)) bench.set.seed(Number(seed.value));
+    else seed.value = bench.seed;
     this.say();
     address.say();
   }
