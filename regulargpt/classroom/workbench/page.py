@@ -6,11 +6,12 @@ import re
 from importlib import resources
 from pathlib import Path
 
+from rjsmin import jsmin
+
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
 from regulargpt.classroom.lesson.wording import Step, captions, said, slug, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
-from regulargpt.classroom.workbench.squeezed import squeezed
 from regulargpt.findings.markup import tag, text
 from regulargpt.storage.atomic import write_text
 
@@ -61,7 +62,7 @@ def render(machine: str | None = None) -> str:
         has_workers=True,
     )
     short = page.replace(f'modules["{HERE}/', 'modules["')
-    return SCRIPT.sub(lambda match: match[1] + squeezed(match[2]), short)
+    return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), short)
 
 
 def script(name: str) -> PageScript:
