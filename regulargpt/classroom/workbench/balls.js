@@ -17,7 +17,7 @@ const MOST_RESIDUAL = 0.25;
 const MOST_WINDOWS = 256;
 
 // The largest slack that any balls leave, and their radii: {slack, radii}, null if there are none. A generator: it yields
-// after each window that it has looked at.
+// null after each window that it has looked at.
 export function* ballsOf(network, prototypes, cases, output_names) {
   if (cases.nodes.length > MOST_WINDOWS) return null;
   const { leaves, nodes } = imagesOf(network, prototypes, cases);
@@ -29,12 +29,12 @@ export function* ballsOf(network, prototypes, cases, output_names) {
   const moved = [];
   for (const [window, image] of cases.nodes) {
     moved.push({ image: image - 1, far: block.distance(window, prototypes, image - 1) });
-    yield;
+    yield null;
   }
   for (const slack of SLACKS) {
     const radii = closed(slack * MORE, exact, moved, limits);
     if (radii) return { slack, radii };
-    yield;
+    yield null;
   }
   return null;
 }

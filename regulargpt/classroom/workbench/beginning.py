@@ -23,7 +23,9 @@ def machine_of(language: str) -> str:
     """
     task = tree_task(languages.find(language))
     if isinstance(task, NestedTask):
-        raise UserError(f"{language} needs a stack, and the workbench draws none; choose another, as dyck-2")
+        raise UserError(
+            f"{language} needs a stack, and no network of the workbench learns one; choose another, as dyck-2"
+        )
     check(task)
     machine = specified_machine(task)
     if machine.n_states > MOST_STATES:

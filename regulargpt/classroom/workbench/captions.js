@@ -1,12 +1,17 @@
 // The seven captions: one is read, and the panel that it is about is lit. Where there is room the one stands above the
 // panels; in one column all of them stand, each above its panel.
 
+import { TrainButton } from "./train_button.js";
+
+const WHILE_TRAINING = ["map", "wall"]; // captions of what one watches
+
 export class Captions {
   constructor(bench) {
     this.bench = bench;
     this.captions = [...document.querySelectorAll(".guide")];
     this.links = [...document.querySelectorAll(".way a")];
     this.captions.slice(0, -1).forEach((caption, i) => caption.querySelector(".act").append(this.next(i + 2)));
+    WHILE_TRAINING.forEach((name) => byId(name).querySelector(".act").append(new TrainButton(bench).place));
     this.links.forEach((link, i) => link.addEventListener("click", (event) => {
       event.preventDefault();
       this.go(i + 1);
@@ -20,10 +25,11 @@ export class Captions {
     return action(`Next: ${heading}`, () => this.go(step), { class: "next" });
   }
 
-  // By the reader's wish: "back" leads to where they were.
+  // By the reader's wish: "back" leads to where they were. The button that was pressed may be gone.
   go(step) {
     this.bench.set.step(step);
     address.say(true);
+    this.captions[step - 1].querySelector("h2").focus({ preventScroll: true });
     this.scroll();
   }
 

@@ -2,6 +2,7 @@
 
 import { LANES } from "./bench.js";
 import { Curve } from "./curve.js";
+import { TrainButton } from "./train_button.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
@@ -11,7 +12,6 @@ export class LanesPanel {
   constructor(place, bench) {
     this.bench = bench;
     this.lanes = LANES.map((lane) => new Lane(lane, bench));
-    this.main = action("Train", () => bench.set.training(this.next), { class: "main" });
     this.one = action("One step", () => bench.set.one());
     this.again = action("Begin again", () => bench.set.again());
     this.slow = action("Slowly", () => bench.set.speed(bench.speed === "slow" ? "fast" : "slow"));
@@ -19,7 +19,7 @@ export class LanesPanel {
     this.seed.addEventListener("change", () => this.sow());
     this.said = html("p", { class: "said", "aria-live": "polite" });
     const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("label", { for: "seed" }, "Seed"), this.seed);
-    place.append(html("div", { class: "tools" }, this.main, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
+    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
     for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
     this.say();
   }
@@ -32,20 +32,10 @@ export class LanesPanel {
     address.say();
   }
 
-  // What the large button leads to. Once the first network is done, the others may go on for as long as one likes.
-  get next() {
-    const { training, proven, failed } = this.bench;
-    if (training !== "going") return "going";
-    return (proven || failed) && this.bench.isCompared ? "ended" : "paused";
-  }
-
   say() {
     const { bench } = this;
     const { training } = bench;
     const none = bench.language === null;
-    const open = LANES.some((lane) => bench.wagers[lane] === null);
-    this.main.textContent = { none: open ? "Train without a wager" : "Train", going: this.next === "ended" ? "Stop the others" : "Pause", paused: "Go on", ended: "Let the others go on" }[training];
-    this.main.disabled = none;
     this.one.disabled = none || training === "ended";
     this.again.disabled = training === "none";
     this.slow.setAttribute("aria-pressed", String(bench.speed === "slow"));
@@ -74,7 +64,7 @@ class Lane {
     this.buttons = [true, false].map((answer) => action(answer ? "yes" : "no", () => bench.set.wager(lane, answer)));
     this.wager = html("div", { class: "wager", role: "group", "aria-label": `${this.name}: right on every word of 1,000 symbols?` }, ...this.buttons);
     this.curve = new Curve(this.name);
-    this.right = html("p", { class: "share" });
+    this.right = html("p", { class: "stands" });
     this.wrong = html("p", { class: "first-wrong" });
     this.end = html("p", { class: "end", "aria-live": "polite" });
     this.place = html("article", { class: "lane", "data-lane": lane }, html("h3", {}, this.name), this.wager, this.curve.place, this.right, this.wrong, this.end);
@@ -105,18 +95,22 @@ class Lane {
     this.right.textContent = snapshot ? this.course(snapshot) : "";
   }
 
+  // Of the network without hits.
+  get isProven() {
+    return this.lane === "regulargpt" && this.bench.proven && !this.bench.hits.length;
+  }
+
   // Where it stands.
   course({ step, phase, accuracy, seconds }) {
     if (step === 0) return "It is made, not trained.";
     const steps = `${step.toLocaleString("en")} ${step === 1 ? "step" : "steps"}`;
     if (this.lane === "regulargpt" && phase === "done") return `${steps}, ${Math.ceil(seconds)} seconds of calculating.`;
-    return `${percent(accuracy)} of its last answers right, ${steps}.`;
+    return `${percent(accuracy)} of its last ${phase === "table" ? "cases" : "answers"} right, ${steps}.`;
   }
 
   sayWrong() {
-    const { bench, lane } = this;
+    const { bench, lane, isProven } = this;
     const found = bench.wrong[lane];
-    const isProven = lane === "regulargpt" && bench.proven && !bench.hits.length;
     const isWrong = !isProven && found && found.answer !== found.truth;
     this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
@@ -135,9 +129,11 @@ class Lane {
     const { bench, lane } = this;
     const { right, tried, of } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
-    const said = bench.wagers[lane];
-    const isOpen = said === null || (right === tried && tried < of);
-    const verdict = isOpen ? "" : said === (right === tried) ? " You were right." : " You lost this wager.";
+    const isRight = right < tried ? false : this.isProven ? true : null;
+    const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
     return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
   }
 }
+
+// Who was right, where a wager was made and it is decided.
+const sayWager = (said, isRight) => (said === null ? "" : said === isRight ? " You were right." : " You lost this wager.");

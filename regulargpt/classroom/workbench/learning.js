@@ -46,12 +46,14 @@ const ADAM = { betas: [0.9, 0.98], clip: 1 };
 const [TABLE_RATE, WARMUP] = [1e-2, 50];
 // So often it is asked whether the words are learned; where they are not after so many steps, other weights are tried.
 const [EVERY, MOST_WORD_STEPS] = [25, 2000];
-// The rate of a round on the table falls to 0 over this share of it. Further rounds are twice as long.
-const [ROUND, FALL, ROUNDS] = [400, 0.6, 3];
+// Steps of the rounds on the table; the rate falls to 0 over this share of a round.
+const [ROUNDS, FALL] = [[400, 600, 600, 600, 600], 0.6];
 const MOST_ATTEMPTS = 4;
 // States of a network that drift by less than the first, in units of half the smallest distance of two prototypes, come
 // out right; balls may close where they drift by less than the second, of no more than so many windows.
 const [STEADY, CLOSE, FEW] = [0.5, 0.2, 64];
+// What changes once every case is right.
+const AFTER = { contraction: "tight", note: "Every case is right. It trains on, until states stay near their prototypes by themselves, however long the word." };
 // A network that is never proven learns for so many steps.
 const MOST_STEPS = 4000;
 // All words of a length are asked for, while they are no more than this.
@@ -128,11 +130,12 @@ export function* rival({ lane, language, seed }) {
 // margin, sentence}, or a sentence that says that nothing is.
 export function* learning({ language, cases, seed }) {
   let step = 0;
+  if (!new TrainingWords(language, seed).given.length) return { proven: null, sentence: `No word of up to ${LONGEST} symbols has an answer: there is nothing to learn from.` };
   const numbered = function* (steps, note) {
     for (;;) {
       const { value, done } = steps.next();
       if (done) return value;
-      yield value && { ...value, step: (step += 1), note };
+      yield value && { note, ...value, step: (step += 1) };
     }
   };
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
@@ -181,7 +184,7 @@ function* ownMachine(learner) {
 }
 
 // Whether two machines, both complete, give every word the same answer.
-export function isSame(one, other) {
+function isSame(one, other) {
   const pairs = [[one.initial, other.initial]];
   const seen = new Set([pairs[0].join()]);
   for (const [p, q] of pairs) {
@@ -195,10 +198,13 @@ export function isSame(one, other) {
 }
 
 // All words that have an answer, from the shortest on, with their answers.
-export function shortWords(language) {
+function shortWords(language) {
   const symbols = language.alphabet.map((_, symbol) => symbol);
   const found = [];
-  for (let row = symbols.map((symbol) => [symbol]); row.length <= MOST_SHORT || row[0].length === 1; row = row.flatMap((word) => symbols.map((symbol) => [...word, symbol]))) found.push(...row);
+  for (let [row, length] = [[[]], 1]; length <= LONGEST && (length === 1 || row.length * symbols.length <= MOST_SHORT); length += 1) {
+    row = row.flatMap((word) => symbols.map((symbol) => [...word, symbol]));
+    found.push(...row);
+  }
   const words = found.filter((word) => answerTo(language, word) >= 0);
   return { words, answers: words.map((word) => answerTo(language, word)) };
 }
@@ -208,10 +214,11 @@ export function shortWords(language) {
 function* table(learner, cases) {
   const { network, language, quiet } = learner;
   const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
-  let proven = null;
-  for (let round = 0, from = 0, steps = ROUND; round < ROUNDS; round += 1, from += steps, steps *= 2) {
-    yield* tableRound(learner, tuned, { from, steps, contraction: proven ? "tight" : "usual" });
-    const found = rounded(network, tuned.prototypes(quiet), cases, language.output_names);
+  let [proven, from] = [null, 0];
+  for (const steps of ROUNDS) {
+    yield* tableRound(learner, tuned, { from, steps, ...(proven ? AFTER : { contraction: "usual" }) });
+    from += steps;
+    const found = yield* rounded(network, tuned.prototypes(quiet), cases, language.output_names);
     if (!found) continue;
     const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;
     if (!proven || balls || found.drift < proven.drift) proven = { ...found, balls, weights: network.weights() };
@@ -222,7 +229,7 @@ function* table(learner, cases) {
 }
 
 // Steps of one round: the rate is constant, and then falls to 0.
-function* tableRound(learner, tuned, { from, steps, contraction }) {
+function* tableRound(learner, tuned, { from, steps, contraction, ...said }) {
   const { network, tape, quiet } = learner;
   const adam = new Adam([network.parameters, tuned.free], { ...ADAM, rate: TABLE_RATE });
   for (let i = 0; i < steps; i += 1) {
@@ -232,7 +239,7 @@ function* tableRound(learner, tuned, { from, steps, contraction }) {
     tape.backward(loss);
     adam.step(TABLE_RATE * left * Math.min(1, (i + 1) / WARMUP));
     if ((from + i) % LOOK === 0) look(learner, from + i);
-    yield { phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
+    yield { ...said, phase: "table", loss: loss.value[0], accuracy: learner.accuracy, learner, prototypes: () => tuned.prototypes(quiet) };
   }
 }
 
@@ -243,9 +250,9 @@ function look(learner, step) {
 }
 
 // The network in float32, if every case is right there: with its prototypes.
-export function rounded(network, prototypes, cases, output_names) {
+function* rounded(network, prototypes, cases, output_names) {
   network.parameters.value.forEach((value, i, all) => (all[i] = Math.fround(value)));
   const found = centred(network, prototypes, cases);
   const { wrong, margin } = standing(network, found, cases, output_names);
-  return !wrong && margin > MARGIN ? { network, prototypes: found, margin, drift: driftOf(network, found, cases) } : null;
+  return !wrong && margin > MARGIN ? { network, prototypes: found, margin, drift: yield* driftOf(network, found, cases) } : null;
 }

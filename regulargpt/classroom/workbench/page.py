@@ -103,7 +103,9 @@ def way(steps: tuple[Step, ...]) -> str:
 
 def caption(i: int, step: Step) -> str:
     """What is said of a panel, the thing to do with it, and the sentence to take away."""
-    heading = tag("h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading")
+    heading = tag(
+        "h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading", tabindex=-1
+    )
     says = tag("div", *(tag("p", said(sentence)) for sentence in step.sentences), class_="says")
     do = tag("p", tag("b", "To do: "), said(step.do), class_="do")
     take = tag("p", tag("b", "To take away: "), said(step.take), class_="takeaway")

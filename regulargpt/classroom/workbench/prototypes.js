@@ -91,8 +91,9 @@ function answerMargins(logits, answers, output_names) {
 }
 
 // How far states go astray on their way up, in units of half the smallest distance of two prototypes: levels are built one
-// on the other over all windows, of each prototype the worst state (`drift` in fine_tuning.py).
-export function driftOf(network, prototypes, cases) {
+// on the other over all windows, of each prototype the worst state (`drift` in fine_tuning.py). A generator: it yields null
+// after each level.
+export function* driftOf(network, prototypes, cases) {
   const half = Math.min(...prototypes.flatMap((p, k) => prototypes.slice(0, k).map((q) => distance(p, q)))) / 2;
   let [worst, farthest] = [prototypes, 0];
   for (let level = 0; level < LEVELS; level += 1) {
@@ -104,6 +105,7 @@ export function driftOf(network, prototypes, cases) {
       if (length > far[image - 1]) [far[image - 1], worst[image - 1]] = [length, nodes.row(i).slice()];
     });
     farthest = Math.max(farthest, ...far);
+    yield null;
   }
   return farthest / half;
 }

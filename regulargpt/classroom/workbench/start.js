@@ -39,7 +39,7 @@ bench.save = () => {
 draw(first);
 const panels = Object.fromEntries(Object.entries(PANELS).map(([name, Panel]) => [name, new Panel(document.querySelector(`.panel.${name} .place`), bench)]));
 for (const Beside of [Training, Searches, LongWordsAsked]) new Beside(bench);
-new Captions(bench);
+const captions = new Captions(bench);
 new Terms();
 
 // Said where it is not what the page begins with. All of it is shown again by a link, but not what was learned.
@@ -53,9 +53,12 @@ address.add("seed", () => said(String(bench.seed), "0"), (text) => {
   const seed = whole(text, 9999) ?? 0;
   if (seed !== bench.seed) bench.set.seed(seed);
 });
-address.add("step", () => said(String(bench.step), "1"), (text) => bench.set.step(Math.min(7, Math.max(1, whole(text, 7) ?? 1))));
+address.add("step", () => said(String(bench.step), "1"), (text) => {
+  bench.set.step(whole(text, 7) || 1);
+  if (text !== null) requestAnimationFrame(() => captions.scroll());
+});
 address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? []), write(wordOf(bench), bench.language?.alphabet ?? [])), (text) => {
   if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
 });
 for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
-panels.break.inAddress();
+panels.break.levels.inAddress();

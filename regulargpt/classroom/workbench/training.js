@@ -148,6 +148,7 @@ export class LongWordsAsked {
     const { bench } = this;
     this.worker?.terminate();
     this.worker = null;
+    if (bench.training === "going") for (const lane of RIVALS) if (bench.tested[lane]) bench.set.tested(lane, null);
     if (bench.training !== "ended") return;
     this.worker = worker("asking", ({ lane, ...found }) => bench.set.tested(lane, found));
     const { language, seed, snapshots } = bench;

@@ -2,7 +2,7 @@
 
 import { calmly } from "./calmly.js";
 
-const MOST = 3; // that a slider adds or takes away
+const MOST = 8; // that a slider adds or takes away
 const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export class WeightGrid {
@@ -98,7 +98,7 @@ export class WeightGrid {
   paint(rows, columns, data) {
     Object.assign(this.canvas, { width: columns, height: rows });
     this.canvas.style.aspectRatio = `${columns} / ${Math.min(Math.max(rows, columns / 16), columns)}`;
-    const found = getComputedStyle(this.canvas);
+    const found = getComputedStyle(document.documentElement);
     const [plus, minus, paper] = ["--curve", "--mark", "--paper"].map((name) => parts(found.getPropertyValue(name)));
     const most = data.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0) || 1;
     const image = new ImageData(columns, rows);

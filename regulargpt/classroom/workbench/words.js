@@ -2,6 +2,7 @@
 // the same words at the same steps.
 
 import { Draws } from "./draws.js";
+import { answerOf } from "./machine.js";
 
 export const LONGEST = 40;
 // How long words are by the step: short ones first, for they say most.
@@ -18,15 +19,11 @@ const MOST_EDITS = 2;
 const TRIES = 8;
 
 // The longest training word of a step.
-export const longestAt = (step) => STAGES.reduce((found, [from, longest]) => (step >= from ? longest : found), 0);
-
-// The state to which a word leads.
-export const stateAfter = (language, word) => word.reduce((q, symbol) => language.delta[q][symbol], language.initial);
+const longestAt = (step) => STAGES.reduce((found, [from, longest]) => (step >= from ? longest : found), 0);
 
 // The number of the right answer in `output_names`, -1 where there is none.
 export function answerTo(language, word) {
-  const answer = language.outputs[stateAfter(language, word)];
-  return answer === null ? -1 : language.output_names.indexOf(answer);
+  return language.output_names.indexOf(answerOf(language, word));
 }
 
 // Words of a language by their answers: all answers are equally likely, then all lengths that have some, then all words.
@@ -37,14 +34,15 @@ export class TrainingWords {
     // No network answers the empty word.
     this.lengths = this.counts.map((count) => [...count.keys()].filter((length) => length && count[length][language.initial] > 0));
     this.given = [...this.lengths.keys()].filter((answer) => this.lengths[answer].length);
+    this.shortest = Math.min(...this.given.map((answer) => this.lengths[answer][0]));
     this.rejects = language.kind === "accepts" ? language.output_names.indexOf("reject") : -1;
   }
 
   // The words (lists of symbol numbers) of a step, and the numbers of their answers in `output_names`.
   batch(step) {
     const random = new Draws(this.seed, `words ${step}`);
-    const longest = longestAt(step);
-    const count = (BATCH * STAGES[0][1]) / longest;
+    const longest = Math.max(this.shortest, longestAt(step));
+    const count = Math.ceil((BATCH * STAGES[0][1]) / longest);
     const answers = Array.from({ length: count }, () => chosen(this.answersUpTo(longest), random));
     return { words: answers.map((answer) => this.word(answer, longest, random)), answers };
   }

@@ -245,6 +245,7 @@ def test_hits_in_an_address_come_back_as_they_were_and_what_names_none_is_refuse
     assert scripts.evaluate(f"{json.dumps(NO_HITS)}.map(hitsFromText)") == [None] * len(NO_HITS)
 
 
+CASE = "modules['wall.js'].inOrder(bench.cases)[20]"
 # Of each level a hit that passes, with the length of the word that notices, and an easy one that does not.
 LEVELS = {
     1: (("nodes", [1, 1], 2), 3, ("leaves", [1, 1], 2)),
@@ -326,6 +327,19 @@ def test_a_weight_is_struck_by_its_slider_and_mended(browser: Browser, written: 
     browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Mend everything"))
     assert browser.evaluate("bench.hits") == []
     assert browser.evaluate(states) == before
+
+
+def test_a_square_of_the_wall_and_a_node_of_the_tree_aim_the_hammer(browser: Browser, written: Path):
+    opened(browser, written, "#level=3")
+    aimed = "['part', 'far', 'near'].map((name) => document.querySelector(`#struck-${name}`).value)"
+    browser.wait("document.querySelector('#struck-near')?.options.length > 0")
+    part, (near, far) = browser.evaluate(f"(({{ part, window }}) => [part, window])({CASE})")
+    browser.click("[data-case='20']")
+    assert browser.evaluate(aimed) == [part, str(far), str(near)]
+    browser.evaluate("bench.set.word([0, 1])")
+    browser.wait("document.querySelectorAll('.panel.tree .node').length === 1")
+    browser.evaluate("document.querySelector('.panel.tree .node').dispatchEvent(new Event('click', { bubbles: true }))")
+    assert browser.evaluate(aimed) == ["leaves", "1", "2"]
 
 
 def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser, written: Path):

@@ -1,4 +1,4 @@
-"""The workbench in a real browser: captions, address, print, and all of it from a drawing to a proof and a wrong word."""
+"""The workbench in a real browser: captions, address, print, and all of it from a drawing to a proof and a break."""
 
 from __future__ import annotations
 

@@ -1,0 +1,107 @@
+// Five levels to play: each brings its own machine and network, and keeps what was on the bench.
+
+import { hitsAsText, hitsFromText } from "./hits.js";
+import { LEVELS, made, verdict } from "./levels.js";
+import { renew } from "./renew.js";
+
+const NONE = "A level brings a machine and a network that is right on every word. A training that goes on ends with it.";
+
+export class LevelList {
+  constructor(bench) {
+    Object.assign(this, { bench, level: null, own: null, passed: new Set() });
+    this.list = html("ol", { class: "levels" });
+    this.task = html("div", { class: "task", role: "status" });
+    this.place = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.list, this.task);
+    bench.on("language", () => this.end(bench.drawn !== this.level?.drawn));
+    // It ends where its network is trained, too.
+    const isOther = () => bench.snapshots.regulargpt && bench.snapshots.regulargpt !== this.level?.snapshot;
+    for (const kind of ["snapshot", "training"]) bench.on(kind, () => this.end(isOther()));
+  }
+
+  end(isOther) {
+    if (isOther) this.level = null;
+  }
+
+  // The level and its hits in the address.
+  inAddress() {
+    const { bench } = this;
+    address.add("level", () => this.level && String(this.level.number), (text) => this.open(text));
+    address.add("hits", () => (this.level && bench.hits.length ? hitsAsText(bench.hits) : null), (text) => {
+      const hits = hitsFromText(text);
+      if (this.level && hits?.every((hit) => this.fits(hit)) && hitsAsText(hits) !== hitsAsText(bench.hits)) bench.set.hits(hits);
+    });
+    bench.on("hits", () => address.say());
+  }
+
+  open(text) {
+    const number = Number(text);
+    if (!LEVELS[number - 1] && this.level) this.leave();
+    if (LEVELS[number - 1] && this.level?.number !== number) this.play(number);
+  }
+
+  // Whether there is what a hit strikes.
+  fits({ kind, part, window, name, index, image, offset }) {
+    const { snapshots, cases } = this.bench;
+    if (kind === "weight") return index in (snapshots.regulargpt.weights[name]?.data ?? []);
+    const isCase = cases[part].some(([known]) => String(known) === String(window));
+    return isCase && (kind === "case" ? Boolean(cases.elements[image - 1]) : Boolean(window[offset]));
+  }
+
+  // A level begins.
+  play(number) {
+    const { bench } = this;
+    const { drawn, snapshots, proven, training } = bench;
+    if (!this.level) this.own = { drawn, snapshots, proven, training };
+    this.level = { number, ...made(LEVELS[number - 1]) };
+    bench.set.language(this.level.drawn);
+    bench.set.snapshot(this.level.snapshot);
+    bench.set.proven(this.level.proven);
+    this.place.open = true;
+    address.say(true);
+  }
+
+  // Back to the machine that was there, and to its networks if they had been trained to the end.
+  leave() {
+    const { bench, own } = this;
+    this.level = null;
+    bench.set.language(own.drawn);
+    if (own.training === "ended") {
+      for (const snapshot of Object.values(own.snapshots)) if (snapshot) bench.set.snapshot(snapshot);
+      if (own.proven) bench.set.proven(own.proven);
+      bench.set.training("ended");
+    }
+    address.say(true);
+  }
+
+  // What a search says decides a level; null while it goes on.
+  say(found, counts) {
+    const { level, passed } = this;
+    const decided = level && counts && found ? verdict(level, found, counts.red) : null;
+    if (decided?.passed) passed.add(level.number);
+    this.draw();
+    renew(this.task, level ? this.tasked(decided) : [html("p", {}, NONE)]);
+  }
+
+  tasked(decided) {
+    const { number, less, hint, proven } = this.level;
+    const mark = decided?.passed ? "right" : "wrong";
+    return [
+      html("p", {}, html("b", {}, `Level ${number}. `), `Break it so that no word of less than ${less} symbols notices. `, html("span", { class: "hint" }, hint)),
+      html("p", { class: "caption" }, proven.sentence),
+      html("p", { class: `verdict ${decided ? mark : ""}` }, decided ? `${MARKS[mark]} ${decided.words}` : ""),
+      html("div", { class: "tools" }, action("Back to your own machine", () => this.leave())),
+    ];
+  }
+
+  draw() {
+    const items = LEVELS.map(({ title, less }, i) => {
+      const [isDone, isOn] = [this.passed.has(i + 1), this.level?.number === i + 1];
+      const label = `level ${i + 1}: ${title}, no word of less than ${less} symbols may notice${isDone ? ", passed" : ""}`;
+      const button = action(`${less} symbols: ${title}`, () => this.play(i + 1), { "aria-pressed": String(isOn), "aria-label": label });
+      return html("li", {}, button, isDone ? html("b", { class: "right" }, " ✓") : "");
+    });
+    const at = [...this.list.querySelectorAll("button")].indexOf(document.activeElement);
+    this.list.replaceChildren(...items);
+    if (at >= 0) items[at].querySelector("button").focus();
+  }
+}
