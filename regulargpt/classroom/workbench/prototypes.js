@@ -7,7 +7,7 @@ const LEVELS = 16; // over which a drift is followed
 // The states over all windows of symbols and of prototypes: matrices `leaves` and `nodes`.
 export function imagesOf(network, prototypes, cases, tape = new Tape({ learning: false })) {
   const over = (states, part) => network.merge(tape, states, flat(part));
-  return { leaves: over(network.leaves(tape), cases.leaves), nodes: over(network.withPad(tape, matrixOf(tape, prototypes)), cases.nodes) };
+  return { leaves: over(network.leaves(tape), cases.leaves), nodes: over(network.beside(tape, matrixOf(tape, prototypes)), cases.nodes) };
 }
 
 // The windows of a part, one after the other.
@@ -28,9 +28,10 @@ export function meansOf(network, cases) {
   let { leaves } = imagesOf(network, unknown, { leaves: cases.leaves, nodes: [] });
   const images = cases.leaves.map(([, image]) => image);
   let found = means(unknown, [[leaves, images]]);
+  const isKnown = (row) => known.has(row) || row > count; // a symbol beside prototypes
   const known = new Set([0, ...images]);
   for (let more = true; more; ) {
-    const ready = cases.nodes.filter(([window]) => window.every((row) => known.has(row)));
+    const ready = cases.nodes.filter(([window]) => window.every(isKnown));
     const fresh = ready.filter(([, image]) => !known.has(image));
     const of = fresh.length ? fresh : ready;
     const { nodes } = imagesOf(network, found, { leaves: [], nodes: of });
