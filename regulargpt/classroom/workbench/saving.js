@@ -57,6 +57,7 @@ export function certificateOf({ language, cases, prototypes, balls }, files) {
   const stated = Object.entries(FILES).map(([part, file]) => [part, { file, sha256: sha256(files[file]) }]);
   return {
     format: FORMAT,
+    ...(language.nesting ? { tree: "nested" } : {}),
     claim: claimOf(language, prototypes.length),
     unquantised: balls ? { claim: unquantisedClaim(balls.slack, language.nesting), slack: balls.slack, radii: [...balls.radii] } : null,
     ...Object.fromEntries(stated),
