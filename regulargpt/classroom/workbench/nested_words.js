@@ -80,7 +80,7 @@ export class NestedDraws {
 }
 
 // One of [weight, ...], as likely as its weight.
-function chosenBy(ways, random) {
+export function chosenBy(ways, random) {
   let left = random.uniform() * ways.reduce((sum, [weight]) => sum + weight, 0);
   return ways.find(([weight]) => (left -= weight) < 0) ?? ways[ways.length - 1];
 }
