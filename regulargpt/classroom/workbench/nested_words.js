@@ -6,39 +6,41 @@ import { LONGEST, TrainingWords } from "./words.js";
 
 const DEEP = 0.5; // of the words: a long pair is more likely in them
 const STEEPEST = 1; // each symbol of a pair makes it likelier by e to this, at most
+const SHORT = 64; // symbols, of words by which it is seen how fast they grow
+const LARGEST = 250; // decimal digits of a number of words
 const OTHER_KIND = 0.5; // of the edits of a bracket that has others of its direction: its kind changes, not its depth
 
-// Words of a language by their elements, up to a length.
+// Words of a language by their elements, up to a length; those that stand in no word with an answer are left out.
 export class NestedDraws {
-  constructor(language, longest) {
+  // A symbol counts as one over `base`, so that the words of all lengths are numbers that a computer has.
+  constructor(language, longest, base = longest > SHORT ? baseOf(language, longest) : language.alphabet.length) {
     const { table, elements, alphabet, nesting } = language;
-    Object.assign(this, { table, wrap: elements.wrap, letter: elements.letter, alone: [], kinds: [1, -1].map((kind) => [...alphabet.keys()].filter((symbol) => nesting.direction[symbol] === kind)) });
-    this.rows = [table.map((_, e) => Number(e === 0))];
-    this.items = [[]]; // by length, { element, share } of pairs; of symbols by length 1
-    const n = alphabet.length;
-    const symbols = new Map();
-    this.letter.forEach((e) => symbols.set(e, (symbols.get(e) ?? 0) + 1 / n));
-    this.items.push([...symbols].map(([element, share]) => ({ element, share })));
+    const kinds = [1, -1].map((kind) => [...alphabet.keys()].filter((symbol) => nesting.direction[symbol] === kind));
+    Object.assign(this, { table, wrap: elements.wrap, letter: elements.letter, kinds, base, longest, hopeful: hopefulIn(language) });
+    this.rows = [table.map((_, e) => Number(e === 0))]; // by length and element
+    this.items = [[], this.joined(this.letter.map((e) => [e, 1 / base]))]; // by length, [element, share]: symbols, then pairs
     for (let length = 1; length <= longest; length += 1) {
-      if (length > 1) this.items.push(this.pairs(length, n));
+      if (length > 1) this.items.push(this.pairs(length));
       this.rows.push(this.row(length));
     }
   }
 
-  // The pairs of a length, by element.
-  pairs(length, n) {
+  joined(items) {
     const found = new Map();
-    this.rows[length - 2].forEach((share, inside) => {
-      for (const element of share ? this.wrap[inside].flat() : []) if (element >= 0) found.set(element, (found.get(element) ?? 0) + share / n / n);
-    });
-    return [...found].map(([element, share]) => ({ element, share }));
+    for (const [element, share] of items) if (this.hopeful[element]) found.set(element, (found.get(element) ?? 0) + share);
+    return [...found];
+  }
+
+  pairs(length) {
+    const round = (share, inside) => (share ? this.wrap[inside].flat().map((element) => [element, share / this.base ** 2]) : []);
+    return this.joined(this.rows[length - 2].flatMap(round));
   }
 
   row(length) {
     const found = this.table.map(() => 0);
     this.eachEnd(length, (before, item, rest, share) => {
       const element = this.table[before][item];
-      if (element >= 0) found[element] += share;
+      if (this.hopeful[element]) found[element] += share;
     });
     return found;
   }
@@ -47,7 +49,7 @@ export class NestedDraws {
   eachEnd(length, f) {
     for (let rest = 0; rest < length; rest += 1) {
       const row = this.rows[rest];
-      for (const { element, share } of this.items[length - rest]) for (let e = 0; e < row.length; e += 1) if (row[e]) f(e, element, rest, row[e] * share);
+      for (const [element, share] of this.items[length - rest]) for (let e = 0; e < row.length; e += 1) if (row[e]) f(e, element, rest, row[e] * share);
     }
   }
 
@@ -79,6 +81,44 @@ export class NestedDraws {
   }
 }
 
+// By about this factor there are more words with each symbol, or by less: rare ones among the longest must not vanish.
+function baseOf(language, longest) {
+  const { rows, base } = new NestedDraws(language, SHORT);
+  const sum = (length) => rows[length].reduce((a, b) => a + b, 0) + rows[length - 1].reduce((a, b) => a + b, 0);
+  return (base * (sum(SHORT) / sum(SHORT / 2)) ** (2 / SHORT) || base) / 10 ** (LARGEST / longest);
+}
+
+// Which elements stand in words with an answer.
+function hopefulIn(language) {
+  const { table, elements: { wrap } } = language;
+  const found = answersOfElements(language).map((answer) => answer !== null);
+  for (let more = true; more; ) {
+    more = false;
+    found.forEach((isHopeful, e) => {
+      const next = [...table[e], ...table.map((row) => row[e]), ...wrap[e].flat()];
+      if (!isHopeful && next.some((other) => found[other])) more = found[e] = true;
+    });
+  }
+  return found;
+}
+
+// The draws of a language up to a length, made once.
+const made = new WeakMap();
+export function drawsOf(language, longest) {
+  if (!(made.get(language)?.longest >= longest)) made.set(language, new NestedDraws(language, longest));
+  return made.get(language);
+}
+
+// A word of so many symbols, or of the next length that has any, whose element is one of these; null where there is none.
+// `draw()` gives a number at least 0 and below 1.
+export function wordAlong(language, wanted, length, draw, longer) {
+  const random = { uniform: draw, below: (n) => Math.floor(n * draw()) };
+  const draws = drawsOf(language, length + longer);
+  const ways = (n) => wanted.flatMap((e) => (draws.rows[n][e] > 0 ? [[draws.rows[n][e], e]] : []));
+  for (let n = length; n <= length + longer; n += 1) if (ways(n).length) return draws.word(n, chosenBy(ways(n), random)[1], random);
+  return null;
+}
+
 // One of [weight, ...], as likely as its weight.
 export function chosenBy(ways, random) {
   let left = random.uniform() * ways.reduce((sum, [weight]) => sum + weight, 0);
@@ -89,7 +129,7 @@ export function chosenBy(ways, random) {
 class NestedTrainingWords extends TrainingWords {
   // By answer the lengths that have words.
   lengthsOf(language) {
-    this.draws = new NestedDraws(language, LONGEST);
+    this.draws = drawsOf(language, LONGEST);
     const answers = answersOfElements(language);
     this.elements = language.output_names.map((name) => [...answers.keys()].filter((e) => answers[e] === name));
     return this.elements.map((of) => [...this.draws.rows.keys()].filter((length) => length && of.some((e) => this.draws.rows[length][e])));

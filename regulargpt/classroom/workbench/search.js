@@ -17,7 +17,7 @@ import { struck } from "./hits.js";
 import { answerOf } from "./machine.js";
 import { QuantisedAlong, shortestAlong } from "./nested_search.js";
 import { answersOfElements } from "./nested_machine.js";
-import { chosenBy, NestedDraws } from "./nested_words.js";
+import { chosenBy, drawsOf } from "./nested_words.js";
 import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
 import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
@@ -127,7 +127,7 @@ function wordsOf(language) {
 
 // The same of a language with brackets.
 function wordsAlong(language) {
-  const [draws, answers] = [new NestedDraws(language, LONG[LONG.length - 1]), answersOfElements(language)];
+  const [draws, answers] = [drawsOf(language, LONG[LONG.length - 1]), answersOfElements(language)];
   return (length, purpose, seed) => {
     const random = new Draws(seed, purpose);
     const ways = draws.rows[length].flatMap((share, e) => (share && answers[e] !== null ? [[share, e]] : []));
