@@ -156,7 +156,7 @@ export function* learning({ language, cases, seed }) {
 
 // What is proven, in the checker's words.
 function sentenceOf(language, { prototypes, balls }) {
-  return [claimOf(language, prototypes.length), ...(balls ? [unquantisedClaim(balls.slack)] : [])].join(" ");
+  return [claimOf(language, prototypes.length), ...(balls ? [unquantisedClaim(balls.slack, language.nesting)] : [])].join(" ");
 }
 
 const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

@@ -4,6 +4,9 @@ import { wordAlong } from "./nested_words.js";
 
 const LONGER = 60; // symbols: an element may have words of some lengths only
 
+// How long words may be that are drawn: with brackets all their splits are counted.
+export const longestDrawn = ({ nesting }) => (nesting ? 1000 : 10000);
+
 // A word of so many symbols, or a few more, whose element is one of these; null where there is none. `draw()` gives a
 // number at least 0 and below 1.
 export function wordWith(language, wanted, length, draw) {
