@@ -12,7 +12,8 @@ from regulargpt.findings.markup import text
 
 # On every page: light and dark, the address, the figures.
 STYLES = ("figures.css", "print.css")
-SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js", "print.js")
+FIGURES = "figures.js"
+SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", FIGURES, "print.js")
 
 
 def document(
@@ -27,11 +28,13 @@ def document(
     modules: str = "",
     after: str = "",
     has_workers: bool = False,
+    has_figures: bool = True,
 ) -> str:
     """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
 
     Styles and scripts are names of files beside this module, after those of every page; the scripts come after the
     `modules` that they use, and before what is to run `after` them. A page with workers makes them of its own text.
+    Figures with menus stand in it before a script has run.
 
     >>> page = document(title="<b>", heading="Seen", skip=("now", "To it"), body="<p id=now>", data=[1], styles=())
     >>> "<title>&lt;b&gt;</title>" in page, '<a class="skip" href="#now">To it</a>' in page
@@ -46,7 +49,9 @@ def document(
         style="\n".join(map(file, (*styles, *STYLES))),
         body=body,
         data=embedded(data),
-        script="\n".join([*map(file, SCRIPTS), modules, *map(file, scripts), after]),
+        script="\n".join(
+            [*(file(name) for name in SCRIPTS if has_figures or name != FIGURES), modules, *map(file, scripts), after]
+        ),
         allowed="; worker-src blob:" if has_workers else "",
     )
 

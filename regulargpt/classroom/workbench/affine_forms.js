@@ -115,10 +115,11 @@ export class Form {
   }
 }
 
-// At least |g''(z)| = phi(z) |2 - z^2| on the interval.
+// At least |g''(x)| = phi(x) |2 - x^2| for x from z - h to z + h. Like the checker's, which takes x^2 for anything from
+// z^2 - w to z^2 + w, w = 2 |z| h + h^2.
 function curvature(z, h) {
-  const [near, far] = [Math.max(0, Math.abs(z) - h), Math.abs(z) + h];
-  return (Math.exp((-near * near) / 2) / Math.sqrt(2 * Math.PI)) * Math.max(Math.abs(2 - near * near), Math.abs(2 - far * far));
+  const [middle, wide] = [z * z, 2 * Math.abs(z) * h + h * h];
+  return (Math.exp((wide - middle) / 2) / Math.sqrt(2 * Math.PI)) * (Math.abs(2 - middle) + wide);
 }
 
 export const identity = (n) => ({ rows: n, columns: n, data: Float64Array.from({ length: n * n }, (_, i) => Number(i % (n + 1) === 0)) });

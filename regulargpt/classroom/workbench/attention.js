@@ -18,7 +18,7 @@ export function attend(tape, d_model, n_heads, { query, key, value, own, seen, v
       }
     }
   };
-  const sides = { query, key, value, seen, valued, bias, patterns, z, width, slopes: new Float64Array(Math.max(0, ...to.map((end, i) => end - from[i]))) };
+  const sides = { query, key, value, seen, valued, bias, patterns, z, width, slopes: new Float64Array(to.reduce((most, end, i) => Math.max(most, end - from[i]), 0)) };
   each((one) => mix(one, sides));
   tape.then(() => each((one) => mixSlopes(one, sides)));
   return z;
@@ -26,7 +26,10 @@ export function attend(tape, d_model, n_heads, { query, key, value, own, seen, v
 
 // One head of one result.
 function mix({ q, h, first, count, p, z, r }, { query, key, value, seen, valued, bias, patterns, z: result, width }) {
-  const [queries, keys, values, mixed] = [query.of.value, key.of.value, value.of.value, result.value];
+  const { value: queries } = query.of;
+  const { value: keys } = key.of;
+  const { value: values } = value.of;
+  const { value: mixed } = result;
   const scale = 1 / Math.sqrt(width);
   let highest = -Infinity;
   for (let n = 0; n < count; n += 1) {
@@ -47,7 +50,10 @@ function mix({ q, h, first, count, p, z, r }, { query, key, value, seen, valued,
 
 // Its way back: to the values by their shares, and to queries and keys by how the shares should change.
 function mixSlopes({ q, h, first, count, p, z, r }, { query, key, value, seen, valued, bias, patterns, z: result, width, slopes }) {
-  const [queries, keys, values, dq, dk, dv, dz] = [query.of.value, key.of.value, value.of.value, query.of.grad, key.of.grad, value.of.grad, result.grad];
+  const { value: queries, grad: dq } = query.of;
+  const { value: keys, grad: dk } = key.of;
+  const { value: values, grad: dv } = value.of;
+  const { grad: dz } = result;
   const scale = 1 / Math.sqrt(width);
   let mean = 0;
   for (let n = 0; n < count; n += 1) {

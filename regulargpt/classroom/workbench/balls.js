@@ -16,6 +16,7 @@ const [GROWTH, ROUNDS] = [1.02, 200];
 // States farther from their prototypes than this share of half the way to the next: no balls close.
 const MOST_RESIDUAL = 0.25;
 const MOST_WINDOWS = 256;
+const [FIRST, LEAST] = [16, SLACKS[SLACKS.length - 1]];
 
 // The largest slack that any balls leave, and their radii: {slack, radii}, null if there are none. A generator: it yields
 // null after each window that it has looked at.
@@ -23,14 +24,15 @@ export function* ballsOf(network, prototypes, cases, output_names) {
   if (cases.nodes.length > MOST_WINDOWS) return null;
   const { leaves, nodes } = imagesOf(network, prototypes, cases);
   const limits = limitsOf(network, prototypes, cases, output_names);
-  const fromOwn = (states, part) => part.map(([, image], i) => ({ image: image - 1, far: distance(states.row(i), prototypes[image - 1]) }));
-  const exact = fromOwn(leaves, cases.leaves);
-  if (Math.max(...exact.map(({ far }) => far), ...fromOwn(nodes, cases.nodes).map(({ far }) => far)) > MOST_RESIDUAL * Math.min(...limits)) return null;
+  const [exact, above] = [[leaves, cases.leaves], [nodes, cases.nodes]].map(([states, part]) => farFromOwn(states, part, prototypes));
+  if (above[0]?.far > MOST_RESIDUAL * Math.min(...limits)) return null;
   const block = new Block(network);
   const moved = [];
-  for (const [window, image] of cases.nodes) {
-    moved.push({ image: image - 1, far: block.distance(window, prototypes, image - 1) });
+  for (const { window, image } of above) {
+    moved.push({ image, far: block.distance(window, prototypes, image) });
     yield null;
+    // What fails on some windows fails on all.
+    if (moved.length <= FIRST && !closed(LEAST * MORE, exact, moved, limits)) return null;
   }
   for (const slack of SLACKS) {
     const radii = closed(slack * MORE, exact, moved, limits);
@@ -38,6 +40,12 @@ export function* ballsOf(network, prototypes, cases, output_names) {
     yield null;
   }
   return null;
+}
+
+// How far the state over each window is from its own prototype, the farthest first.
+function farFromOwn(states, part, prototypes) {
+  const found = part.map(([window, image], i) => ({ window, image: image - 1, far: distance(states.row(i), prototypes[image - 1]) }));
+  return found.sort((a, b) => b.far - a.far);
 }
 
 // The least radii, or a little more, that keep the slack; null if they grow beyond the limits. From below: what is needed
@@ -74,7 +82,7 @@ const gelu = (x) => x * phi(x);
 const geluSlope = (x) => phi(x) + (x * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
 
 // RegularGPT's block over windows of two states that move in balls.
-class Block {
+export class Block {
   constructor(network) {
     const weights = new Weights(new Map(Object.entries(network.weights())));
     this.heads = network.options.n_heads;

@@ -3,6 +3,16 @@
 
 import { TrainButton } from "./train_button.js";
 
+// When the thing to do is done: after a change of a kind, by the reader and not by an address, that leaves the bench so.
+const DONE = {
+  draw: ["language", ({ language }) => language],
+  tree: ["word", ({ word }) => word.length > 6],
+  train: ["training", ({ training }) => training === "going"],
+  map: ["snapshot", ({ snapshots }) => snapshots.regulargpt?.phase === "table"],
+  wall: ["proven", ({ proven, training }) => proven && training !== "none"],
+  break: ["hits", ({ hits }) => hits.length],
+  compare: ["tested", ({ tested }) => Object.values(tested).every((found) => found && found.tried === found.of)],
+};
 const WHILE_TRAINING = ["map", "wall"]; // captions of what one watches
 
 export class Captions {
@@ -11,13 +21,23 @@ export class Captions {
     this.captions = [...document.querySelectorAll(".guide")];
     this.links = [...document.querySelectorAll(".way a")];
     this.captions.slice(0, -1).forEach((caption, i) => caption.querySelector(".act").append(this.next(i + 2)));
+    const last = this.captions[this.captions.length - 1];
+    last.querySelector(".act").append(action("Show the networks", () => this.scrollTo(last), { class: "next last" }));
     WHILE_TRAINING.forEach((name) => byId(name).querySelector(".act").append(new TrainButton(bench).place));
     this.links.forEach((link, i) => link.addEventListener("click", (event) => {
       event.preventDefault();
       this.go(i + 1);
     }));
+    Object.values(DONE).forEach(([kind, isDone], i) => bench.on(kind, () => isDone(bench) && !address.opening && this.finished(this.links[i])));
     bench.on("step", () => this.show());
     this.show();
+  }
+
+  // A mark in the way through the captions.
+  finished(link) {
+    if (link.classList.contains("done")) return;
+    link.classList.add("done");
+    link.append(html("span", { class: "mark" }, html("span", { "aria-hidden": "true" }, " ✓"), html("span", { class: "unseen" }, ", done")));
   }
 
   next(step) {
@@ -41,12 +61,20 @@ export class Captions {
     this.links.forEach((link, i) => (i === step - 1 ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current")));
   }
 
-  // In one column to the caption; else to its panel, if not all of it is seen.
+  // In one column to the caption; else to its panel, below the caption.
   scroll() {
     const caption = this.captions[this.bench.step - 1];
-    const isColumn = this.captions.every((other) => other.checkVisibility());
-    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-    if (isColumn) caption.scrollIntoView({ behavior });
-    else document.querySelector(`.panel.${caption.dataset.panel}`).scrollIntoView({ behavior, block: "nearest" });
+    if (this.captions.every((other) => other.checkVisibility())) caption.scrollIntoView({ behavior: pace() });
+    else this.scrollTo(caption);
+  }
+
+  // As far as it takes to see all of the panel, or what has room of it.
+  scrollTo(caption) {
+    const panel = document.querySelector(`.panel.${caption.dataset.panel}`);
+    const above = getComputedStyle(caption).position === "sticky" ? caption.offsetHeight : 50;
+    panel.style.scrollMarginTop = `${above + 12}px`;
+    panel.scrollIntoView({ behavior: pace(), block: panel.offsetHeight + above + 12 > innerHeight ? "start" : "nearest" });
   }
 }
+
+const pace = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");

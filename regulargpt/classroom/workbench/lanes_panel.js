@@ -6,6 +6,7 @@ import { TrainButton } from "./train_button.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
+const KEY = "The line: right answers, and of RegularGPT then right cases. Dashed: the loss.";
 const ASK = "Your wager: right on every word of 1,000 symbols?";
 
 export class LanesPanel {
@@ -18,16 +19,16 @@ export class LanesPanel {
     this.seed = html("input", { type: "number", min: 0, max: 9999, step: 1, id: "seed" });
     this.seed.addEventListener("change", () => this.sow());
     this.said = html("p", { class: "said", "aria-live": "polite" });
-    const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("label", { for: "seed" }, "Seed"), this.seed);
-    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), more);
+    const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("span", { class: "seed" }, html("label", { for: "seed" }, "Seed "), this.seed));
+    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), html("p", { class: "caption" }, KEY), more);
     for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
     this.say();
   }
 
   sow() {
     const { bench, seed } = this;
-    const number = Number(seed.value);
-    if (Number.isInteger(number) && number >= 0 && seed.value.trim()) bench.set.seed(number);
+    if (/^\d{1,4}$/u.test(seed.value)) bench.set.seed(Number(seed.value));
+    else seed.value = bench.seed;
     this.say();
     address.say();
   }
@@ -66,7 +67,7 @@ class Lane {
     this.curve = new Curve(this.name);
     this.right = html("p", { class: "stands" });
     this.wrong = html("p", { class: "first-wrong" });
-    this.end = html("p", { class: "end", "aria-live": "polite" });
+    this.end = html("p", { class: "end" });
     this.place = html("article", { class: "lane", "data-lane": lane }, html("h3", {}, this.name), this.wager, this.curve.place, this.right, this.wrong, this.end);
     bench.on("snapshot", () => this.step());
     for (const kind of ["wager", "training", "language"]) bench.on(kind, () => this.sayWager());
@@ -129,7 +130,7 @@ class Lane {
     const { bench, lane } = this;
     const { right, tried, of } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
-    const isRight = right < tried ? false : this.isProven ? true : null;
+    const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
     const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
     return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
   }

@@ -13,13 +13,15 @@ function cell(tape, sums, before) {
     for (let row = 0, at = 0; row < rows; row += 1) for (let j = 0; j < d; j += 1, at += 1) f(at, 4 * row * d + j);
   };
   each((at, i) => {
-    for (const k of [0, d, 3 * d]) gates[i + k] = sigmoid(sums.value[i + k]);
-    gates[i + 2 * d] = Math.tanh(sums.value[i + 2 * d]);
+    for (let k = 0; k < 4; k += 1) gates[i + k * d] = k === 2 ? Math.tanh(sums.value[i + k * d]) : sigmoid(sums.value[i + k * d]);
     c.value[at] = gates[i + d] * before.value[at] + gates[i] * gates[i + 2 * d];
     h.value[at] = gates[i + 3 * d] * Math.tanh(c.value[at]);
   });
   tape.then(() => each((at, i) => {
-    const [input, forget, fresh, output] = [gates[i], gates[i + d], gates[i + 2 * d], gates[i + 3 * d]];
+    const input = gates[i];
+    const forget = gates[i + d];
+    const fresh = gates[i + 2 * d];
+    const output = gates[i + 3 * d];
     const seen = Math.tanh(c.value[at]);
     const slope = c.grad[at] + h.grad[at] * output * (1 - seen * seen);
     sums.grad[i] += slope * fresh * input * (1 - input);

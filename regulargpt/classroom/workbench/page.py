@@ -10,7 +10,7 @@ from rjsmin import jsmin
 
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
-from regulargpt.classroom.lesson.wording import Step, captions, said, slug, terms
+from regulargpt.classroom.lesson.wording import Step, captions, said, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
 from regulargpt.findings.markup import tag, text
 from regulargpt.storage.atomic import write_text
@@ -60,6 +60,7 @@ def render(machine: str | None = None) -> str:
         scripts=SHARED,
         after="\n".join(panels.values()),
         has_workers=True,
+        has_figures=False,
     )
     short = page.replace(f'modules["{HERE}/', 'modules["')
     return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), short)
@@ -106,7 +107,7 @@ def caption(i: int, step: Step) -> str:
     heading = tag(
         "h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading", tabindex=-1
     )
-    says = tag("div", *(tag("p", said(sentence)) for sentence in step.sentences), class_="says")
+    says = tag("div", " ".join(tag("p", said(sentence)) for sentence in step.sentences), class_="says")
     do = tag("p", tag("b", "To do: "), said(step.do), class_="do")
     take = tag("p", tag("b", "To take away: "), said(step.take), class_="takeaway")
     return tag(
@@ -122,5 +123,5 @@ def caption(i: int, step: Step) -> str:
 
 def panel(name: str) -> str:
     """The place of a panel, which its script fills."""
-    heading = tag("h2", text(PANELS[name]), id=f"panel-{slug(name)}")
+    heading = tag("h2", text(PANELS[name]), id=f"panel-{name}")
     return tag("section", heading, tag("div", class_="place"), class_=f"{name} panel", aria_labelledby=f"panel-{name}")

@@ -28,7 +28,7 @@ function digest(text) {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-// What is drawn for one purpose, as "words 17": the n-th number is the same whoever asks, and in whatever order.
+// What is drawn for one purpose, as "words 17": the n-th number, n < 2^32, is the same whoever asks, and in whatever order.
 export class Random {
   constructor(seed, purpose) {
     this.key = digest(`${seed} ${purpose}`);

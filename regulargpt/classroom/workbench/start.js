@@ -61,4 +61,5 @@ address.add("word", () => said(write(bench.word, bench.language?.alphabet ?? [])
   if (bench.language) bench.set.word(text === null ? wordOf(bench) : read(text, bench.language.alphabet).word);
 });
 for (const kind of ["language", "word"]) bench.on(kind, () => address.say());
+bench.on("language", () => !bench.word.length && bench.language && bench.set.word(wordOf(bench)));
 panels.break.levels.inAddress();

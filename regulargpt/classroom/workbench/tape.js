@@ -1,6 +1,7 @@
 // Reverse-mode differentiation: a tape keeps what was computed from what, and runs it backward.
 
-import { erf } from "../../models/layers.js";
+import { gelu } from "./gelu.js";
+import { addProducts } from "./products.js";
 
 const CHUNK = 1 << 18; // numbers that are asked of the browser at once: 2 MB
 
@@ -72,11 +73,12 @@ export class Tape {
 
   // x W^T + b, in torch's form: a row of W for each number that comes out.
   linear(x, weight, bias = null) {
-    const y = this.matrix(x.rows, weight.rows);
-    products(x.value, weight.value, bias && bias.value, y.value, x.columns, weight.rows);
+    const [y, n_in, n_out] = [this.matrix(x.rows, weight.rows), x.columns, weight.rows];
+    if (bias) for (let at = 0; at < y.value.length; at += n_out) y.value.set(bias.value, at);
+    addProducts(byRows(x.value, n_in), byRows(weight.value, n_in), y.value, x.rows, n_out, n_in);
     this.then(() => {
-      if (x.grad) inputSlopes(y.grad, weight.value, x.grad, x.columns, weight.rows);
-      if (weight.grad) weightSlopes(y.grad, x.value, weight.grad, x.columns, weight.rows);
+      if (x.grad) addProducts(byRows(y.grad, n_out), byColumns(weight.value, n_in), x.grad, x.rows, n_in, n_out);
+      if (weight.grad) addProducts(byColumns(y.grad, n_out), byColumns(x.value, n_in), weight.grad, n_out, n_in, x.rows);
       if (bias && bias.grad) addRows(y.grad, bias.grad);
     });
     return y;
@@ -98,13 +100,8 @@ export class Tape {
 
   // 0.5 x (1 + erf(x / sqrt 2)).
   gelu(x) {
-    const y = this.matrix(x.rows, x.columns);
-    const slopes = this.numbers(this.learning ? x.value.length : 0);
-    for (let i = 0; i < x.value.length; i += 1) {
-      const share = 0.5 * (1 + erf(x.value[i] / Math.SQRT2));
-      y.value[i] = x.value[i] * share;
-      if (this.learning) slopes[i] = share + (x.value[i] * Math.exp(-0.5 * x.value[i] ** 2)) / Math.sqrt(2 * Math.PI);
-    }
+    const [y, slopes] = [this.matrix(x.rows, x.columns), this.numbers(x.value.length)];
+    gelu(x.value, y.value, slopes);
     this.then(() => {
       for (let i = 0; i < slopes.length; i += 1) x.grad[i] += y.grad[i] * slopes[i];
     });
@@ -209,15 +206,11 @@ export class Tape {
     const each = (f) => {
       for (let i = 0, at = 0; i < x.rows; i += 1) for (let k = 0; k < other.rows; k += 1, at += 1) f(at, i * width, k * width);
     };
-    each((at, a, b) => {
-      for (let j = 0; j < width; j += 1) y.value[at] += (x.value[a + j] - other.value[b + j]) ** 2;
-    });
+    each((at, a, b) => (y.value[at] = squaredDistance(x.value, a, other.value, b, width)));
     this.then(() => each((at, a, b) => {
-      for (let j = 0; j < width; j += 1) {
-        const slope = 2 * y.grad[at] * (x.value[a + j] - other.value[b + j]);
-        if (x.grad) x.grad[a + j] += slope;
-        if (other.grad) other.grad[b + j] -= slope;
-      }
+      const slope = 2 * y.grad[at];
+      if (x.grad) addDifference(slope, x.value, a, other.value, b, x.grad, width);
+      if (other.grad) addDifference(slope, other.value, b, x.value, a, other.grad, width);
     }));
     return y;
   }
@@ -237,40 +230,27 @@ export class Tape {
   }
 }
 
-// y = x W^T + b, for rows of `width` numbers that become `n_out`.
-function products(x, weight, bias, y, width, n_out) {
-  for (let a = 0, to = 0; to < y.length; a += width) {
-    for (let o = 0, at = 0; o < n_out; o += 1, to += 1) {
-      let sum = bias ? bias[o] : 0;
-      for (let j = 0; j < width; j += 1, at += 1) sum += x[a + j] * weight[at];
-      y[to] = sum;
-    }
-  }
-}
-
-// Adds dy W to dx.
-function inputSlopes(dy, weight, dx, width, n_out) {
-  for (let a = 0, from = 0; from < dy.length; a += width) {
-    for (let o = 0, at = 0; o < n_out; o += 1, from += 1) {
-      const slope = dy[from];
-      for (let j = 0; j < width; j += 1, at += 1) dx[a + j] += slope * weight[at];
-    }
-  }
-}
-
-// Adds dy^T x to dW.
-function weightSlopes(dy, x, dw, width, n_out) {
-  for (let a = 0, from = 0; from < dy.length; a += width) {
-    for (let o = 0, at = 0; o < n_out; o += 1, from += 1) {
-      const slope = dy[from];
-      for (let j = 0; j < width; j += 1, at += 1) dw[at] += slope * x[a + j];
-    }
-  }
-}
+// Numbers as a matrix of this width, and as the same one with its columns for rows.
+const byRows = (of, width) => ({ of, row: width, step: 1 });
+const byColumns = (of, width) => ({ of, row: 1, step: width });
 
 // Adds all rows of `from` to `to`, which has one row or as many.
 function addRows(from, to) {
   for (let at = 0; at < from.length; at += to.length) for (let j = 0; j < to.length; j += 1) to[j] += from[at + j];
+}
+
+function squaredDistance(x, a, other, b, width) {
+  let sum = 0;
+  for (let j = 0; j < width; j += 1) {
+    const difference = x[a + j] - other[b + j];
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+// Adds what a row of x has more than one of `other`, times a factor, to the gradient of the first.
+function addDifference(factor, x, a, other, b, grad, width) {
+  for (let j = 0; j < width; j += 1) grad[a + j] += factor * (x[a + j] - other[b + j]);
 }
 
 // A row less its mean, over its deviation, which it gives as a factor.

@@ -35,7 +35,10 @@ export class Training {
   }
 
   start() {
-    const { language, cases, seed, speed } = this.bench;
+    const { language, cases, seed, speed, proven, hits, set } = this.bench;
+    // What a level of the hammer brought is over.
+    if (proven) set.proven(null);
+    if (hits.length) set.hits([]);
     this.last = null;
     this.learners = Object.fromEntries(LANES.map((lane) => [lane, worker("worker", (message) => this.hear(lane, message))]));
     for (const lane of LANES) this.learners[lane].postMessage({ do: "start", lane, language, cases, seed, speed, paused: true, until: lane === FIRST ? Infinity : 1 });
@@ -52,6 +55,7 @@ export class Training {
 
   hear(lane, { is, sentence, ...message }) {
     const { set } = this.bench;
+    if (!this.learners) return; // it was on its way when all was stopped
     if (is === "snapshot") set.snapshot(message);
     if (is === "proven") set.snapshot(message.snapshot);
     if (is === "proven") set.proven({ sentence, ...message });

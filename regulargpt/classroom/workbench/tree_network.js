@@ -4,7 +4,7 @@
 //     direction: of each symbol 1, -1 or 0 where trees follow brackets, else null
 //   network.parameters      Parameters: value and grad of all weights in a row each, zero(), weights(), load(weights)
 //   network.weights()       the record { name: { shape, data } } that RegularGPT of model.js reads, as copies
-//   network.logits(tape, words)           a row of logits for each word; words are lists of symbol numbers, of any lengths
+//   network.logits(tape, words)           a row of logits for each word; words are lists of symbol numbers, of any lengths >= 1
 //   network.leaves(tape)                  states: row 0 the pad, row 1 + s the symbol s
 //   network.withPad(tape, states)         the same states with the pad in front, as row 0
 //   network.beside(tape, states)          the same, and along brackets the symbols behind them

@@ -163,7 +163,7 @@ export class WallPanel {
   }
 
   wrongOf(found, isProven) {
-    if (isProven) return ["none, at any length: that is the proof."];
+    if (isProven) return [`none, at any length${this.bench.proven.snapshot?.balls ? "" : ", with each node at its prototype"}: that is the proof.`];
     if (!found) return ["not searched yet."];
     if (found.word === null) return [found.length ? `one of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `none of at most ${found.tried} symbols.`];
     const text = write(found.word, this.bench.language.alphabet) || "ε";

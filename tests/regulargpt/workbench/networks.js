@@ -3,6 +3,7 @@
 import { Sinusoidal } from "regulargpt/encodings/sinusoidal.js";
 import { Adam } from "regulargpt/classroom/workbench/adam.js";
 import { Forest } from "regulargpt/classroom/workbench/forest.js";
+import { gelu } from "regulargpt/classroom/workbench/gelu.js";
 import { LstmNetwork } from "regulargpt/classroom/workbench/lstm.js";
 import { Random, philox } from "regulargpt/classroom/workbench/random.js";
 import { Matrix, Tape } from "regulargpt/classroom/workbench/tape.js";
@@ -49,7 +50,16 @@ export function computed({ words, answers, mask, ...given }) {
   tape.backward(loss);
   const twin = new TWINS[given.options.name]({ ...given, weights: new Weights(new Map(Object.entries(network.weights()))), build: (of) => new Sinusoidal(of) });
   const still = network.logits(new Tape({ learning: false }), words);
-  return { logits: rowsOf(logits), loss: loss.value[0], gradients: gradients(network.parameters), still: rowsOf(still), shown: words.map((word) => [...twin.logits(word)]) };
+  return { logits: rowsOf(logits), best: [...logits.best()], loss: loss.value[0], gradients: gradients(network.parameters), still: rowsOf(still), shown: words.map((word) => [...twin.logits(word)]) };
+}
+
+// What it says of a network that it cannot be, or null.
+export function refused(given) {
+  try {
+    return made(given) && null;
+  } catch (error) {
+    return error.message;
+  }
 }
 
 // States over windows of given states, with the gradients of a loss of two terms: the distances from targets, and the
@@ -62,6 +72,13 @@ export function merged({ states, windows, targets, ...given }) {
   const loss = tape.add(near, tape.squaredError(above, tape.gather(prototypes, windows.map(() => 0))));
   tape.backward(loss);
   return { above: rowsOf(above), loss: loss.value[0], gradients: { ...gradients(network.parameters), below: [...below.grad], prototypes: [...prototypes.grad] } };
+}
+
+// GELU and its derivative at some numbers.
+export function gelus(x) {
+  const [y, slopes] = [x.map(() => 0), x.map(() => 0)];
+  gelu(x, y, slopes);
+  return [y, slopes];
 }
 
 // The weights after each step of Adam with these gradients.

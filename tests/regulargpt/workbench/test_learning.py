@@ -20,6 +20,8 @@ import languages
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Rejected, check
+from regulargpt.certificate.checker.balls import exact
+from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.classroom.network import machine_data
 from regulargpt.cli.commands.check import automaton_of
@@ -152,6 +154,35 @@ def test_half_of_the_words_of_a_sparse_language_are_members_and_others_nearly_ar
 def changes(word: list[int]) -> int:
     """How often two neighbours are the same symbol."""
     return sum(a == b for a, b in pairwise(word))
+
+
+SMALL = {"chunk_size": 2, "gates": False, "d_model": 8, "n_heads": 2, "d_ff": 12, "norm": "pre", "activation": "gelu"}
+SMALL |= {"attention_bias": True, "state_norm": True, "embedding_scale": 1, "thickness": 1, "distinct_levels": 1}
+SMALL |= {"levels": 0, "pad": "learned", "attention": "dilated", "tied": False, "tree": "flat"}
+BOUNDS = """({ options, prototypes, windows, radii, seed }) => {
+  const { TreeNetwork } = modules["regulargpt/classroom/workbench/tree_network.js"];
+  const { configOf } = modules["regulargpt/classroom/workbench/saving.js"];
+  const network = new TreeNetwork({ options, n_symbols: 1, n_outputs: 2, seed });
+  const block = new Block(network);
+  const rows = prototypes.map((row) => Float64Array.from(row));
+  const far = (window) => block.image(window.map((row, c) => block.child(window, c, rows))).deviation();
+  const weights = Object.entries(network.weights()).map(([name, { shape, data }]) => [name, [shape, [...data]]]);
+  const config = configOf({ options, language: { alphabet: ["a"], output_names: ["reject", "accept"] } });
+  return { far: windows.map((window) => far(window)(radii)), weights: Object.fromEntries(weights), config };
+}"""
+
+
+def test_balls_are_as_large_as_the_checker_needs_them(page: Browser):
+    """A proposal that is a little too small would have the whole folder refused."""
+    draw, windows = np.random.default_rng(0), [[1, 0], [1, 2], [2, 1], [2, 2]]
+    prototypes = draw.normal(size=(2, SMALL["d_model"]))
+    given = {"options": SMALL, "prototypes": prototypes.tolist(), "windows": windows}
+    cases = [given | {"radii": [size, size / 2], "seed": seed} for seed in range(3) for size in (1e-4, 1e-3, 0.01)]
+    for case, found in zip(cases, results(page, "balls", BOUNDS, cases), strict=True):
+        weights = {name: np.array(data).reshape(shape) for name, (shape, data) in found["weights"].items()}
+        bounds = bounds_of(network_of(weights, found["config"]), exact(prototypes), exact(np.array(case["radii"])))
+        theirs = [float(bounds.image(np.array(window)).deviation) for window in windows]
+        assert np.allclose(found["far"], theirs, rtol=0.08), (case, theirs)
 
 
 def train(page: Browser, plan: str, until: str) -> list[dict[str, Any]]:

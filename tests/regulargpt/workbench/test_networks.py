@@ -119,6 +119,7 @@ def test_logits_and_gradients_are_torchs(page: Browser, kind: str):
         shares = torch.tensor(given["mask"] or [1.0] * len(logits), dtype=torch.float64)
         loss = (F.cross_entropy(logits, torch.tensor(given["answers"]), reduction="none") * shares).sum() / shares.sum()
         same(ours["logits"], logits, 10)
+        assert ours["best"] == logits.argmax(1).tolist()
         same(ours["loss"], loss, 10)
         same(ours["shown"], logits, 10)
         assert ours["still"] == ours["logits"]
@@ -146,6 +147,14 @@ def test_a_table_is_trained_on_as_torch_would(page: Browser, kind: str):
     same_gradients(ours["gradients"], loss, used | {"below": below, "prototypes": prototypes})
 
 
+def test_gelu_is_torchs_everywhere(page: Browser):
+    """At each of the points that it is expanded at, between them, and beyond the last."""
+    x = torch.linspace(-10, 10, 64 * 20 + 1, dtype=torch.float64, requires_grad=True)
+    y = F.gelu(x)
+    for ours, torchs in zip(asked(page, "gelus", x.tolist()), (y, *torch.autograd.grad(y.sum(), x)), strict=True):
+        torch.testing.assert_close(torch.tensor(ours, dtype=torch.float64), torchs.detach(), rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_start_as_in_python(page: Browser, kind: str):
     """Names, shapes, what is drawn and how widely; and a seed gives the same weights again, another one others."""
@@ -166,6 +175,17 @@ def test_weights_start_as_in_python(page: Browser, kind: str):
         found, reach = torch.tensor(numbers), 5 * (2 / len(numbers)) ** 0.5
         assert abs(found.std() / expected.std() - 1) < reach, name
         assert abs(found.mean() - expected.mean()) < reach * expected.std(), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"), [("tree", {"thickness": 2}), ("lstm", {"n_layers": 2}), ("causal", {"norm": "post"})]
+)
+def test_what_it_cannot_compute_is_refused(page: Browser, kind: str, option: dict[str, Any]):
+    """Or it would train another network than the one whose options are saved."""
+    sizes = {"d_model": 4, "n_heads": 1, "d_ff": 3, "n_layers": 1}
+    given = {"options": sizes | KINDS[kind] | option, "n_symbols": 2, "n_outputs": 2}
+    (name, value), *_ = option.items()
+    assert asked(page, "refused", given).startswith(f"{name} = {value}")
 
 
 ADAMS: list[tuple[dict[str, Any], dict[str, Any]]] = [

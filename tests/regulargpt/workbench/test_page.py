@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 import languages
+from languages.automata import MooreMachine
 from languages.convert.json_text import read_json
 from regulargpt.classroom.lesson.wording import Sentence, captions, glossary, plain
 from regulargpt.classroom.workbench import page
 from regulargpt.classroom.workbench.beginning import machine_of
+from regulargpt.classroom.workbench.squeezed import squeezed
 from regulargpt.cli import call
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser
@@ -89,6 +91,19 @@ def test_it_fits_breaks_no_rule_and_asks_for_nothing(browser: Browser, written: 
         browser.pause()
         browser.assert_fits()
         assert width == 1024 or violations(browser) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "short"),
+    [
+        ("const a = b - -c; // the rest\nf( a, [ b ] );", "const a=b - -c;f(a,[b ]);"),
+        ('x = `a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;', 'x=`a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;'),
+        ('y = /["/ ]+ , `/u.test(z) ? \'a, b\' : "// c";', 'y=/["/ ]+ , `/u.test(z)?\'a, b\':"// c";'),
+        ("if (a / b > c / d) {\n  e();\n}\n\n\nelse f();", "if(a / b>c / d){e();}\nelse f();"),
+    ],
+)
+def test_a_script_loses_nothing_but_what_its_readers_need(script: str, short: str):
+    assert squeezed(script) == short
 
 
 def test_a_link_carries_machine_seed_caption_and_word(browser: Browser, written: Path):
@@ -175,18 +190,21 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     machine = read_json((folder / "automaton.json").read_text("utf-8"))
     truth = languages.get("regex:(y*xy*x)*y*").machine
     words = [[int(bit) for bit in f"{i:07b}"[1:]] for i in range(64)]
+    assert isinstance(machine, MooreMachine)
     names = [machine.output_names[i] for i in machine.answers(words)]
     assert names == [truth.output_names[i] for i in truth.answers(words)]
     assert call(["check", str(folder)]) == 0
     claims = browser.one(".panel.wall .proof .caption")
     assert claims in " ".join(capsys.readouterr().out.split())
     assert "The same holds of the network as it is, without replacing any state" in claims
-    # Weights that are struck: squares are red at once, and a word is wrong.
+    # Weights are struck until a square is red, and a word is wrong.
     browser.key("Enter", at=".panel.break [data-tool=weight]")
-    for name in ("pad", "blocks.0.attn.r", "blocks.0.ln1.weight"):
+    for name in browser.all("#tensor option", "e.value"):
         browser.choose("#tensor", name, "change")
         browser.choose("#weight-by", "3")
-    is_there(browser, ".panel.wall [data-case].wrong")
+        browser.pause(300)
+        if browser.count(".panel.wall [data-case].wrong"):
+            break
     is_there(browser, f"{OURS} .first-wrong.wrong")
     wrong = browser.one(f"{OURS} .word-button")
     assert not browser.count(".panel.wall .proof button")
@@ -194,6 +212,57 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     assert browser.one(".panel.tree .field input", "e.value") == wrong
     assert "✗" in browser.one(".panel.tree .said")
     assert violations(browser) == []
+
+
+# What is said of 20 words of 1,000 symbols: the lane, the wager, how many were right, whether it is proven as it is.
+VERDICTS = [
+    ("regulargpt", True, (20, 20), True, "You were right."),
+    ("regulargpt", False, (20, 20), True, "You lost this wager."),
+    ("regulargpt", False, (3, 20), False, "You were right."),
+    ("regulargpt", True, (20, 20), False, "Another word may still be wrong: no test decides that."),
+    ("lstm", False, (20, 20), True, "Another word may still be wrong: no test decides that."),
+    ("lstm", False, (7, 20), True, "You were right."),
+    ("lstm", True, (0, 1), False, "You lost this wager."),
+    ("transformer", None, (0, 20), False, ""),
+    ("transformer", True, (5, 5), False, ""),  # it goes on
+]
+JUDGED = """(lane, wager, [right, tried], asItIs) => {
+  const bench = new modules["bench.js"].Bench();
+  bench.set.language(modules["starters.js"].STARTERS[0].drawn);
+  const place = html("div");
+  new modules["lanes_panel.js"].LanesPanel(place, bench);
+  if (wager !== null) bench.set.wager(lane, wager);
+  bench.set.proven({ snapshot: { balls: asItIs ? {} : null }, sentence: "" });
+  bench.set.tested(lane, { right, tried, of: 20 });
+  return place.querySelector(`[data-lane=${lane}] .end`).textContent;
+}"""
+
+
+def test_a_wager_is_decided_by_a_wrong_word_or_by_a_proof(browser: Browser, written: Path):
+    browser.open(written)
+    for lane, wager, (right, tried), is_proven, verdict in VERDICTS:
+        given = json.dumps([lane, wager, [right, tried], is_proven])
+        said = browser.evaluate(f"({JUDGED})(...{given})")
+        assert said == f"Words of 1,000 symbols: {right} of {tried} right. {verdict}".rstrip()
+
+
+LONG = """[0, 1].map((seed) => modules["starters.js"].STARTERS.map(({ drawn }) => {
+  const { language } = modules["machine.js"].languageOf(drawn);
+  const words = new modules["asking.js"].LongWords(language, seed);
+  const all = Array.from({ length: 20 }, (_, i) => words.word(i));
+  const answers = all.map((word) => modules["machine.js"].answerOf(language, word));
+  return { names: language.output_names, lengths: all.map((word) => word.length), answers, text: all.join(";") };
+}))"""
+
+
+def test_long_words_have_all_answers_and_are_drawn_by_the_seed(browser: Browser, written: Path):
+    browser.open(written)
+    first, other = browser.evaluate(LONG)
+    assert browser.evaluate(LONG) == [first, other]
+    for mine, yours in zip(first, other, strict=True):
+        assert set(mine["answers"]) == set(mine["names"])
+        assert all(1000 <= length < 1050 for length in mine["lengths"])
+        assert mine["text"] != yours["text"]
 
 
 def test_on_paper_all_captions_stand_and_nothing_is_cut(browser: Browser, written: Path):

@@ -228,7 +228,7 @@ def test_the_last_square_turns_and_the_panel_says_what_is_proven(browser: Browse
     for each in (wrong, none):
         browser.evaluate(f"bench.set.wrong({json.dumps(each)})")
     assert browser.all(".wall .wrong-words li") == [
-        "RegularGPT: none, at any length: that is the proof.",
+        "RegularGPT: none, at any length, with each node at its prototype: that is the proof.",
         "LSTM: 110 It answers odd; right is even.",
         "Transformer: none of at most 5 symbols.",
     ]
