@@ -188,7 +188,7 @@ function* rightAnswers(learner, short) {
 }
 
 function nestedNote(asked) {
-  return `Its answers to ${asked.toLocaleString("en")} words are right. L*, which finds a machine in a network's answers, knows no stack on this page: the table that it now learns is that of the drawn machine.`;
+  return `Its answers to ${asked.toLocaleString("en")} words are right. No machine with a stack is made of them on this page: the table that it now learns is that of the drawn machine.`;
 }
 
 // How many words L* asked for until the machine of the network's answers was the one that was drawn; 0 if it is another.

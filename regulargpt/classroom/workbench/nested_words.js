@@ -120,7 +120,7 @@ export function wordAlong(language, wanted, length, draw, longer) {
 }
 
 // One of [weight, ...], as likely as its weight.
-export function chosenBy(ways, random) {
+function chosenBy(ways, random) {
   let left = random.uniform() * ways.reduce((sum, [weight]) => sum + weight, 0);
   return ways.find(([weight]) => (left -= weight) < 0) ?? ways[ways.length - 1];
 }

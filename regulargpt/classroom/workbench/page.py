@@ -25,6 +25,9 @@ PANELS = {
     "break": "Hammer",
 }
 SCRIPT = re.compile(r"(<script(?: id=\"calculations\")?>\n)(.*?)(?=\n</script>)", re.DOTALL)
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+SPACE, BESIDE = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) ")
+"""In a style sheet: a space, and one behind a sign; texts of ours have no such sign before a space."""
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -62,7 +65,9 @@ def render(machine: str | None = None) -> str:
         has_workers=True,
         has_figures=False,
     )
-    short = page.replace(f'modules["{HERE}/', 'modules["')
+    short = STYLE.sub(
+        lambda match: BESIDE.sub(r"\1", SPACE.sub(" ", match[0])), page.replace(f'modules["{HERE}/', 'modules["')
+    )
     return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), short)
 
 

@@ -17,10 +17,9 @@ import { struck } from "./hits.js";
 import { answerOf } from "./machine.js";
 import { QuantisedAlong, shortestAlong } from "./nested_search.js";
 import { answersOfElements } from "./nested_machine.js";
-import { chosenBy, drawsOf } from "./nested_words.js";
 import { networkOf } from "./networks.js";
-import { Random } from "./random.js";
-import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
+import { AsItIs, nameOf, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
+import { wordWith } from "./word_draws.js";
 
 const MOST = 1 << 16; // windows or symbols that the network computes
 const MOST_LOOKED_AT = 1 << 26; // windows of kinds, of the quantised network
@@ -102,10 +101,12 @@ function* longer(network, language, { seed, from, first }) {
   const known = first && first.length <= LONGEST_TRIED ? wrong(first) : null;
   if (known) return known;
   let drawn = 0;
-  const draw = language.nesting ? wordsAlong(language) : wordsOf(language);
+  const truths = language.nesting ? answersOfElements(language) : truthsOf(language);
+  const answered = [...truths.keys()].filter((element) => truths[element] !== null);
   for (const length of LONG.filter((length) => length > from)) {
     for (let i = 0; i < DRAWN; i += 1) {
-      const word = draw(length, `searched word ${length} ${i}`, seed);
+      const random = new Draws(seed, `searched word ${length} ${i}`);
+      const word = wordWith(language, answered, length, () => random.uniform());
       if (!word) break;
       drawn += 1;
       const found = wrong(word);
@@ -114,42 +115,4 @@ function* longer(network, language, { seed, from, first }) {
     }
   }
   return { drawn };
-}
-
-// What draws a word with an answer of a length for a purpose; null where there is none.
-function wordsOf(language) {
-  const hopes = new Map();
-  return (length, purpose, seed) => {
-    if (!hopes.has(length)) hopes.set(length, hopesOf(language, length));
-    return anyWord(language, hopes.get(length), new Random(seed, purpose));
-  };
-}
-
-// The same of a language with brackets.
-function wordsAlong(language) {
-  const [draws, answers] = [drawsOf(language, LONG[LONG.length - 1]), answersOfElements(language)];
-  return (length, purpose, seed) => {
-    const random = new Draws(seed, purpose);
-    const ways = draws.rows[length].flatMap((share, e) => (share && answers[e] !== null ? [[share, e]] : []));
-    return ways.length ? draws.word(length, chosenBy(ways, random)[1], random) : null;
-  };
-}
-
-// From which states an answer can be reached in 0, 1, ... `length` symbols.
-function hopesOf({ delta, outputs }, length) {
-  const hopes = [outputs.map((output) => output !== null)];
-  while (hopes.length <= length) hopes.push(delta.map((row) => row.some((q) => hopes[hopes.length - 1][q])));
-  return hopes;
-}
-
-// A word with an answer, of as many symbols as there are hopes but one; null where there is none.
-function anyWord({ delta, initial }, hopes, random) {
-  if (!hopes[hopes.length - 1][initial]) return null;
-  let state = initial;
-  return Array.from({ length: hopes.length - 1 }, (_, i) => {
-    const fitting = delta[state].flatMap((q, symbol) => (hopes[hopes.length - 2 - i][q] ? [symbol] : []));
-    const symbol = fitting[random.integer(i, fitting.length)];
-    state = delta[state][symbol];
-    return symbol;
-  });
 }

@@ -86,7 +86,7 @@ export const STARTERS = [
   },
   {
     title: "Brackets of any depth",
-    says: "Accepts brackets that are balanced, as deep as one likes: the machine has a stack, and each bracket in another pushes deeper.",
+    says: "Accepts brackets that are balanced, however deep: the machine has a stack.",
     language: "brackets-1",
     drawn: drawing(
       "()",
@@ -97,7 +97,7 @@ export const STARTERS = [
   },
   {
     title: "Two kinds of brackets",
-    says: "Accepts brackets of two kinds that are balanced: each closes the last one that is open, and is of its kind.",
+    says: "Accepts balanced brackets of two kinds, each closed by its own.",
     language: "brackets-2",
     drawn: drawing(
       "()[]",

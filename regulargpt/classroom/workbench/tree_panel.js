@@ -9,7 +9,7 @@ const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
 const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
-const ALONG = "The tree follows the brackets: what stands in a pair is merged first, as a word of its own. Then the pair is two nodes, one over the opening bracket and the inside, and one over this and the closing bracket. An element is here what words do in a machine with a stack, wherever they stand; a node without its closing bracket is open.";
+const ALONG = "The tree follows the brackets. What stands in a pair is merged first, as a word of its own; then come a node over the opening bracket and the inside, and one over this and the closing bracket. An element is here what words do wherever they stand.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
 // The tree with dots instead of boxes.
