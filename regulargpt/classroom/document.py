@@ -33,8 +33,8 @@ def document(
     """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
 
     Styles and scripts are names of files beside this module, after those of every page; the scripts come after the
-    `modules` that they use, and before what is to run `after` them. A page with workers makes them of its own text. Figures
-    with menus stand in it before a script has run.
+    `modules` that they use, and before what is to run `after` them. A page with workers makes them of its own text.
+    Figures with menus stand in it before a script has run.
 
     >>> page = document(title="<b>", heading="Seen", skip=("now", "To it"), body="<p id=now>", data=[1], styles=())
     >>> "<title>&lt;b&gt;</title>" in page, '<a class="skip" href="#now">To it</a>' in page

@@ -106,7 +106,9 @@ class Browser:
     def assert_silent(self) -> None:
         """Nothing went wrong, and the page asked for nothing but itself."""
         assert self.problems == []
-        asked = {re.split("[?#]", request)[0] for request in self.requests if not request.startswith(("data:", "blob:"))}
+        asked = {
+            re.split("[?#]", request)[0] for request in self.requests if not request.startswith(("data:", "blob:"))
+        }
         assert asked <= {self.page}
 
     def assert_fits(self) -> None:

@@ -5,10 +5,10 @@ page        all of it in one HTML file
 beginning   the machine of a language, for the page to begin with
 squeezed    scripts without what only their readers need
 
-start.js makes the panels on one bench.js, by which alone they hear of each other: editor.js, tree_panel.js, map_panel.js,
-wall_panel.js, break_panel.js and lanes_panel.js; captions.js leads through them. training.js has the workers. What they
-calculate draws nothing, and runs in the page, in workers and in tests alike: machine.js and cases.js are the language,
-learning.js and worker.js the training on tape.js, search.js the wrong words, asking.js the long ones, hits.js what a
-hammer does, saving.js the folder that `regulargpt check` reads. Scripts of the lesson and of the other pages are used as
-they are.
+start.js makes the panels on one bench.js, by which alone they hear of each other: editor.js, tree_panel.js,
+map_panel.js, wall_panel.js, break_panel.js and lanes_panel.js; captions.js leads through them. training.js has the
+workers. What they calculate draws nothing, and runs in the page, in workers and in tests alike: machine.js and cases.js
+are the language, learning.js and worker.js the training on tape.js, search.js the wrong words, asking.js the long ones,
+hits.js what a hammer does, saving.js the folder that `regulargpt check` reads. Scripts of the lesson and of the other
+pages are used as they are.
 """

@@ -27,8 +27,8 @@ export class LanesPanel {
 
   sow() {
     const { bench, seed } = this;
-    const number = Number(seed.value);
-    if (Number.isInteger(number) && number >= 0 && seed.value.trim()) bench.set.seed(number);
+    if (/^\d{1,4}$/u.test(seed.value)) bench.set.seed(Number(seed.value));
+    else seed.value = bench.seed;
     this.say();
     address.say();
   }
@@ -48,7 +48,7 @@ export class LanesPanel {
   words() {
     const { bench } = this;
     const snapshot = bench.snapshots.regulargpt;
-    if (bench.language === null) return "There is no machine yet that gives the answers.";
+    if (bench.language === null) return bench.problem || "There is no machine yet that gives the answers.";
     if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";
     if (bench.failed) return bench.failed;
     if (bench.training === "none") return "Nothing is learned yet: each answer is a guess.";

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
-from regulargpt.classroom.lesson.wording import Step, captions, said, slug, terms
+from regulargpt.classroom.lesson.wording import Step, captions, said, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
 from regulargpt.classroom.workbench.squeezed import squeezed
 from regulargpt.findings.markup import tag, text
@@ -122,5 +122,5 @@ def caption(i: int, step: Step) -> str:
 
 def panel(name: str) -> str:
     """The place of a panel, which its script fills."""
-    heading = tag("h2", text(PANELS[name]), id=f"panel-{slug(name)}")
+    heading = tag("h2", text(PANELS[name]), id=f"panel-{name}")
     return tag("section", heading, tag("div", class_="place"), class_=f"{name} panel", aria_labelledby=f"panel-{name}")

@@ -20,7 +20,7 @@ PART = re.compile(
 # Neither + nor -, for a - -b is no a--b.
 BESIDE = re.compile(r" ?(=>|===|!==|&&|\|\||\?\?|[*=<>?:,{}()]) ?")
 # Where a line may go on with the next one.
-LINES = re.compile(r"(?<=[{(\[,])\s+| *\n\s*(?=[)\]}])| *(\n)\s*")
+LINES = re.compile(r"(?<=[{(\[,;])\s+| *\n\s*(?=[)\]}])| *(\n)\s*")
 
 
 def squeezed(script: str) -> str:

@@ -55,6 +55,7 @@ export class Training {
 
   hear(lane, { is, sentence, ...message }) {
     const { set } = this.bench;
+    if (!this.learners) return; // it was on its way when all was stopped
     if (is === "snapshot") set.snapshot(message);
     if (is === "proven") set.snapshot(message.snapshot);
     if (is === "proven") set.proven({ sentence, ...message });

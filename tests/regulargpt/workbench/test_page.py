@@ -96,7 +96,7 @@ def test_it_fits_breaks_no_rule_and_asks_for_nothing(browser: Browser, written: 
 @pytest.mark.parametrize(
     ("script", "short"),
     [
-        ("const a = b - -c; // the rest\nf( a, [ b ] );", "const a=b - -c;\nf(a,[b ]);"),
+        ("const a = b - -c; // the rest\nf( a, [ b ] );", "const a=b - -c;f(a,[b ]);"),
         ('x = `a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;', 'x=`a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;'),
         ('y = /["/ ]+ , `/u.test(z) ? \'a, b\' : "// c";', 'y=/["/ ]+ , `/u.test(z)?\'a, b\':"// c";'),
         ("if (a / b > c / d) {\n  e();\n}\n\n\nelse f();", "if(a / b>c / d){e();}\nelse f();"),
@@ -159,6 +159,38 @@ def is_there(browser: Browser, selector: str) -> None:
     browser.wait(f"document.querySelector({json.dumps(selector)}) !== null")
 
 
+def test_the_lanes_go_step_by_step_and_forget(browser: Browser, written: Path):
+    """The same seed gives the same steps; another one, or "Begin again", forgets what was learned, and no wager."""
+
+    def steps(count: int) -> list[str]:
+        for number in range(1, count + 1):
+            press("One step")
+            ending = f" {number} step{'s' * (number > 1)}."
+            texts = "[...document.querySelectorAll('.lane .stands')].map((e) => e.textContent)"
+            browser.wait(f"{texts}.every((text) => text.endsWith({json.dumps(ending)}))")
+        return browser.all(".lane .stands")
+
+    def press(words: str) -> None:
+        browser.click(".panel.lanes button", browser.all(".panel.lanes button").index(words))
+
+    browser.open(written)
+    browser.click(".wager button")
+    first = steps(2)
+    assert browser.one(".panel.lanes .main") == "Go on"
+    assert set(browser.all(".wager button", "e.disabled")) == {True}
+    press("Begin again")
+    assert browser.all(".lane .stands") == [""] * 3
+    assert browser.all(".wager [aria-pressed=true]") == ["yes"]
+    assert steps(2) == first
+    browser.choose("#seed", "5", "change")
+    assert browser.all(".lane .stands") == [""] * 3
+    assert browser.evaluate("location.hash") == "#seed=5"
+    assert steps(2) != first
+    # Another machine forgets the wager, too.
+    browser.choose(".panel.editor select", "3", "change")
+    assert (browser.all(".wager [aria-pressed=true]"), browser.all(".lane .stands")) == ([], [""] * 3)
+
+
 def unpacked(browser: Browser, place: Path) -> Path:
     """What "Save the file" saves, unpacked."""
     browser.evaluate(
@@ -212,6 +244,57 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     assert browser.one(".panel.tree .field input", "e.value") == wrong
     assert "✗" in browser.one(".panel.tree .said")
     assert violations(browser) == []
+
+
+# What is said of 20 words of 1,000 symbols: the lane, the wager, how many were right, whether it is proven as it is.
+VERDICTS = [
+    ("regulargpt", True, (20, 20), True, "You were right."),
+    ("regulargpt", False, (20, 20), True, "You lost this wager."),
+    ("regulargpt", False, (3, 20), False, "You were right."),
+    ("regulargpt", True, (20, 20), False, "Another word may still be wrong: no test decides that."),
+    ("lstm", False, (20, 20), True, "Another word may still be wrong: no test decides that."),
+    ("lstm", False, (7, 20), True, "You were right."),
+    ("lstm", True, (0, 1), False, "You lost this wager."),
+    ("transformer", None, (0, 20), False, ""),
+    ("transformer", True, (5, 5), False, ""),  # it goes on
+]
+JUDGED = """(lane, wager, [right, tried], asItIs) => {
+  const bench = new modules["bench.js"].Bench();
+  bench.set.language(modules["starters.js"].STARTERS[0].drawn);
+  const place = html("div");
+  new modules["lanes_panel.js"].LanesPanel(place, bench);
+  if (wager !== null) bench.set.wager(lane, wager);
+  bench.set.proven({ snapshot: { balls: asItIs ? {} : null }, sentence: "" });
+  bench.set.tested(lane, { right, tried, of: 20 });
+  return place.querySelector(`[data-lane=${lane}] .end`).textContent;
+}"""
+
+
+def test_a_wager_is_decided_by_a_wrong_word_or_by_a_proof(browser: Browser, written: Path):
+    browser.open(written)
+    for lane, wager, (right, tried), is_proven, verdict in VERDICTS:
+        given = json.dumps([lane, wager, [right, tried], is_proven])
+        said = browser.evaluate(f"({JUDGED})(...{given})")
+        assert said == f"Words of 1,000 symbols: {right} of {tried} right. {verdict}".rstrip()
+
+
+LONG = """[0, 1].map((seed) => modules["starters.js"].STARTERS.map(({ drawn }) => {
+  const { language } = modules["machine.js"].languageOf(drawn);
+  const words = new modules["asking.js"].LongWords(language, seed);
+  const all = Array.from({ length: 20 }, (_, i) => words.word(i));
+  const answers = all.map((word) => modules["machine.js"].answerOf(language, word));
+  return { names: language.output_names, lengths: all.map((word) => word.length), answers, text: all.join(";") };
+}))"""
+
+
+def test_long_words_have_all_answers_and_are_drawn_by_the_seed(browser: Browser, written: Path):
+    browser.open(written)
+    first, other = browser.evaluate(LONG)
+    assert browser.evaluate(LONG) == [first, other]
+    for mine, yours in zip(first, other, strict=True):
+        assert set(mine["answers"]) == set(mine["names"])
+        assert all(1000 <= length < 1050 for length in mine["lengths"])
+        assert mine["text"] != yours["text"]
 
 
 def test_on_paper_all_captions_stand_and_nothing_is_cut(browser: Browser, written: Path):
