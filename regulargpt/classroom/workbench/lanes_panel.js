@@ -48,7 +48,7 @@ export class LanesPanel {
   words() {
     const { bench } = this;
     const snapshot = bench.snapshots.regulargpt;
-    if (bench.language === null) return "There is no machine yet that gives the answers.";
+    if (bench.language === null) return bench.problem || "There is no machine yet that gives the answers.";
     if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";
     if (bench.failed) return bench.failed;
     if (bench.training === "none") return "Nothing is learned yet: each answer is a guess.";

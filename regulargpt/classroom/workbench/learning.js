@@ -47,14 +47,15 @@ const ADAM = { betas: [0.9, 0.98], clip: 1 };
 const [TABLE_RATE, WARMUP] = [1e-2, 50];
 // So often it is asked whether the words are learned; where they are not after so many steps, other weights are tried.
 const [EVERY, MOST_WORD_STEPS] = [25, 2000];
-// Steps of the rounds on the table; the rate falls to 0 over this share of a round.
-const [ROUNDS, FALL] = [[400, 600, 600, 600, 600], 0.6];
+// Steps of the rounds on a table of few windows, and on a larger one; the rate falls to 0 over this share of a round.
+const ROUNDS = { few: [400, 600, 600, 600, 600], many: [400, 800, 1600] };
+const FALL = 0.6;
 const MOST_ATTEMPTS = 4;
 // States of a network that drift by less than the first, in units of half the smallest distance of two prototypes, come
 // out right; balls may close where they drift by less than the second, of no more than so many windows.
 const [STEADY, CLOSE, FEW] = [0.5, 0.2, 64];
-// What changes once every case is right.
-const AFTER = { contraction: "tight", note: "Every case is right. It trains on, until states stay near their prototypes by themselves, however long the word." };
+// What is said once every case is right.
+const AFTER = { note: "Every case is right. It trains on, until states stay near their prototypes by themselves, however long the word." };
 // A network that is never proven learns for so many steps.
 const MOST_STEPS = 4000;
 // All words of a length are asked for, while they are no more than this.
@@ -234,15 +235,18 @@ function shortWords(language) {
 function* table(learner, cases) {
   const { network, language, quiet } = learner;
   const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
+  const size = cases.nodes.length > FEW ? "many" : "few";
   let [proven, from] = [null, 0];
-  for (const steps of ROUNDS) {
-    yield* tableRound(learner, tuned, { from, steps, ...(proven ? AFTER : { contraction: "usual" }) });
+  for (const steps of ROUNDS[size]) {
+    // Drawn together so much, the states of many elements would leave each other no room.
+    const contraction = proven && size === "few" ? "tight" : "usual";
+    yield* tableRound(learner, tuned, { from, steps, contraction, ...(proven ? AFTER : {}) });
     from += steps;
     const found = yield* rounded(network, tuned.prototypes(quiet), cases, language.output_names);
     if (!found) continue;
     const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;
     if (!proven || balls || found.drift < proven.drift) proven = { ...found, balls, weights: network.weights() };
-    if (balls || (found.drift < STEADY && cases.nodes.length > FEW)) break;
+    if (balls || (found.drift < STEADY && size === "many")) break;
   }
   if (proven) network.parameters.load(proven.weights);
   return proven;

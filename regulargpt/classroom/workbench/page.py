@@ -65,10 +65,9 @@ def render(machine: str | None = None) -> str:
         has_workers=True,
         has_figures=False,
     )
-    short = STYLE.sub(
-        lambda match: BESIDE.sub(r"\1", SPACE.sub(" ", match[0])), page.replace(f'modules["{HERE}/', 'modules["')
-    )
-    return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), short)
+    named = page.replace(f'modules["{HERE}/', 'modules["').replace('modules["regulargpt/', 'modules["')
+    styled = STYLE.sub(lambda match: BESIDE.sub(r"\1", SPACE.sub(" ", match[0])), named)
+    return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), styled)
 
 
 def script(name: str) -> PageScript:

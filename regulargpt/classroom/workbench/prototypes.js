@@ -62,8 +62,8 @@ export function centred(network, prototypes, cases) {
   return means(prototypes, [leaves, nodes].map((states, i) => [states, [cases.leaves, cases.nodes][i].map(([, image]) => image)]));
 }
 
-// How a network does on its cases: how many windows and answers are `wrong`, of how many, and by how much the closest is
-// decided: how much farther its state is from the second prototype, or how much larger its answer's logit.
+// How a network does on its cases: how many windows and answers are `wrong`, and by how much the closest is decided: how
+// much farther its state is from the second prototype, or how much larger its answer's logit.
 export function standing(network, prototypes, cases, output_names) {
   const tape = new Tape({ learning: false });
   const { leaves, nodes } = imagesOf(network, prototypes, cases, tape);
@@ -72,7 +72,7 @@ export function standing(network, prototypes, cases, output_names) {
     ...marginsOf(nodes, prototypes, cases.nodes),
     ...answerMargins(network.read(tape, matrixOf(tape, prototypes)), cases.answers, output_names),
   ];
-  return { wrong: margins.filter((margin) => !(margin > 0)).length, count: margins.length, margin: Math.min(...margins) };
+  return { wrong: margins.filter((margin) => !(margin > 0)).length, margin: Math.min(...margins) };
 }
 
 // How much nearer the state over each window is to its own prototype than to any other.

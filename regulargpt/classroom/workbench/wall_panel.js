@@ -1,6 +1,5 @@
 // The wall: a square for each case of the proof, which turns while the network learns.
 
-import { NAMES } from "./lanes_panel.js";
 import { inOrder, trial } from "./wall.js";
 
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
@@ -21,7 +20,7 @@ export class WallPanel {
     this.tables = html("div", { class: "squares wall-squares", role: "group", "aria-label": "The cases, a square for each; arrow keys walk through them" });
     this.detail = html("p", { class: "detail" });
     this.proof = html("div", { class: "proof", role: "status" });
-    this.wrong = html("ul", { class: "wrong-words" });
+    this.wrong = html("p", { class: "first-wrong" });
     this.along = html("p", { class: "caption" });
     place.append(this.count, this.progress, this.along, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
@@ -156,16 +155,16 @@ export class WallPanel {
     this.proof.append(html("p", {}, html("b", {}, "✓ Proven: right on every word, "), which), html("p", { class: "caption" }, state), note, action("Save the file", () => this.bench.save()));
   }
 
-  // The words that lanes have wrong.
+  // The network's own; those of the others stand with their lanes.
   sayWrong() {
-    const { bench } = this;
-    this.wrong.replaceChildren(...Object.entries(NAMES).map(([lane, name]) => html("li", { "data-lane": lane }, html("b", {}, `${name}: `), ...this.wrongOf(bench.wrong?.[lane], lane === "regulargpt" && bench.proven && !bench.hits?.length))));
+    const { wrong, proven, hits } = this.bench;
+    this.wrong.replaceChildren(...this.wrongOf(wrong.regulargpt, proven && !hits.length));
   }
 
   wrongOf(found, isProven) {
-    if (isProven) return [`none, at any length${this.bench.proven.snapshot?.balls ? "" : ", with each node at its prototype"}: that is the proof.`];
-    if (!found) return ["not searched yet."];
-    if (found.word === null) return [found.length ? `one of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `none of at most ${found.tried} symbols.`];
+    if (isProven) return [`None, at any length${this.bench.proven.snapshot?.balls ? "" : ", with each node at its prototype"}: that is the proof.`];
+    if (!found) return ["Not searched yet."];
+    if (found.word === null) return [found.length ? `One of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : found.ended ? "None, at any length." : `None of at most ${found.tried} symbols.`];
     const text = write(found.word, this.bench.language.alphabet) || "ε";
     const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
     return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];

@@ -159,6 +159,38 @@ def is_there(browser: Browser, selector: str) -> None:
     browser.wait(f"document.querySelector({json.dumps(selector)}) !== null")
 
 
+def test_the_lanes_go_step_by_step_and_forget(browser: Browser, written: Path):
+    """The same seed gives the same steps; another one, or "Begin again", forgets what was learned, and no wager."""
+
+    def steps(count: int) -> list[str]:
+        for number in range(1, count + 1):
+            press("One step")
+            ending = f" {number} step{'s' * (number > 1)}."
+            texts = "[...document.querySelectorAll('.lane .stands')].map((e) => e.textContent)"
+            browser.wait(f"{texts}.every((text) => text.endsWith({json.dumps(ending)}))")
+        return browser.all(".lane .stands")
+
+    def press(words: str) -> None:
+        browser.click(".panel.lanes button", browser.all(".panel.lanes button").index(words))
+
+    browser.open(written)
+    browser.click(".wager button")
+    first = steps(2)
+    assert browser.one(".panel.lanes .main") == "Go on"
+    assert set(browser.all(".wager button", "e.disabled")) == {True}
+    press("Begin again")
+    assert browser.all(".lane .stands") == [""] * 3
+    assert browser.all(".wager [aria-pressed=true]") == ["yes"]
+    assert steps(2) == first
+    browser.choose("#seed", "5", "change")
+    assert browser.all(".lane .stands") == [""] * 3
+    assert browser.evaluate("location.hash") == "#seed=5"
+    assert steps(2) != first
+    # Another machine forgets the wager, too.
+    browser.choose(".panel.editor select", "3", "change")
+    assert (browser.all(".wager [aria-pressed=true]"), browser.all(".lane .stands")) == ([], [""] * 3)
+
+
 def unpacked(browser: Browser, place: Path) -> Path:
     """What "Save the file" saves, unpacked."""
     browser.evaluate(

@@ -223,16 +223,17 @@ def test_the_last_square_turns_and_the_panel_says_what_is_proven(browser: Browse
     assert "Checked here in double precision; the proof is regulargpt check" in browser.one(".wall .proof")
     browser.click(".wall .proof button")
     assert browser.evaluate("bench.saved")
-    wrong = {"lane": "lstm", "word": [1, 1, 0], "answer": "odd", "truth": "even", "tried": 3}
-    none = {"lane": "transformer", "word": None, "answer": None, "truth": None, "tried": 5}
-    for each in (wrong, none):
-        browser.evaluate(f"bench.set.wrong({json.dumps(each)})")
-    assert browser.all(".wall .wrong-words li") == [
-        "RegularGPT: none, at any length, with each node at its prototype: that is the proof.",
-        "LSTM: 110 It answers odd; right is even.",
-        "Transformer: none of at most 5 symbols.",
-    ]
-    browser.click(".wall [data-lane='lstm'] button")
+    assert browser.one(".wall .first-wrong") == (
+        "None, at any length, with each node at its prototype: that is the proof."
+    )
+    browser.evaluate("bench.set.proven(null)")
+    none = {"lane": "regulargpt", "word": None, "answer": None, "truth": None, "tried": 5}
+    browser.evaluate(f"bench.set.wrong({json.dumps(none)})")
+    assert browser.one(".wall .first-wrong") == "None of at most 5 symbols."
+    wrong = {"lane": "regulargpt", "word": [1, 1, 0], "answer": "odd", "truth": "even", "tried": 3}
+    browser.evaluate(f"bench.set.wrong({json.dumps(wrong)})")
+    assert browser.one(".wall .first-wrong") == "110 It answers odd; right is even."
+    browser.click(".wall .first-wrong button")
     assert browser.evaluate("bench.word") == [1, 1, 0]
     assert browser.one(".tree .field input", "e.value") == "110"
     browser.evaluate("bench.set.again()")
