@@ -1,6 +1,8 @@
 // A test: words of 1,000 symbols, and how many of them a network answers as the machine does. In a worker of its own.
 
 import { answerOf } from "./machine.js";
+import { answersOfElements } from "./nested_machine.js";
+import { drawsOf, wordAlong } from "./nested_words.js";
 import { answerBy, networkOf } from "./networks.js";
 import { Random } from "./random.js";
 
@@ -13,8 +15,13 @@ export class LongWords {
   constructor(language, seed, length = LONG) {
     Object.assign(this, { language, length, random: new Random(seed, "long words"), drawn: 0 });
     const most = length + language.states.length;
-    this.shares = language.output_names.map((name) => sharesOf(language, name, most));
-    this.answers = this.shares.map((_, answer) => answer).filter((answer) => this.lengthOf(answer) > 0);
+    this.count(most);
+    this.answers = [...language.output_names.keys()].filter((answer) => this.lengthOf(answer) > 0);
+  }
+
+  // What there is of each length up to the longest.
+  count(most) {
+    this.shares = this.language.output_names.map((name) => sharesOf(this.language, name, most));
   }
 
   draw() {
@@ -49,6 +56,24 @@ export class LongWords {
   }
 }
 
+// Words with brackets, by the elements that have an answer.
+class LongWordsAlong extends LongWords {
+  count(most) {
+    const { language } = this;
+    const answers = answersOfElements(language);
+    this.elements = language.output_names.map((name) => [...answers.keys()].filter((e) => answers[e] === name));
+    Object.assign(this, { most, rows: drawsOf(language, most).rows });
+  }
+
+  lengthOf(answer) {
+    return this.rows.findIndex((row, n) => n >= this.length && this.elements[answer].some((e) => row[e] > 0));
+  }
+
+  uniform(answer) {
+    return wordAlong(this.language, this.elements[answer], this.length, () => this.draw(), this.most - this.length);
+  }
+}
+
 // By length and state: the words from there to this answer, as a share of the most from any state.
 function sharesOf({ delta, outputs }, answer, longest) {
   const found = [outputs.map((name) => Number(name === answer))];
@@ -63,7 +88,7 @@ function sharesOf({ delta, outputs }, answer, longest) {
 // Ask a network, and say how it went after each word.
 export function ask(given, said) {
   const { language, seed, lane } = given;
-  const [network, words] = [networkOf(given, language), new LongWords(language, seed)];
+  const [network, words] = [networkOf(given, language), new (language.nesting ? LongWordsAlong : LongWords)(language, seed)];
   let right = 0;
   for (let i = 0; i < WORDS; i += 1) {
     const word = words.word(i);

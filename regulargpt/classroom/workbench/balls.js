@@ -6,6 +6,7 @@ import { erf } from "../../models/layers.js";
 import { Weights } from "../../models/weights.js";
 import { Form, identity, source } from "./affine_forms.js";
 import { distance, imagesOf } from "./prototypes.js";
+import { Tape } from "./tape.js";
 
 // The slacks that are tried, from the largest; Python writes them in the same digits.
 const SLACKS = [0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.002, 0.001, 0.0005, 0.0003, 0.0002, 0.0001];
@@ -86,7 +87,7 @@ export class Block {
     const weights = new Weights(new Map(Object.entries(network.weights())));
     this.heads = network.options.n_heads;
     this.width = network.options.d_model / this.heads;
-    this.pad = weights.rows("pad")[0];
+    this.exact = [network.pad, network.leaves(new Tape({ learning: false })).part(1, 1 + network.n_symbols)];
     this.r = weights.rows("blocks.0.attn.r");
     this.layer = (name) => [weights.rows(`${name}.weight`), weights.numbers(`${name}.bias`)];
     this.norm = (name) => [weights.numbers(`${name}.weight`), weights.numbers(`${name}.bias`)];
@@ -99,10 +100,11 @@ export class Block {
     return (radii) => residual + MARGIN * far(radii);
   }
 
-  // A prototype in its ball, or the pad, with its queries, keys and values, by head.
+  // A prototype in its ball, the pad, or along brackets a symbol, with its queries, keys and values, by head.
   child(window, c, prototypes) {
     const k = window[c] - 1;
-    if (k < 0) return this.seen(new Form(Float64Array.from(this.pad)));
+    const [pad, symbols] = this.exact;
+    if (k < 0 || k >= prototypes.length) return this.seen(new Form(Float64Array.from(k < 0 ? pad.row(0) : symbols.row(k - prototypes.length))));
     const own = source((radii) => radii[k]);
     return this.seen(new Form(Float64Array.from(prototypes[k]), new Map([[own, identity(prototypes[k].length)]])));
   }

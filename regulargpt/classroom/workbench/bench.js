@@ -39,7 +39,7 @@
 // Of the workers only: set.snapshot(snapshot)   set.proven(found)   set.wrong(found)   set.failed(sentence)   set.tested(lane, found)
 //   set.training("ended")
 
-import { casesOf } from "./cases.js";
+import { allCases } from "./nested_cases.js";
 import { struck } from "./hits.js";
 import { languageOf } from "./machine.js";
 
@@ -104,7 +104,7 @@ export class Bench {
     const { language, problem, classes = null } = languageOf(drawn);
     Object.assign(this, { drawn, language, problem, classes, cases: null, wagers: each(null) });
     try {
-      this.cases = language && casesOf(language);
+      this.cases = language && allCases(language);
     } catch ({ message }) {
       Object.assign(this, { language: null, problem: message, classes: null });
     }

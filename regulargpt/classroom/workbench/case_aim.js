@@ -87,7 +87,8 @@ export class CaseAim {
   nameOf(part, item) {
     const { language, cases } = this.bench;
     if (item === 0) return "nothing";
-    return part === "leaves" ? language.alphabet[item - 1] : elementName(cases.elements[item - 1], language);
+    const K = part === "leaves" ? 0 : cases.elements.length; // along brackets symbols stand beside prototypes
+    return item > K ? language.alphabet[item - K - 1] : elementName(cases.elements[item - 1], language);
   }
 
   imageOf({ part, window }) {

@@ -2,7 +2,7 @@
 // the levels repeat ("Which windows occur" in docs/certificate.md; C = 2, counted from the right).
 
 // A proof looks at no more windows than this: its wall would have no end.
-const MOST_WINDOWS = 1 << 16;
+export const MOST_WINDOWS = 1 << 16;
 
 // What each element does: the state to which it leads from each state.
 function functionsOf({ delta, states, elements }) {
@@ -74,17 +74,10 @@ export class TooMany extends Error {
   }
 }
 
-// A language with a stack: networks of the page learn none (its cases are in nested_cases.js).
-export class HasStack extends Error {
-  constructor() {
-    super("Networks of this page learn machines without a stack. Save the file, and train with regulargpt run pushdown:FILE.");
-  }
-}
-
 // The cases of a network that makes no mistake: the windows that occur, each with the prototype that it gives, and which
-// answers are asked for. Prototypes are the elements that occur above the leaves, in their order.
+// answers are asked for. Prototypes are the elements that occur above the leaves, in their order. Those of a language with
+// brackets are in nested_cases.js.
 export function casesOf(language) {
-  if (language.nesting) throw new HasStack();
   const { table, letter, outputs, initial, elements } = language;
   const [parts, roots, seen] = [[new Map(), new Map()], new Set(), new Set()];
   let uses = Uses.of(language);

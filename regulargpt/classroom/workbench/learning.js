@@ -12,8 +12,9 @@ import { claimOf, unquantisedClaim } from "./saving.js";
 import { Table } from "./table.js";
 import { Tape } from "./tape.js";
 import { TransformerNetwork } from "./transformer.js";
+import { trainingWords } from "./nested_words.js";
 import { TreeNetwork } from "./tree_network.js";
-import { answerTo, LONGEST, TrainingWords } from "./words.js";
+import { answerTo, LONGEST } from "./words.js";
 
 const TREE = {
   chunk_size: 2,
@@ -46,18 +47,21 @@ const ADAM = { betas: [0.9, 0.98], clip: 1 };
 const [TABLE_RATE, WARMUP] = [1e-2, 50];
 // So often it is asked whether the words are learned; where they are not after so many steps, other weights are tried.
 const [EVERY, MOST_WORD_STEPS] = [25, 2000];
-// Steps of the rounds on the table; the rate falls to 0 over this share of a round.
-const [ROUNDS, FALL] = [[400, 600, 600, 600, 600], 0.6];
+// Steps of the rounds on a table of few windows, and on a larger one; the rate falls to 0 over this share of a round.
+const ROUNDS = { few: [400, 600, 600, 600, 600], many: [400, 800, 1600] };
+const FALL = 0.6;
 const MOST_ATTEMPTS = 4;
 // States of a network that drift by less than the first, in units of half the smallest distance of two prototypes, come
 // out right; balls may close where they drift by less than the second, of no more than so many windows.
 const [STEADY, CLOSE, FEW] = [0.5, 0.2, 64];
-// What changes once every case is right.
-const AFTER = { contraction: "tight", note: "Every case is right. It trains on, until states stay near their prototypes by themselves, however long the word." };
+// What is said once every case is right.
+const AFTER = { note: "Every case is right. It trains on, until states stay near their prototypes by themselves, however long the word." };
 // A network that is never proven learns for so many steps.
 const MOST_STEPS = 4000;
 // All words of a length are asked for, while they are no more than this.
 const MOST_SHORT = 256;
+// Batches of words of up to the longest that have to be right where there is a stack.
+const HELD = 8;
 // A case counts as right in float32 if it is decided by this much.
 const MARGIN = 1e-2;
 // While the table is learned the words' accuracy is looked at every so many steps.
@@ -67,9 +71,10 @@ const LOOK = 20;
 class Learner {
   constructor(lane, language, seed, attempt = 0) {
     const { Network, options, rate } = LANES[lane];
-    Object.assign(this, { lane, language, options, rate, seed: attempt ? `${seed}, again ${attempt}` : `${seed}` });
-    this.network = new Network({ options, n_symbols: language.alphabet.length, n_outputs: language.output_names.length, seed: this.seed });
-    this.source = new TrainingWords(language, seed);
+    const direction = options.tree && language.nesting ? language.nesting.direction : null;
+    Object.assign(this, { lane, language, direction, options: direction ? { ...options, tree: "nested" } : options, rate, seed: attempt ? `${seed}, again ${attempt}` : `${seed}` });
+    this.network = new Network({ options: this.options, n_symbols: language.alphabet.length, n_outputs: language.output_names.length, seed: this.seed, direction });
+    this.source = trainingWords(language, seed);
     this.tape = new Tape();
     this.quiet = new Tape({ learning: false });
     this.accuracy = null;
@@ -81,7 +86,7 @@ class Learner {
     const { network, tape } = this;
     if (this.lane !== "regulargpt") return network.logits(tape, words);
     const random = new Draws(this.seed, `bracketings ${step}`);
-    const { forest, roots } = bracketed(words, this.language.alphabet.length, () => random.uniform() < 0.5);
+    const { forest, roots } = bracketed(words, this.language.alphabet.length, this.direction, () => random.uniform() < 0.5);
     return network.read(tape, tape.gather(network.states(tape, forest), roots));
   }
 
@@ -130,7 +135,7 @@ export function* rival({ lane, language, seed }) {
 // margin, sentence}, or a sentence that says that nothing is.
 export function* learning({ language, cases, seed }) {
   let step = 0;
-  if (!new TrainingWords(language, seed).given.length) return { proven: null, sentence: `No word of up to ${LONGEST} symbols has an answer: there is nothing to learn from.` };
+  if (!trainingWords(language, seed).given.length) return { proven: null, sentence: `No word of up to ${LONGEST} symbols has an answer: there is nothing to learn from.` };
   const numbered = function* (steps, note) {
     for (;;) {
       const { value, done } = steps.next();
@@ -143,7 +148,7 @@ export function* learning({ language, cases, seed }) {
     const again = attempt ? `It did not learn all cases, and began again with other weights: attempt ${attempt + 1} of ${MOST_ATTEMPTS}.` : "";
     const asked = yield* numbered(words(learner, cases), again);
     if (!asked) continue;
-    const note = `Its answers to ${asked.toLocaleString("en")} words are those of a machine with ${counted(language.states.length, "state")}: the machine that was drawn. Now it learns this machine's table.`;
+    const note = language.nesting ? nestedNote(asked) : `Its answers to ${asked.toLocaleString("en")} words are those of a machine with ${counted(language.states.length, "state")}: the machine that was drawn. Now it learns this machine's table.`;
     const proven = yield* numbered(table(learner, cases), note);
     if (proven) return { proven: { ...proven, sentence: sentenceOf(language, proven) } };
   }
@@ -152,7 +157,7 @@ export function* learning({ language, cases, seed }) {
 
 // What is proven, in the checker's words.
 function sentenceOf(language, { prototypes, balls }) {
-  return [claimOf(language, prototypes.length), ...(balls ? [unquantisedClaim(balls.slack)] : [])].join(" ");
+  return [claimOf(language, prototypes.length), ...(balls ? [unquantisedClaim(balls.slack, language.nesting)] : [])].join(" ");
 }
 
 const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
@@ -165,10 +170,26 @@ function* words(learner, cases) {
     const loss = learner.wordStep(step);
     yield { phase: "words", loss, accuracy: learner.accuracy, learner, prototypes: () => meansOf(learner.network, cases) };
     if (step % EVERY < EVERY - 1 || !learner.knows(short)) continue;
-    const asked = yield* ownMachine(learner);
+    const asked = yield* (learner.language.nesting ? rightAnswers(learner, short) : ownMachine(learner));
     if (asked) return asked;
   }
   return 0;
+}
+
+// With a stack no machine is made of the answers. How many words it was asked if all answers are right, else 0.
+function* rightAnswers(learner, short) {
+  let asked = short.words.length;
+  for (let n = 0; n < HELD; n += 1) {
+    const words = learner.source.batch(MOST_WORD_STEPS + n);
+    if (!learner.knows(words)) return 0;
+    asked += words.words.length;
+    yield null;
+  }
+  return asked;
+}
+
+function nestedNote(asked) {
+  return `Its answers to ${asked.toLocaleString("en")} words are right. No machine with a stack is made of them on this page: the table that it now learns is that of the drawn machine.`;
 }
 
 // How many words L* asked for until the machine of the network's answers was the one that was drawn; 0 if it is another.
@@ -214,15 +235,18 @@ function shortWords(language) {
 function* table(learner, cases) {
   const { network, language, quiet } = learner;
   const tuned = new Table(network, cases, language.output_names, meansOf(network, cases), learner.seed);
+  const size = cases.nodes.length > FEW ? "many" : "few";
   let [proven, from] = [null, 0];
-  for (const steps of ROUNDS) {
-    yield* tableRound(learner, tuned, { from, steps, ...(proven ? AFTER : { contraction: "usual" }) });
+  for (const steps of ROUNDS[size]) {
+    // Drawn together so much, the states of many elements would leave each other no room.
+    const contraction = proven && size === "few" ? "tight" : "usual";
+    yield* tableRound(learner, tuned, { from, steps, contraction, ...(proven ? AFTER : {}) });
     from += steps;
     const found = yield* rounded(network, tuned.prototypes(quiet), cases, language.output_names);
     if (!found) continue;
     const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;
     if (!proven || balls || found.drift < proven.drift) proven = { ...found, balls, weights: network.weights() };
-    if (balls || (found.drift < STEADY && cases.nodes.length > FEW)) break;
+    if (balls || (found.drift < STEADY && size === "many")) break;
   }
   if (proven) network.parameters.load(proven.weights);
   return proven;

@@ -7,9 +7,12 @@
 //
 // A pair is a node over its call and its inside, and a node over this and the return. The first is no element but what
 // each return makes of it: prototypes with the same results are one.
-import { byWindow, windowsOver } from "./cases.js";
+import { byWindow, casesOf, MOST_WINDOWS, TooMany, windowsOver } from "./cases.js";
 import { answerOf } from "./machine.js";
 import { numbersOf } from "./symbols.js";
+
+// The cases of any language.
+export const allCases = (language) => (language.nesting ? nestedCases(language) : casesOf(language));
 
 // The windows that occur, each with the element that it gives, and which answers are asked for.
 export function nestedCases(language) {
@@ -158,6 +161,7 @@ class Walk {
     let [uses, level] = [used, { full: nodes(this.items).filter(([, element]) => used.inside[element]), left: [] }];
     for (let height = 1, key = "items"; !seen.has(key); height += 1) {
       seen.add(key);
+      if (level.full.length * (level.full.length + level.left.length + 1) > MOST_WINDOWS) throw new TooMany(this.table.length);
       uses = uses.doubled();
       const [full, left] = [new Set(), new Set()];
       for (const [near, far, element, isFull] of windowsOver(level, uses, this.table)) {

@@ -20,7 +20,7 @@ import { checkAnswers, checkDrawn, distinct, isAcceptor, NO_ANSWER, sinkName } f
 import { colours } from "./palette.js";
 import { partners } from "../../models/tree/nested.js";
 import { Refusal, short } from "./refusal.js";
-import { asText } from "./symbols.js";
+import { asText, numbersOf } from "./symbols.js";
 
 const [CALL, RETURN, INTERNAL] = [1, -1, 0];
 
@@ -174,6 +174,12 @@ export function statesAfter({ delta, initial, nesting: { direction, place, pushe
     states.push(direction[symbol] === RETURN ? close[state][tops.pop() ?? 0][place[symbol]] : delta[state][symbol]);
   }
   return states;
+}
+
+// What words of each element are answered; null where they have no answer.
+export function answersOfElements(language) {
+  const { alphabet, elements, table, outputs } = language;
+  return table.map((_, element) => outputs[statesAfter(language, numbersOf(alphabet, elements.words[element])).pop()]);
 }
 
 // The element of a word along its brackets.

@@ -1,19 +1,30 @@
 // The networks of the three lanes as the page computes words with them.
 
-import { Sinusoidal } from "../../encodings/sinusoidal.js";
 import { Lstm } from "../../models/lstm.js";
 import { RegularGPT } from "../../models/regulargpt/model.js";
-import { Transformer } from "../../models/transformer/model.js";
 import { Weights } from "../../models/weights.js";
+import { Tape } from "./tape.js";
+import { TransformerNetwork } from "./transformer.js";
 
-const build = ({ sizes, weights, options }) => new Sinusoidal({ sizes, weights, options });
-
-// The twin of a snapshot's network: what its options have says which it is.
+// A snapshot's network, as its options have it.
 export function networkOf({ options, weights }, language) {
-  const direction = language.nesting?.direction ?? null;
-  const given = { options, weights: new Weights(new Map(Object.entries(weights))), direction, n_symbols: language.alphabet.length, build };
+  const { alphabet, output_names, nesting } = language;
+  const given = { options, weights: new Weights(new Map(Object.entries(weights))), direction: nesting?.direction ?? null, n_symbols: alphabet.length };
   if (options.chunk_size) return new RegularGPT(given);
-  return options.encoding ? new Transformer(given) : new Lstm(given);
+  return options.encoding ? new Reading(new TransformerNetwork({ ...given, n_outputs: output_names.length }), weights) : new Lstm(given);
+}
+
+// A network that learns, as it answers a word: it has no twin here.
+class Reading {
+  constructor(network, weights) {
+    network.parameters.load(weights);
+    Object.assign(this, { network, tape: new Tape({ learning: false }) });
+  }
+
+  logits(word) {
+    this.tape.clear();
+    return this.network.logits(this.tape, [word]).row(0);
+  }
 }
 
 // The name of a network's answer to a word.

@@ -6,11 +6,12 @@ import re
 from importlib import resources
 from pathlib import Path
 
+from rjsmin import jsmin
+
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
 from regulargpt.classroom.lesson.wording import Step, captions, said, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
-from regulargpt.classroom.workbench.squeezed import squeezed
 from regulargpt.findings.markup import tag, text
 from regulargpt.storage.atomic import write_text
 
@@ -24,6 +25,9 @@ PANELS = {
     "break": "Hammer",
 }
 SCRIPT = re.compile(r"(<script(?: id=\"calculations\")?>\n)(.*?)(?=\n</script>)", re.DOTALL)
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+SPACE, BESIDE = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) ")
+"""In a style sheet: a space, and one behind a sign; texts of ours have no such sign before a space."""
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -61,8 +65,9 @@ def render(machine: str | None = None) -> str:
         has_workers=True,
         has_figures=False,
     )
-    short = page.replace(f'modules["{HERE}/', 'modules["')
-    return SCRIPT.sub(lambda match: match[1] + squeezed(match[2]), short)
+    named = page.replace(f'modules["{HERE}/', 'modules["').replace('modules["regulargpt/', 'modules["')
+    styled = STYLE.sub(lambda match: BESIDE.sub(r"\1", SPACE.sub(" ", match[0])), named)
+    return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), styled)
 
 
 def script(name: str) -> PageScript:

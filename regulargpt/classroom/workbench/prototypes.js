@@ -7,7 +7,7 @@ const LEVELS = 16; // over which a drift is followed
 // The states over all windows of symbols and of prototypes: matrices `leaves` and `nodes`.
 export function imagesOf(network, prototypes, cases, tape = new Tape({ learning: false })) {
   const over = (states, part) => network.merge(tape, states, flat(part));
-  return { leaves: over(network.leaves(tape), cases.leaves), nodes: over(network.withPad(tape, matrixOf(tape, prototypes)), cases.nodes) };
+  return { leaves: over(network.leaves(tape), cases.leaves), nodes: over(network.beside(tape, matrixOf(tape, prototypes)), cases.nodes) };
 }
 
 // The windows of a part, one after the other.
@@ -28,9 +28,10 @@ export function meansOf(network, cases) {
   let { leaves } = imagesOf(network, unknown, { leaves: cases.leaves, nodes: [] });
   const images = cases.leaves.map(([, image]) => image);
   let found = means(unknown, [[leaves, images]]);
+  const isKnown = (row) => known.has(row) || row > count; // a symbol beside prototypes
   const known = new Set([0, ...images]);
   for (let more = true; more; ) {
-    const ready = cases.nodes.filter(([window]) => window.every((row) => known.has(row)));
+    const ready = cases.nodes.filter(([window]) => window.every(isKnown));
     const fresh = ready.filter(([, image]) => !known.has(image));
     const of = fresh.length ? fresh : ready;
     const { nodes } = imagesOf(network, found, { leaves: [], nodes: of });
@@ -61,8 +62,8 @@ export function centred(network, prototypes, cases) {
   return means(prototypes, [leaves, nodes].map((states, i) => [states, [cases.leaves, cases.nodes][i].map(([, image]) => image)]));
 }
 
-// How a network does on its cases: how many windows and answers are `wrong`, of how many, and by how much the closest is
-// decided: how much farther its state is from the second prototype, or how much larger its answer's logit.
+// How a network does on its cases: how many windows and answers are `wrong`, and by how much the closest is decided: how
+// much farther its state is from the second prototype, or how much larger its answer's logit.
 export function standing(network, prototypes, cases, output_names) {
   const tape = new Tape({ learning: false });
   const { leaves, nodes } = imagesOf(network, prototypes, cases, tape);
@@ -71,7 +72,7 @@ export function standing(network, prototypes, cases, output_names) {
     ...marginsOf(nodes, prototypes, cases.nodes),
     ...answerMargins(network.read(tape, matrixOf(tape, prototypes)), cases.answers, output_names),
   ];
-  return { wrong: margins.filter((margin) => !(margin > 0)).length, count: margins.length, margin: Math.min(...margins) };
+  return { wrong: margins.filter((margin) => !(margin > 0)).length, margin: Math.min(...margins) };
 }
 
 // How much nearer the state over each window is to its own prototype than to any other.

@@ -2,6 +2,7 @@
 // certificate ("Write a checker of your own" in docs/certificate.md), in one archive.
 
 import { languageJson } from "./machine_json.js";
+import { answersOfElements } from "./nested_machine.js";
 import { sha256 } from "./sha256.js";
 import { zip } from "./zip.js";
 
@@ -45,9 +46,10 @@ export function safetensors(weights) {
 }
 
 // config.json.
-export function configOf({ options, language: { alphabet, output_names } }) {
+export function configOf({ options, language: { alphabet, output_names, nesting } }) {
   const counts = { n_symbols: alphabet.length, n_outputs: output_names.length };
-  return { model: { name: "regulargpt", ...options, ...DRAWN }, ...counts, alphabet, output_names, supervision: "last" };
+  const along = nesting ? { direction: nesting.direction } : {};
+  return { model: { name: "regulargpt", ...options, ...DRAWN }, ...counts, alphabet, output_names, ...along, supervision: "last" };
 }
 
 // certificate.json; `balls` {slack, radii}, where there are some, are of the network as it is.
@@ -55,8 +57,9 @@ export function certificateOf({ language, cases, prototypes, balls }, files) {
   const stated = Object.entries(FILES).map(([part, file]) => [part, { file, sha256: sha256(files[file]) }]);
   return {
     format: FORMAT,
+    ...(language.nesting ? { tree: "nested" } : {}),
     claim: claimOf(language, prototypes.length),
-    unquantised: balls ? { claim: unquantisedClaim(balls.slack), slack: balls.slack, radii: [...balls.radii] } : null,
+    unquantised: balls ? { claim: unquantisedClaim(balls.slack, language.nesting), slack: balls.slack, radii: [...balls.radii] } : null,
     ...Object.fromEntries(stated),
     chunk_size: 2,
     prototypes: prototypes.map((prototype) => [...prototype]),
@@ -69,22 +72,33 @@ export function certificateOf({ language, cases, prototypes, balls }, files) {
 const entries = (part) => ({ windows: part.map(([window]) => window), images: part.map(([, image]) => image) });
 
 // What is proven of the quantised network, word for word as the checker states it.
-export function claimOf({ alphabet, delta, outputs }, n_prototypes) {
-  const condition = delta.flat().every((q) => outputs[q] !== null) ? "" : " on which the automaton has an answer";
+export function claimOf(language, n_prototypes) {
+  const { alphabet, nesting } = language;
+  const listed = (symbols) => `{${symbols.map(ascii).join(", ")}}`;
+  const of = (kind) => listed(alphabet.filter((_, symbol) => nesting.direction[symbol] === kind));
+  const condition = answersToWords(language).every((answer) => answer !== null) ? "" : " on which the automaton has an answer";
+  const [deep, along] = nesting ? [", of whatever length and depth,", ` that follows the brackets (calls ${of(1)}, returns ${of(-1)})`] : ["", ""];
   return (
-    `For every word over {${alphabet.map(ascii).join(", ")}} of at least one symbol${condition}, the network answers as the ` +
-    "automaton does, when it is computed as a tree with chunks of 2 in real arithmetic and " +
+    `For every word over ${listed(alphabet)}${deep} of at least one symbol${condition}, the network answers as the ` +
+    `automaton does, when it is computed as a tree${along} with chunks of 2 in real arithmetic and ` +
     `the state of every node above the symbols is replaced by the nearest of ${n_prototypes} prototypes.`
   );
 }
 
+// What words of one symbol or more are answered, null among it if some have no answer.
+function answersToWords(language) {
+  if (!language.nesting) return language.delta.flat().map((q) => language.outputs[q]);
+  const answers = answersOfElements(language);
+  return language.elements.right.flat().filter((element) => element >= 0).map((element) => answers[element]);
+}
+
 // The same of the network as it is; the slack is one that Python writes in the same digits (1e-4 or more, below 1).
-export function unquantisedClaim(slack) {
+export function unquantisedClaim(slack, nested) {
+  const exact = nested ? "of symbols the exact states, of other nodes the states " : "at the first level of the exact states of the symbols, above it of the states ";
   return (
     "The same holds of the network as it is, without replacing any state, in real arithmetic. It holds too in any " +
     `arithmetic that moves the state of each node above the symbols by at most ${slack}, and changes no choice ` +
-    "of the readout. A move is measured from the exact value of the network's function: " +
-    "at the first level of the exact states of the symbols, above it of the states as they were computed."
+    `of the readout. A move is measured from the exact value of the network's function: ${exact}as they were computed.`
   );
 }
 

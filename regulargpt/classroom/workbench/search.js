@@ -6,16 +6,20 @@
 // word       the wrong word, null if none came up, or one of `length` symbols that are too many to write; answer, truth: the network's answer to it (null where its numbers
 //            overflow) and the right one
 // tried      all words of up to so many symbols were tried, one by one or as alike to one that was
-// isShortest the word is the least of all wrong words: by length, then by the alphabet
+// isShortest no wrong word is shorter; and none of this length comes before it in the alphabet, but in trees along brackets
 // ended      no word of any length is wrong, as this page calculates (of a tree whose states repeat, bit for bit)
 // drawn      so many longer words were drawn at random, after all words of up to `tried` symbols
 // quantised  of the quantised network, exactly and at any length: { word, answer, truth, tried, ended, length }; null where
-//            there are no prototypes, or the tree follows brackets
+//            there are no prototypes
 
+import { Draws } from "./draws.js";
 import { struck } from "./hits.js";
+import { answerOf } from "./machine.js";
+import { QuantisedAlong, shortestAlong } from "./nested_search.js";
+import { answersOfElements } from "./nested_machine.js";
 import { networkOf } from "./networks.js";
-import { Random } from "./random.js";
-import { AsItIs, nameOf, Quantised, shortestWrong } from "./shortlex.js";
+import { AsItIs, nameOf, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
+import { wordWith } from "./word_draws.js";
 
 const MOST = 1 << 16; // windows or symbols that the network computes
 const MOST_LOOKED_AT = 1 << 26; // windows of kinds, of the quantised network
@@ -26,10 +30,8 @@ const LONGEST_TRIED = 10000; // symbols of a word that the quantised network get
 export function* search({ network, hits = [], prototypes = null, language, seed = 0, longest = Infinity, most = MOST }) {
   const isRival = !network.options.chunk_size;
   const twin = isRival ? networkOf(network, language) : struck(network, hits, prototypes, language.nesting?.direction);
-  const isTree = !isRival && !twin.direction;
-  const exactly = isTree && prototypes ? yield* ofQuantised(twin, prototypes, language) : null;
-  const space = isTree ? new AsItIs(twin, language.output_names) : null;
-  const first = yield* space ? shortestWrong(language, space, { longest, most }) : oneByOne(twin, language, { longest, most });
+  const exactly = !isRival && prototypes ? yield* ofQuantised(twin, prototypes, language) : null;
+  const first = yield* isRival ? oneByOne(twin, language, { longest, most }) : shortest(twin, language, new AsItIs(twin, language.output_names), { longest, most });
   const found = { ...first, isShortest: Boolean(first.length), drawn: 0, quantised: exactly };
   if (found.length || found.ended) return found;
   return { ...found, ...(yield* longer(twin, language, { seed, from: found.tried, first: exactly?.word })) };
@@ -37,8 +39,11 @@ export function* search({ network, hits = [], prototypes = null, language, seed 
 
 // The quantised network's shortest wrong word.
 export function* ofQuantised(twin, prototypes, language, options = {}) {
-  return yield* shortestWrong(language, new Quantised(twin, prototypes, language.output_names), { looks: MOST_LOOKED_AT, ...options });
+  const space = new (twin.direction ? QuantisedAlong : Quantised)(twin, prototypes, language.output_names);
+  return yield* shortest(twin, language, space, { looks: MOST_LOOKED_AT, isFinite: true, ...options });
 }
+
+const shortest = (twin, ...given) => (twin.direction ? shortestAlong : shortestWrong)(...given);
 
 // All words in length-lexicographic order, each by itself; a network that carries a state goes on from the last word's.
 function* oneByOne(network, language, { longest, most }) {
@@ -46,13 +51,12 @@ function* oneByOne(network, language, { longest, most }) {
   const n_symbols = language.alphabet.length;
   let made = 0;
   for (let length = 1; length <= longest; length += 1) {
-    const [word, states] = [Array(length).fill(0), [language.initial]];
+    const word = Array(length).fill(0);
     for (let from = 0; from >= 0; from = increased(word, n_symbols)) {
       made += reader.cost(word, from);
       if (made > most) return { word: null, answer: null, truth: null, tried: length - 1, ended: false };
       if (made % 64 < reader.cost(word, from)) yield { tried: length - 1 };
-      for (let i = from; i < length; i += 1) states[i + 1] = language.delta[states[i]][word[i]];
-      const truth = language.outputs[states[length]];
+      const truth = answerOf(language, word);
       const answer = nameOf(reader.answer(word, from), language.output_names);
       if (truth !== null && answer !== truth) return { word: [...word], answer, truth, length, tried: length - 1, ended: false };
     }
@@ -90,17 +94,19 @@ class Carried {
 // random.
 function* longer(network, language, { seed, from, first }) {
   const wrong = (word) => {
-    const truth = language.outputs[word.reduce((state, symbol) => language.delta[state][symbol], language.initial)];
+    const truth = answerOf(language, word);
     const answer = nameOf(network.logits(word), language.output_names);
     return truth !== null && answer !== truth ? { word, answer, truth, length: word.length } : null;
   };
   const known = first && first.length <= LONGEST_TRIED ? wrong(first) : null;
   if (known) return known;
   let drawn = 0;
+  const truths = language.nesting ? answersOfElements(language) : truthsOf(language);
+  const answered = [...truths.keys()].filter((element) => truths[element] !== null);
   for (const length of LONG.filter((length) => length > from)) {
-    const hopes = hopesOf(language, length);
     for (let i = 0; i < DRAWN; i += 1) {
-      const word = anyWord(language, hopes, new Random(seed, `searched word ${length} ${i}`));
+      const random = new Draws(seed, `searched word ${length} ${i}`);
+      const word = wordWith(language, answered, length, () => random.uniform());
       if (!word) break;
       drawn += 1;
       const found = wrong(word);
@@ -109,23 +115,4 @@ function* longer(network, language, { seed, from, first }) {
     }
   }
   return { drawn };
-}
-
-// From which states an answer can be reached in 0, 1, ... `length` symbols.
-function hopesOf({ delta, outputs }, length) {
-  const hopes = [outputs.map((output) => output !== null)];
-  while (hopes.length <= length) hopes.push(delta.map((row) => row.some((q) => hopes[hopes.length - 1][q])));
-  return hopes;
-}
-
-// A word with an answer, of as many symbols as there are hopes but one; null where there is none.
-function anyWord({ delta, initial }, hopes, random) {
-  if (!hopes[hopes.length - 1][initial]) return null;
-  let state = initial;
-  return Array.from({ length: hopes.length - 1 }, (_, i) => {
-    const fitting = delta[state].flatMap((q, symbol) => (hopes[hopes.length - 2 - i][q] ? [symbol] : []));
-    const symbol = fitting[random.integer(i, fitting.length)];
-    state = delta[state][symbol];
-    return symbol;
-  });
 }

@@ -49,7 +49,7 @@ export function* shortestWrong(language, space, { longest = Infinity, most = Inf
 
 // The windows [near, far, whether the node is full] over a level, in length-lexicographic order of what stands under them.
 // As the kinds of a level are in this order themselves, it is that of the left child, then of the right one.
-function* windows({ full, rest }) {
+export function* windows({ full, rest }) {
   for (const near of rest) yield [near, null, false];
   for (const near of full) yield [near, null, false];
   for (const far of rest) for (const near of full) yield [near, far, false];
@@ -77,7 +77,7 @@ class Kinds {
 }
 
 // The symbols under a kind of node, from left to right; null where they are too many.
-function written(kind) {
+export function written(kind) {
   if (kind.length > MOST_WRITTEN) return null;
   const [word, rest] = [[], [kind]];
   while (rest.length) {

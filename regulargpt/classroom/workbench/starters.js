@@ -1,4 +1,4 @@
-// Ten machines to start from.
+// Twelve machines to start from, two of them with a stack.
 //
 //   STARTERS: [{ title, says, language, drawn }]: what it is called, what it answers in one sentence, the language of the
 //             project that it is (its brackets are 0 and 1 there), and the drawing
@@ -85,6 +85,28 @@ export const STARTERS = [
     drawn: drawing("()", ACCEPTOR, "0 110,160 1; 1 290,160 0; 2 470,160 0", "0 1 (; 1 0 ); 1 2 (; 2 1 )"),
   },
   {
+    title: "Brackets of any depth",
+    says: "Accepts brackets that are balanced, however deep: the machine has a stack.",
+    language: "brackets-1",
+    drawn: drawing(
+      "()",
+      ACCEPTOR,
+      "balanced 130,180 1; open 430,180 0",
+      "0 1 ( +first; 1 1 ( +deeper; 1 1 ) -deeper; 1 0 ) -first",
+    ),
+  },
+  {
+    title: "Two kinds of brackets",
+    says: "Accepts balanced brackets of two kinds, each closed by its own.",
+    language: "brackets-2",
+    drawn: drawing(
+      "()[]",
+      ACCEPTOR,
+      "balanced 130,180 1; open 530,180 0",
+      "0 1 ( +first(; 0 1 [ +first[; 1 1 ( +(; 1 1 [ +[; 1 1 ) -(; 1 1 ] -[; 1 0 ) -first(; 1 0 ] -first[",
+    ),
+  },
+  {
     title: "Third symbol from the end",
     says: "Guesses where the end is: accepts words whose third symbol from the end is a. How many states does it take?",
     language: "regex:[ab]*a[ab]{2}",
@@ -97,7 +119,8 @@ export const STARTERS = [
   },
 ];
 
-// A drawing from short texts: states "name x,y output; ..." and arrows "from to symbols; ...".
+// A drawing from short texts: states "name x,y output; ..." and arrows "from to symbols; ...", behind the symbols +g where
+// they push g, and -g where they pop it.
 function drawing(letters, outputs, states, arrows) {
   const alphabet = [...letters];
   const stateOf = (text) => {
@@ -105,8 +128,9 @@ function drawing(letters, outputs, states, arrows) {
     return { name, x, y, output };
   };
   const arrowOf = (text) => {
-    const [from, to, symbols] = text.split(" ");
-    return { from: Number(from), to: Number(to), symbols: [...symbols].map((symbol) => alphabet.indexOf(symbol)) };
+    const [from, to, symbols, done = ""] = text.split(" ");
+    const stack = done && (done[0] === "+" ? { push: done.slice(1) } : { pop: [done.slice(1)] });
+    return { from: Number(from), to: Number(to), symbols: [...symbols].map((symbol) => alphabet.indexOf(symbol)), ...stack };
   };
   return { alphabet, outputs, states: states.split("; ").map(stateOf), initial: 0, arrows: arrows.split("; ").map(arrowOf) };
 }

@@ -77,15 +77,16 @@ export class Table {
     });
   }
 
-  // The states over these windows of prototypes, once for each level of noise, in units of the RMS; the pad never moves.
+  // The states over these windows of prototypes, once for each level of noise, in units of the RMS; pad and symbols never
+  // move.
   disturbed(tape, places, chosen, levels, rms, random) {
-    const rows = this.network.withPad(tape, places);
+    const rows = this.network.beside(tape, places);
     const windows = chosen.flatMap((i) => [this.windows[2 * i], this.windows[2 * i + 1]]);
     const clean = tape.gather(rows, levels.flatMap(() => windows));
     const noise = tape.matrix(clean.rows, clean.columns);
     levels.forEach((level, n) => {
       windows.forEach((row, i) => {
-        const size = row && level * rms * (level === NEAR ? 1 : random.uniform());
+        const size = row && row <= places.rows && level * rms * (level === NEAR ? 1 : random.uniform());
         if (!size) return;
         const [to, from] = [noise.row(n * windows.length + i), random.below(POOL - clean.columns)];
         for (let j = 0; j < to.length; j += 1) to[j] = size * this.pool[from + j];

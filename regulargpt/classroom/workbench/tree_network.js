@@ -1,11 +1,13 @@
 // RegularGPT, to be trained: the thesis's block over windows of two nodes, one state norm, a learned pad.
 //
-//   network = new TreeNetwork({ options, n_symbols, n_outputs, seed })   options: those of config.json's `model`
+//   network = new TreeNetwork({ options, n_symbols, n_outputs, seed, direction })   options: those of config.json's `model`;
+//     direction: of each symbol 1, -1 or 0 where trees follow brackets, else null
 //   network.parameters      Parameters: value and grad of all weights in a row each, zero(), weights(), load(weights)
 //   network.weights()       the record { name: { shape, data } } that RegularGPT of model.js reads, as copies
 //   network.logits(tape, words)           a row of logits for each word; words are lists of symbol numbers, of any lengths >= 1
 //   network.leaves(tape)                  states: row 0 the pad, row 1 + s the symbol s
 //   network.withPad(tape, states)         the same states with the pad in front, as row 0
+//   network.beside(tape, states)          the same, and along brackets the symbols behind them
 //   network.merge(tape, states, windows)  the state over each window of rows; windows is flat, [near, far, near, far, ...]
 //   network.read(tape, states)            the logits at states, a row each
 //   network.states(tape, forest)          the states of a Forest's nodes, a row for each of its rows
@@ -41,9 +43,9 @@ function places({ d_model, d_ff, n_heads, gates }, n_symbols, n_outputs) {
 }
 
 export class TreeNetwork {
-  constructor({ options, n_symbols, n_outputs, seed = 0 }) {
+  constructor({ options, n_symbols, n_outputs, seed = 0, direction = null }) {
     refuseOthers(options, ONLY);
-    Object.assign(this, { options, n_symbols, n_outputs });
+    Object.assign(this, { options, n_symbols, n_outputs, direction });
     this.parameters = new Parameters(places(options, n_symbols, n_outputs), seed);
     const attn = (...names) => this.parameters.layer(...names.map((name) => `blocks.0.attn.${name}`));
     [this.pad, this.embedding, this.r] = ["pad", "embedding.weight", "blocks.0.attn.r"].map((name) => this.parameters.matrix(name));
@@ -59,7 +61,7 @@ export class TreeNetwork {
   }
 
   logits(tape, words) {
-    const forest = new Forest(this.n_symbols);
+    const forest = new Forest(this.n_symbols, this.direction);
     const roots = words.map((word) => forest.root(word));
     return this.read(tape, tape.gather(this.states(tape, forest), roots));
   }
@@ -74,6 +76,11 @@ export class TreeNetwork {
 
   withPad(tape, states) {
     return tape.stack(this.pad, states);
+  }
+
+  // The rows of windows above the leaves: the pad, prototypes, and along brackets the symbols.
+  beside(tape, prototypes) {
+    return this.direction ? tape.stack(this.pad, prototypes, this.leaves(tape).part(1, 1 + this.n_symbols)) : this.withPad(tape, prototypes);
   }
 
   // Each node is normed and projected once, however many windows it is in.

@@ -3,12 +3,13 @@
 import { calmly } from "./calmly.js";
 import { Random } from "./random.js";
 import { levelsOf, runOf } from "./reading.js";
-import { wordWith } from "./word_draws.js";
+import { longestDrawn, wordWith } from "./word_draws.js";
 
 const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
 const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
+const ALONG = "The tree follows the brackets. What stands in a pair is merged first, as a word of its own; then come a node over the opening bracket and the inside, and one over this and the closing bracket. An element is here what words do wherever they stand.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
 // The tree with dots instead of boxes.
@@ -124,9 +125,10 @@ export class TreePanel {
   }
 
   random() {
-    const length = wholeNumber(this.length.value, LONGEST);
+    const most = longestDrawn(this.bench.language ?? {});
+    const length = wholeNumber(this.length.value, most);
     if (length === null || !this.field) {
-      this.answer.textContent = `Here a length is a whole number from 1 to ${LONGEST.toLocaleString("en")}.`;
+      this.answer.textContent = `Here a length is a whole number from 1 to ${most.toLocaleString("en")}.`;
       return;
     }
     const { cases, language } = this.bench;
@@ -169,7 +171,7 @@ export class TreePanel {
     const number = (verdict) => nodes.filter((node) => node.verdict === verdict).length;
     const counted = bench.prototypes ? `: ${number("right").toLocaleString("en")} right, ${number("wrong").toLocaleString("en")} wrong` : "";
     this.count.textContent = shown.length ? `${nodes.length.toLocaleString("en")} nodes${counted}.` : "";
-    this.key.textContent = bench.prototypes ? KEY : "";
+    this.key.textContent = [...(bench.language?.nesting ? [ALONG] : []), ...(bench.prototypes ? [KEY] : [])].join(" ");
     this.listLevels();
   }
 

@@ -7,6 +7,7 @@ const MARKED = 18; // of one with a mark on it; with less room what is wrong is 
 const MOMENT = 12; // milliseconds of work between two pictures
 const AT_ONCE = 200; // cases at least, for on a busy computer a moment may hold one
 const NO_WALL = "The LSTM and the Transformer have no wall. What they carry can be any list of numbers: there is no finite list of cases to try, only words, one after the other.";
+const ALONG = "The page finds no machine with a stack in a network's answers: what is right in each case is said by the machine that was drawn. Below a node there may be symbols beside elements, such as the brackets of a pair.";
 const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
 const NO_CASE = "No word with an answer has these two neighbours: there is no case.";
 const PARTS = { leaves: "First level", nodes: "All other levels", answers: "Answers" };
@@ -20,7 +21,8 @@ export class WallPanel {
     this.detail = html("p", { class: "detail" });
     this.proof = html("div", { class: "proof", role: "status" });
     this.wrong = html("p", { class: "first-wrong" });
-    place.append(this.count, this.progress, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
+    this.along = html("p", { class: "caption" });
+    place.append(this.count, this.progress, this.along, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
     this.tables.addEventListener("click", ({ target }) => this.aim(target));
     this.tables.addEventListener("focusin", ({ target }) => this.stop(target));
@@ -38,6 +40,7 @@ export class WallPanel {
     Object.assign(this, { cases: language && cases ? inOrder(cases) : [], found: [], looked: null, at: 0, left: 0 });
     this.tables.replaceChildren();
     this.detail.textContent = "";
+    this.along.textContent = language?.nesting ? ALONG : "";
     if (this.cases.length) this.draw();
     this.turn();
     this.sayWrong();

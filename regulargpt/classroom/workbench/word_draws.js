@@ -1,10 +1,17 @@
 // Words that are drawn by their monoid element.
 
+import { wordAlong } from "./nested_words.js";
+
 const LONGER = 60; // symbols: an element may have words of some lengths only
+
+// How long words may be that are drawn: with brackets all their splits are counted.
+export const longestDrawn = ({ nesting }) => (nesting ? 1000 : 10000);
 
 // A word of so many symbols, or a few more, whose element is one of these; null where there is none. `draw()` gives a
 // number at least 0 and below 1.
-export function wordWith({ alphabet, elements: { right } }, wanted, length, draw) {
+export function wordWith(language, wanted, length, draw) {
+  if (language.nesting) return wordAlong(language, wanted, length, draw, LONGER);
+  const { alphabet, elements: { right } } = language;
   // By how many symbols are left, from which elements a wanted one can be reached.
   const hopeful = [right.map((_, e) => wanted.includes(e))];
   while (hopeful.length <= length || (!hopeful[hopeful.length - 1][0] && hopeful.length <= length + LONGER)) {

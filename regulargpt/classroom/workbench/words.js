@@ -30,12 +30,16 @@ export function answerTo(language, word) {
 export class TrainingWords {
   constructor(language, seed) {
     Object.assign(this, { language, seed });
-    this.counts = language.output_names.map((name) => pathCounts(language, name));
-    // No network answers the empty word.
-    this.lengths = this.counts.map((count) => [...count.keys()].filter((length) => length && count[length][language.initial] > 0));
+    this.lengths = this.lengthsOf(language);
     this.given = [...this.lengths.keys()].filter((answer) => this.lengths[answer].length);
     this.shortest = Math.min(...this.given.map((answer) => this.lengths[answer][0]));
     this.rejects = language.kind === "accepts" ? language.output_names.indexOf("reject") : -1;
+  }
+
+  // By answer, the lengths that have words. No network answers the empty word.
+  lengthsOf(language) {
+    this.counts = language.output_names.map((name) => pathCounts(language, name));
+    return this.counts.map((count) => [...count.keys()].filter((length) => length && count[length][language.initial] > 0));
   }
 
   // The words (lists of symbol numbers) of a step, and the numbers of their answers in `output_names`.
@@ -67,12 +71,16 @@ export class TrainingWords {
     });
   }
 
+  edited(word, random) {
+    return edited(word, this.language.alphabet.length, random);
+  }
+
   // A member with an edit or two that is no member any more; null where a few tries bring none.
   nearMiss(longest, random) {
     const members = this.given.filter((answer) => answer !== this.rejects && this.lengths[answer][0] <= longest);
     for (let turn = 0; turn < TRIES && members.length; turn += 1) {
       let word = this.word(chosen(members, random), longest, random);
-      for (let left = 1 + random.below(MOST_EDITS); left; left -= 1) word = edited(word, this.language.alphabet.length, random);
+      for (let left = 1 + random.below(MOST_EDITS); left; left -= 1) word = this.edited(word, random);
       if (word.length && word.length <= longest && answerTo(this.language, word) === this.rejects) return word;
     }
     return null;
