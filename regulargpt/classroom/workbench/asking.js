@@ -57,7 +57,7 @@ export class LongWords {
 }
 
 // Words with brackets, by the elements that have an answer.
-class LongWordsAlong extends LongWords {
+export class LongWordsAlong extends LongWords {
   count(most) {
     const { language } = this;
     const answers = answersOfElements(language);

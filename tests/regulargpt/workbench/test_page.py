@@ -16,7 +16,6 @@ from languages.convert.json_text import read_json
 from regulargpt.classroom.lesson.wording import Sentence, captions, glossary, plain
 from regulargpt.classroom.workbench import page
 from regulargpt.classroom.workbench.beginning import machine_of
-from regulargpt.classroom.workbench.squeezed import squeezed
 from regulargpt.cli import call
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser
@@ -91,19 +90,6 @@ def test_it_fits_breaks_no_rule_and_asks_for_nothing(browser: Browser, written: 
         browser.pause()
         browser.assert_fits()
         assert width == 1024 or violations(browser) == []
-
-
-@pytest.mark.parametrize(
-    ("script", "short"),
-    [
-        ("const a = b - -c; // the rest\nf( a, [ b ] );", "const a=b - -c;f(a,[b ]);"),
-        ('x = `a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;', 'x=`a, ${ b ? `c, // ${ d }` : "e : f" } ( g )`;'),
-        ('y = /["/ ]+ , `/u.test(z) ? \'a, b\' : "// c";', 'y=/["/ ]+ , `/u.test(z)?\'a, b\':"// c";'),
-        ("if (a / b > c / d) {\n  e();\n}\n\n\nelse f();", "if(a / b>c / d){e();}\nelse f();"),
-    ],
-)
-def test_a_script_loses_nothing_but_what_its_readers_need(script: str, short: str):
-    assert squeezed(script) == short
 
 
 def test_a_link_carries_machine_seed_caption_and_word(browser: Browser, written: Path):
