@@ -1,6 +1,6 @@
 // What test_nested_page.py asks of the workbench's scripts where there are brackets.
 
-import { LongWordsAlong } from "regulargpt/classroom/workbench/asking.js";
+import { longWords } from "regulargpt/classroom/workbench/asking.js";
 import { learning } from "regulargpt/classroom/workbench/learning.js";
 import { answerOf, languageOf } from "regulargpt/classroom/workbench/machine.js";
 import { fromJson } from "regulargpt/classroom/workbench/machine_json.js";
@@ -25,7 +25,7 @@ function ended(steps) {
 export function drawn({ text, steps, lengths }) {
   const language = read(text);
   const [source, again] = [trainingWords(language, 3), trainingWords(read(text), 3)];
-  const long = new LongWordsAlong(language, 0, 200);
+  const long = longWords(language, 0, 200);
   const { rows, base, hopeful } = drawsOf(language, 40);
   const counts = lengths.map((length) => rows[length].map((share) => share * base ** length));
   const of = language.table.map((_, e) => wordWith(language, [e], 12, () => 0.5));
