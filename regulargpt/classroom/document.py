@@ -12,8 +12,8 @@ from regulargpt.findings.markup import text
 
 # On every page: light and dark, the address, the figures.
 STYLES = ("figures.css", "print.css")
-FIGURES = "figures.js"
-SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", FIGURES, "print.js")
+SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js", "print.js")
+FIGURES = ("figures.css", "export.js", "figures.js")
 
 
 def document(
@@ -41,17 +41,19 @@ def document(
     (True, True)
     """
     first, to_it = skip
+
+    def shared(names: tuple[str, ...]) -> list[str]:
+        return [name for name in names if has_figures or name not in FIGURES]
+
     return Template(file("document.html")).substitute(
         title=text(title),
         heading=text(heading),
         first=first,
         skip=text(to_it),
-        style="\n".join(map(file, (*styles, *STYLES))),
+        style="\n".join(map(file, (*styles, *shared(STYLES)))),
         body=body,
         data=embedded(data),
-        script="\n".join(
-            [*(file(name) for name in SCRIPTS if has_figures or name != FIGURES), modules, *map(file, scripts), after]
-        ),
+        script="\n".join([*map(file, shared(SCRIPTS)), modules, *map(file, scripts), after]),
         allowed="; worker-src blob:" if has_workers else "",
     )
 

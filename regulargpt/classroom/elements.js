@@ -13,3 +13,10 @@ function html(name, attributes = {}, ...inner) {
   made.append(...inner);
   return made;
 }
+
+// A file to take along.
+function save(blob, name) {
+  const link = html("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}

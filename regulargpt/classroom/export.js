@@ -143,12 +143,6 @@ function fileName(figure, ending) {
   return `${parts.map((part) => part.replace(/[^\p{L}\p{N}.]+/gu, "-").replace(/^-|-$/gu, "")).filter(Boolean).join("-")}.${ending}`;
 }
 
-function save(blob, name) {
-  const link = html("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-}
-
 const pictureOf = (figure) => new Picture(figure.drawing, figure.title);
 const saveSvg = (figure) => save(new Blob([pictureOf(figure).text], { type: "image/svg+xml" }), fileName(figure, "svg"));
 const savePng = async (figure) => save(await pictureOf(figure).png(), fileName(figure, "png"));

@@ -11,7 +11,7 @@ const WORDS = 20;
 
 // Words of a length, or of the next one that has any, whose answers are all equally likely. Every second one is another
 // word with one symbol exchanged, if that has an answer: of some languages only words that are nearly members are hard.
-export class LongWords {
+class LongWords {
   constructor(language, seed, length = LONG) {
     Object.assign(this, { language, length, random: new Random(seed, "long words"), drawn: 0 });
     const most = length + language.states.length;
@@ -74,6 +74,11 @@ class LongWordsAlong extends LongWords {
   }
 }
 
+// The long words of a language.
+export function longWords(language, seed, length = LONG) {
+  return new (language.nesting ? LongWordsAlong : LongWords)(language, seed, length);
+}
+
 // By length and state: the words from there to this answer, as a share of the most from any state.
 function sharesOf({ delta, outputs }, answer, longest) {
   const found = [outputs.map((name) => Number(name === answer))];
@@ -88,7 +93,7 @@ function sharesOf({ delta, outputs }, answer, longest) {
 // Ask a network, and say how it went after each word.
 export function ask(given, said) {
   const { language, seed, lane } = given;
-  const [network, words] = [networkOf(given, language), new (language.nesting ? LongWordsAlong : LongWords)(language, seed)];
+  const [network, words] = [networkOf(given, language), longWords(language, seed)];
   let right = 0;
   for (let i = 0; i < WORDS; i += 1) {
     const word = words.word(i);

@@ -16,21 +16,21 @@ MOST_STATES = 12  # that one can draw
 
 
 def machine_of(language: str) -> str:
-    """The minimal machine of a language as JSON text. UserError if it is too large to be drawn and trained in a page.
+    """The machine of a language, minimal if it has no stack, as JSON text.
+
+    UserError if it is too large to be drawn and trained in a page.
 
     >>> print(machine_of("regex:(ab)*").splitlines()[2])
       "alphabet": ["a", "b"],
     """
     task = tree_task(languages.find(language))
-    if isinstance(task, NestedTask):
-        raise UserError(
-            f"{language} needs a stack, and no network of the workbench learns one; choose another, as dyck-2"
-        )
     check(task)
-    machine = specified_machine(task)
+    machine = task.machine if isinstance(task, NestedTask) else specified_machine(task)
     if machine.n_states > MOST_STATES:
         raise UserError(
             f"{language} has {machine.n_states} states, and on the workbench one draws at most {MOST_STATES}; "
             "choose a smaller one, as tomita-3"
         )
-    return to_json(replace(machine, alphabet=task.glyphs) if task.glyphs else machine)
+    if isinstance(task, NestedTask) or not task.glyphs:
+        return to_json(machine)
+    return to_json(replace(machine, alphabet=task.glyphs))

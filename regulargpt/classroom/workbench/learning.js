@@ -5,6 +5,7 @@ import { Adam } from "./adam.js";
 import { ballsOf } from "./balls.js";
 import { bracketed } from "./bracketings.js";
 import { Draws } from "./draws.js";
+import { solveLastLayer } from "./last_layer.js";
 import { learnedMachine } from "./lstar.js";
 import { LstmNetwork } from "./lstm.js";
 import { centred, driftOf, meansOf, standing } from "./prototypes.js";
@@ -242,6 +243,7 @@ function* table(learner, cases) {
     const contraction = proven && size === "few" ? "tight" : "usual";
     yield* tableRound(learner, tuned, { from, steps, contraction, ...(proven ? AFTER : {}) });
     from += steps;
+    if (size === "few") solveLastLayer(tuned, `${learner.seed} ${from}`);
     const found = yield* rounded(network, tuned.prototypes(quiet), cases, language.output_names);
     if (!found) continue;
     const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;

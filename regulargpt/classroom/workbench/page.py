@@ -67,7 +67,7 @@ def render(machine: str | None = None) -> str:
     )
     named = page.replace(f'modules["{HERE}/', 'modules["').replace('modules["regulargpt/', 'modules["')
     styled = STYLE.sub(lambda match: BESIDE.sub(r"\1", SPACE.sub(" ", match[0])), named)
-    return SCRIPT.sub(lambda match: match[1] + jsmin(match[2]), styled)
+    return SCRIPT.sub(lambda match: match[1] + str(jsmin(match[2])), styled)
 
 
 def script(name: str) -> PageScript:

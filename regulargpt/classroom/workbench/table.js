@@ -66,6 +66,16 @@ export class Table {
     return [...losses, stretched, answered].reduce((a, b) => tape.add(a, b));
   }
 
+  // The states over all windows of symbols and of prototypes, the latter at each level of noise, and where they should be.
+  *everywhere(tape, levels, random) {
+    const places = this.places(tape);
+    const rows = (images) => images.map((image) => places.row(image));
+    yield { states: this.network.merge(tape, this.network.leaves(tape), this.leafWindows), targets: rows(this.leafImages) };
+    const unit = places.value.reduce((sum, x) => sum + x * x, 0) / places.value.length;
+    const states = this.disturbed(tape, places, [...this.images.keys()], levels, Math.sqrt(unit), random);
+    yield { states, targets: levels.flatMap(() => rows(this.images)) };
+  }
+
   // Windows by their numbers: all, or half of them uniform and half uniform by what they give.
   chosen(random) {
     const all = this.images.map((_, i) => i);

@@ -75,15 +75,3 @@ def test_the_windows_are_those_that_a_proof_goes_through(page: Browser):
     assert len(shown) > 30
     for each, machine in shown:
         check(each, machine)
-
-
-def test_networks_of_the_page_learn_no_machine_with_a_stack(page: Browser):
-    case = """(text) => {
-      try {
-        return casesOf(languageOf(fromJson(text).drawn).language);
-      } catch ({ message }) {
-        return message;
-      }
-    }"""
-    said = results(page, "machine machine_json cases", case, [to_json(machines()[0])])
-    assert said[0].startswith("Networks of this page learn machines without a stack.")
