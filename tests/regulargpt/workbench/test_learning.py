@@ -185,6 +185,32 @@ def test_balls_are_as_large_as_the_checker_needs_them(page: Browser):
         assert np.allclose(found["far"], theirs, rtol=0.08), (case, theirs)
 
 
+SOLVED = """({ options, language, seed }) => {
+  const of = (name) => modules[`regulargpt/classroom/workbench/${name}.js`];
+  const [{ TreeNetwork }, { Table }, { Tape }] = ["tree_network", "table", "tape"].map(of);
+  const [{ casesOf }, { imagesOf, meansOf, distance }] = ["cases", "prototypes"].map(of);
+  const network = new TreeNetwork({ options, n_symbols: 2, n_outputs: 2, seed });
+  const cases = casesOf(language);
+  const table = new Table(network, cases, language.output_names, meansOf(network, cases), seed);
+  const farthest = () => {
+    const prototypes = table.prototypes(new Tape({ learning: false }));
+    const { nodes } = imagesOf(network, prototypes, cases);
+    return Math.max(...cases.nodes.map(([, image], i) => distance(nodes.row(i), prototypes[image - 1])));
+  };
+  const before = farthest();
+  solveLastLayer(table, seed);
+  return [before, farthest()];
+}"""
+
+
+def test_the_last_layer_brings_each_window_to_its_prototype(page: Browser):
+    """Of six windows it can: it has more inputs."""
+    options = SMALL | {"d_model": 16, "n_heads": 4, "d_ff": 64}
+    cases = [{"options": options, "language": named("parity")[0], "seed": seed} for seed in range(3)]
+    for before, after in results(page, "last_layer", SOLVED, cases):
+        assert after < 0.2 * before
+
+
 def train(page: Browser, plan: str, until: str) -> list[dict[str, Any]]:
     """What a worker of the page says after the messages of a plan, until a condition on all that it `said`."""
     trained, language = (
