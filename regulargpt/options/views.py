@@ -95,6 +95,28 @@ class Bca:
         return (m // self.half - 1) * self.half
 
 
+@dataclass(frozen=True)
+class Within:
+    """What a view shows, and of it no more than the last `window` keys: those that the network was trained to see.
+
+    >>> Within(Full(), 3).first(10), Within(Sliding(2), 3).first(10)
+    (8, 9)
+    """
+
+    view: View
+    window: int
+
+    @property
+    def most(self) -> int:
+        """The window, or fewer."""
+        return self.window if self.view.most is None else min(self.window, self.view.most)
+
+    def first(self, m: Index) -> Index:
+        """The later of both."""
+        of_view, of_window = self.view.first(m), Sliding(self.window).first(m)
+        return max(of_view, of_window) if isinstance(m, int) else of_view.maximum(of_window)  # type: ignore[return-value, union-attr]
+
+
 def refuse(text: str) -> str | None:
     """Why a text names no view; None if it does.
 
