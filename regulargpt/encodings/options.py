@@ -200,7 +200,7 @@ class RotaryOptions(PairsOptions):
             yield f"factor = {self.factor}; it is at least 1, or 0: test length / train_len"
         if self.beta_fast <= self.beta_slow:
             yield f"beta_fast = {self.beta_fast} is not above beta_slow = {self.beta_slow}"
-        if self.high_freq_factor <= self.low_freq_factor:
+        if self.scaling == "llama3" and self.high_freq_factor <= self.low_freq_factor:
             yield f"high_freq_factor = {self.high_freq_factor} is not above low_freq_factor = {self.low_freq_factor}"
         for key in ("short_factor", "long_factor"):
             if not all(0 < number < math.inf for number in getattr(self, key)):
