@@ -53,6 +53,15 @@ def folder_of(place: str | Path) -> Path:
     return folder
 
 
+def place_of(text: str) -> str:
+    """The name of a text that was given as such, or as a file or folder.
+
+    >>> place_of("notes.txt"), place_of("text:code")
+    ('text:notes.txt', 'text:code')
+    """
+    return text if text.startswith(("text:", PREFIX)) else f"text:{text}"
+
+
 def weight_files(folder: Path) -> list[Path]:
     """The safetensors of a folder: one file, or those that an index names.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from languages.errors import UserError
 from regulargpt.models.transformer.decoder_only.families import options
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
@@ -83,14 +84,15 @@ def converted(theirs: Any) -> DecoderOnly:
     Raises UserError for what ours has not.
     """
     chosen = options(theirs.config)
-    is_tied = theirs.get_output_embeddings().weight is theirs.get_input_embeddings().weight
+    if chosen.tied != (theirs.get_output_embeddings().weight is theirs.get_input_embeddings().weight):
+        raise UserError(f"tie_word_embeddings = {chosen.tied}, and the weights say otherwise; save it again")
     weights, names = dict(theirs.state_dict()), NAMES[theirs.config.model_type]
     # Let go one by one below: both networks would not fit where one does.
     for parameter in theirs.parameters():
         parameter.data = parameter.data.new_empty(0)
     sizes = theirs.config.vocab_size, theirs.config.vocab_size
     with torch.device("meta"):  # nothing is drawn
-        ours = DecoderOnly(*sizes, **replace(chosen, tied=is_tied).arguments())
+        ours = DecoderOnly(*sizes, **chosen.arguments())
     found = {name: taken(name, weights, names, chosen) for name in ours.state_dict()}
     ours.load_state_dict(found, assign=True)
     return ours.requires_grad_(True).eval()
