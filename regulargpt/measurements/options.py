@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.options import Options, option
 
 if TYPE_CHECKING:
-    from regulargpt.runs.opened import OpenedRun
+    from regulargpt.runs.opened import Opened, OpenedRun
     from regulargpt.storage.folder import RunFolder
 
 LONGEST = 500
@@ -63,6 +63,24 @@ class MeasurementOptions(Options):
         through = getattr(self, "attention", self.through)
         # A segment is drawn whole, whatever part of it the run's own test scores.
         return open_run(folder, on=self.on, attention=through, scoring="position", reads=self.reads)
+
+
+@dataclass(frozen=True)
+class TextOptions(MeasurementOptions):
+    """What is measured of a network and a text: that of a run, or a checkpoint's and one that is named."""
+
+    text: str | None = option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
+    train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+
+    def subject(self, place: str | None) -> Opened:
+        """The run in this folder, or the checkpoint at hf:PATH."""
+        from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
+
+        if is_checkpoint(str(place)):
+            through = getattr(self, "attention", self.through)
+            return open_checkpoint(str(place), self.text, self.train_len, attention=through, scoring="position")
+        refuse_text(self.text, self.train_len)
+        return super().subject(place)
 
 
 @dataclass(frozen=True)
@@ -129,7 +147,7 @@ class NeedleOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class PositionOptions(MeasurementOptions):
+class PositionOptions(TextOptions):
     """Measure what a symbol costs by its position, and whether context beyond the training length helps.
 
     A Transformer is compared with itself, restricted to the last symbols of the training length.
@@ -169,7 +187,7 @@ class PositionVarianceOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class ReceptiveFieldOptions(MeasurementOptions):
+class ReceptiveFieldOptions(TextOptions):
     """Measure how far back a trained model's prediction depends on the word, or on the text before it.
 
     Differentiated is the margin of the answer that the model gives, of a text that of the symbol that comes next.
@@ -183,7 +201,7 @@ class ReceptiveFieldOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class ResolutionOptions(MeasurementOptions):
+class ResolutionOptions(TextOptions):
     """Measure how well a trained Transformer's attention tells distances apart (attention resolution).
 
     R is computed from the mean logits at each distance, head by head, at the training length and its doubles.

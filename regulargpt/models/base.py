@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -79,6 +79,12 @@ class Model(Hooked, ABC):
         torch.Size([1, 2, 3])
         """
         return self(words, readout="all")[:, -count:]
+
+    def answered(
+        self, words: Int[Tensor, "batch length"], count: int
+    ) -> Iterator[Float[Tensor, "batch some n_outputs"]]:
+        """The same some positions at a time, where a model reads out so: the logits of many symbols fill the memory."""
+        yield self.answers(words, count)
 
     def compiled_parts(self) -> Sequence[nn.Module]:
         """What `torch.compile` is applied to: the model, or parts of it that do not depend on the words' length."""

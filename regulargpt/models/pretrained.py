@@ -62,6 +62,17 @@ def place_of(text: str) -> str:
     return text if text.startswith(("text:", PREFIX)) else f"text:{text}"
 
 
+def is_decoder(place: str | Path) -> bool:
+    """Whether a checkpoint is one of the decoders that can be read. UserError for no such folder.
+
+    What else is in it is refused by those who read it.
+    """
+    from regulargpt.models.transformer.decoder_only.families import FAMILIES
+
+    path = folder_of(place) / CONFIG
+    return path.is_file() and atomic.parse_json(atomic.read_bytes(path), path).get("model_type") in FAMILIES
+
+
 def weight_files(folder: Path) -> list[Path]:
     """The safetensors of a folder: one file, or those that an index names.
 

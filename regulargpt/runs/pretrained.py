@@ -92,6 +92,13 @@ def is_checkpoint(place: str | Path) -> bool:
     return str(place).startswith(PREFIX)
 
 
+def refuse_text(named: str | None, train_len: int | None) -> None:
+    """UserError for a text or training length that is given beside a run, which has its own."""
+    for flag, value in (("--text", named), ("--train-len", train_len)):
+        if value is not None:
+            raise UserError(f"{flag} {value}: a run has its own; leave it out, or give a checkpoint as hf:PATH")
+
+
 def open_checkpoint(
     place: str | Path, named: str | None, train_len: int | None = None, *, attention: str = "", scoring: str = ""
 ) -> OpenedCheckpoint:

@@ -129,16 +129,13 @@ def command(
 
 def network(place: Path, named: str | None, train_len: int | None) -> Opened:
     """The finished run in a folder, or the checkpoint at hf:PATH."""
-    if str(place).startswith("hf:"):
-        from regulargpt.runs.pretrained import open_checkpoint
-
-        return open_checkpoint(place, named, train_len)
-    for flag, value in (("--text", named), ("--train-len", train_len)):
-        if value is not None:
-            raise UserError(f"{flag} {value}: a run has its own; leave it out, or give a checkpoint as hf:PATH")
     from regulargpt.runs.opened import open_run
+    from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
     from regulargpt.storage.folder import RunFolder
 
+    if is_checkpoint(place):
+        return open_checkpoint(place, named, train_len)
+    refuse_text(named, train_len)
     return open_run(RunFolder.open(place), reads=False)
 
 

@@ -89,8 +89,9 @@ class DecoderOnly(Transformer):
             return Block(norms[0], attn, norms[1], mlp, parallel=parallel)
 
         symbols = embedding(n_symbols, d_model, generator, std=0.02)
-        sizes = {"d_model": d_model, "n_heads": n_heads, "d_head": d_head, "n_layers": n_layers}
-        positions = encodings.build(encoding, **sizes, generator=generator)
+        positions = encodings.build(
+            encoding, d_model=d_model, n_heads=n_heads, d_head=d_head, n_layers=n_layers, generator=generator
+        )
         blocks = [block() for _ in range(n_layers)]
         readout = TiedReadout(symbols, n_outputs) if tied else linear(d_model, n_outputs, generator, bias=False)
         self.assemble(symbols, positions, blocks, kind(d_model, norm_epsilon), readout)

@@ -10,7 +10,7 @@ from languages.errors import UserError, one_of
 from regulargpt.encodings.options import RotaryOptions
 
 # What that library calls a scaling, and we.
-SCALINGS = {
+SCALINGS: dict[Any, Any] = {
     "default": "none",
     "linear": "interpolation",
     "dynamic": "dynamic_ntk",
@@ -30,7 +30,7 @@ def rotary(given: Mapping[str, Any], longest: int, width: int) -> RotaryOptions:
     >>> rotary({"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}, 2048, 64).scaling
     'interpolation'
     """
-    kind = given.get("rope_type")
+    kind: Any = given.get("rope_type")
     if kind not in SCALINGS:
         raise UserError(f"rope_type = {kind!r:.40}; only {one_of(SCALINGS)} can be read")
     if not given.get("truncate", True):
