@@ -186,6 +186,9 @@ class RotaryOptions(PairsOptions):
         (), "LongRoPE divides the angles by it, pair by pair, in longer words.", needs="scaling", at_test=True
     )
     in_training: bool = option(False, "Whether angles are scaled in training, too.", needs="scaling")
+    log_n: bool = option(
+        False, "Whether, in a test, the query that sees n > L symbols is multiplied by ln n / ln L.", at_test=True
+    )
     train_len: int = train_len()
 
     def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:

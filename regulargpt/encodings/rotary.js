@@ -24,7 +24,14 @@ export class Rotary extends Encoding {
 
   rotate(q, k, { n }) {
     const { theta, scale } = this.scaled(n);
+    if (this.options.log_n) q = q.map((heads, i) => heads.map((x) => x.map((value) => value * this.sharpened(n, i))));
     return [q, k].map((positions) => positions.map((heads, i) => heads.map((x) => this.turned(x, theta, n[i], scale))));
+  }
+
+  // ln n / ln L for the query that sees n > L symbols, L the length of training.
+  sharpened(n, i) {
+    const seen = this.causal ? n[i] + 1 : n.length;
+    return Math.max(1, Math.log(seen) / Math.log(Math.max(this.train_len, 2)));
   }
 
   // Each pair of x turned by its angle; what is wider than `width` stays.

@@ -64,7 +64,7 @@ class Rotary(Encoding):
     are turned. `scaling` changes the angles when the model is not in training: by `factor`, or for a word of T symbols
     by T / train_len where that is above 1. All queries and keys of a word must then be turned in one call.
 
-    With `in_training` they are so in training, too.
+    With `in_training` they are so in training, too. With `log_n` queries are scaled as by `log_n`, in tests alone.
 
     YaRN (Peng et al. 2023) leaves alone the pairs that turn more than `beta_fast` times over a training word, and
     interpolates those that turn less than `beta_slow` times. Queries and keys are multiplied by `attention_factor`;
@@ -100,12 +100,14 @@ class Rotary(Encoding):
         short_factor: Sequence[float] = (),
         long_factor: Sequence[float] = (),
         in_training: bool = False,
+        log_n: bool = False,
         train_len: int = 0,
         **sizes: Any,
     ):
         super().__init__(**sizes)
         self.turn, self.base = LAYOUTS[layout], base
         self.width, self.in_training = turned_width(fraction, self.d_head), in_training
+        self.log_n = log_n
         self.beta_fast, self.beta_slow, self.attention_factor = beta_fast, beta_slow, attention_factor
         self.low_freq_factor, self.high_freq_factor = low_freq_factor, high_freq_factor
         self.short_factor, self.long_factor = short_factor, long_factor
@@ -131,8 +133,15 @@ class Rotary(Encoding):
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         theta, scale = self.scaled(at)
+        if self.log_n and not self.training:
+            q = q * self.sharpened(at).to(q.dtype)
         # Angles in float64: near position 100,000, numbers in float32 are 0.008 apart.
         return self.turned(q, at.m[:, None] * theta, scale), self.turned(k, at.n[:, None] * theta, scale)
+
+    def sharpened(self, at: Positions) -> Float[Tensor, "queries 1"]:
+        """ln n / ln L for the query that sees n > L symbols, L the length of training, else 1 (Su 2021)."""
+        n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
+        return (n.log() / math.log(max(self.train_len, 2))).clamp(min=1)[:, None]
 
     def turned(self, x: Tensor, angle: Float[Tensor, "length pairs"], scale: float) -> Tensor:
         """The first `width` entries turned and scaled, the others as they are."""

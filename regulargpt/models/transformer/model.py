@@ -13,6 +13,7 @@ from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
+from regulargpt.encodings.regrouped import regrouped
 from regulargpt.encodings.tempered import tempered
 from regulargpt.models.decoding import Decoder, Recomputing
 from regulargpt.models.hooks import HookPoint, listened_to
@@ -169,9 +170,9 @@ class Transformer(Attentive):
         Sliding(window=64)
         """
         view = parse(text, train_len)
-        if not (self.causal or isinstance(view, Full)):
+        if not (self.causal or type(view) is Full):
             raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
-        self.view = view
+        self.view, self.encoding = view, regrouped(self.encoding, view)
 
     def set_temperature(self, tau: Float[Tensor, "n_layers n_heads"] | None, on: str = "all") -> None:
         """As `Tempered` does; its `UserError` for temperatures that do not fit.
