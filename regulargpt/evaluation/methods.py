@@ -47,7 +47,7 @@ def self_extend(train_len: int, length: int) -> str:
     """A quarter of the training length as it is, and groups as small as let the farthest key be at a trained distance.
 
     >>> self_extend(4096, 16_384)
-    'self-extend:5:1024'
+    'self-extend:6:1024'
     """
     window = max(1, train_len // 4)
     group = next(G for G in count(1) if (length - 1) // G + window - window // G < train_len)

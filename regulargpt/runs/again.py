@@ -70,7 +70,7 @@ def evaluate(
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
         **text_facts(points, config, test.reference()),
-        **test.beside(points, changes, temperature),
+        **test.beside(points, changes, temperature, watch),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "changes": dict(changes),
@@ -151,7 +151,7 @@ class Retest:
         )
 
     def beside(
-        self, points: Sequence[Point], changes: Mapping[str, Any], temperature: Temperature | None
+        self, points: Sequence[Point], changes: Mapping[str, Any], temperature: Temperature | None, watch: Watch
     ) -> dict[str, Any]:
         """Of a checkpoint that is tested otherwise than it was trained, the perplexity over that as trained.
 
@@ -160,9 +160,10 @@ class Retest:
         is_changed = bool(changes) or temperature is not None or self.config.evaluation.attention != "full"
         if isinstance(self.run, OpenedRun) or not is_changed:
             return {}
-        plain = replace(self, config=self.config.replaced({"evaluation.attention": "full"}))
+        config = self.config.replaced({"evaluation.attention": "full"})
         lengths = [T for T in self.lengths if self.run.config.network.too_long(T) is None]
-        trained = {point.length: point for point in replace(plain, lengths=lengths).points(self.run.network())}
+        plain = replace(self, config=config, lengths=lengths).points(self.run.network().to(prepare(config)), watch)
+        trained = {point.length: point for point in plain}
         return {"to_trained": {str(p.length): ratios(p, trained[p.length]) for p in points if p.length in trained}}
 
     def answered(self, model: Model) -> str:
