@@ -39,15 +39,16 @@ class MeasurementOptions(Options):
     """The options of a measurement; the docstring is the help of its verb.
 
     `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
-    measured where they are gone, too. `through` is the attention without an option of that name, "" the run's own;
-    `files` the folder of the results in RUN, if not that of its name. A measurement outside derives its options from
-    this class.
+    measured where they are gone, too. `through` is the attention without an option of that name, `scoring` that of a
+    text, "" the run's own; `files` the folder of the results in RUN, if not that of its name. A measurement outside
+    derives its options from this class.
     """
 
     argument: ClassVar[str] = "RUN"
     on: ClassVar[tuple[str, ...]] = ("words", "text", "retrieval")
     reads: ClassVar[bool] = True
     through: ClassVar[str] = "full"
+    scoring: ClassVar[str] = "position"
     files: ClassVar[str] = ""
 
     def subject(self, place: str | None) -> Any:
@@ -62,7 +63,7 @@ class MeasurementOptions(Options):
 
         through = getattr(self, "attention", self.through)
         # A segment is drawn whole, whatever part of it the run's own test scores.
-        return open_run(folder, on=self.on, attention=through, scoring="position", reads=self.reads)
+        return open_run(folder, on=self.on, attention=through, scoring=self.scoring, reads=self.reads)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class TextOptions(MeasurementOptions):
 
         if is_checkpoint(str(place)):
             through = getattr(self, "attention", self.through)
-            return open_checkpoint(str(place), self.text, self.train_len, attention=through, scoring="position")
+            return open_checkpoint(str(place), self.text, self.train_len, attention=through, scoring=self.scoring)
         refuse_text(self.text, self.train_len)
         return super().subject(place)
 
@@ -128,6 +129,21 @@ class KernelOptions(MeasurementOptions):
             return super().subject(place)
         ENCODINGS.options(place, "encoding")  # refused before torch is imported
         return str(place)
+
+
+@dataclass(frozen=True)
+class MethodOptions(TextOptions):
+    """Compare what can be done to a trained network in a test, so that it reads longer texts.
+
+    `regulargpt list methods` lists the methods. Each is held against the network as it was trained, segment by segment.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("text",)
+    scoring: ClassVar[str] = ""
+    lengths: str | None = option(None, "Lengths, as in 512,1024,4096.", usual="the training length and its doubles")
+    methods: str | None = option(None, "Methods, as in yarn,bca.", usual="all that the network can be tested by")
+    words: int = option(32, "How many segments a length.", least=2)
+    seed: int | None = seed_of("segments")
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,31 @@ def test_every_measurement_of_texts_takes_a_checkpoint(asked: Callable, home: Pa
         "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]  # fmt: skip
 
 
+def test_methods_are_compared_as_single_tests_say(asked: Callable, home: Path, tmp_path: Path):
+    """One number of each table against `evaluate`; what a network has no option for is left out and named."""
+    asked_for = ["--lengths", "64,128", "--words", "6"]
+    report = asked("methods", *of(home), *asked_for, "--methods", "yarn,self-extend,alignment")
+    assert list(report["methods"]) == ["trained", "yarn", "self-extend", "alignment"]
+    single = {"yarn": ("--set", "scaling=yarn,factor=2"), "self-extend": ("--attention", "self-extend:3:16")}
+    for name, flags in single.items():
+        found, of_method = scored(asked, home, *flags), report["methods"][name]
+        assert of_method["to_trained"]["128"] == pytest.approx(found["to_trained"]["128"], abs=1e-5)
+        assert of_method["bits_per_byte"]["128"][0] == pytest.approx(
+            found["measures"]["bits_per_byte"]["values"]["128"], abs=1e-5
+        )
+        assert of_method["to_training_length"]["128"] == pytest.approx(
+            found["extrapolation"]["ratios"]["128"], abs=1e-5
+        )
+    assert report["methods"]["alignment"]["to_trained"]["64"][0] == 1
+    assert report["methods"]["alignment"]["to_trained"]["128"][0] != 1
+    rows = (tmp_path / "methods" / "llama" / "methods.csv").read_text().splitlines()
+    assert len(rows) == 1 + 4 * 2
+    every = asked("methods", *of(home, "gpt2"), *asked_for)
+    assert sorted(every["methods"]) == ["alignment", "bca", "sinks", "sliding", "trained"]
+    assert "'learned' has no scaling" in every["left_out"]["yarn"]
+    assert "positions in the embeddings" in every["left_out"]["self-extend"]
+
+
 def test_a_temperature_is_aligned_and_used(asked: Callable, home: Path, tmp_path: Path):
     report = asked("align", *of(home), "--length", "128", "--words", "2", "--by", "layer")
     file = tmp_path / "align" / "llama" / "temperature-p_max.json"
@@ -151,6 +176,8 @@ REFUSED = [
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--set", "tokenizer=x.json"], "x.json"),
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--quantised"], "is no run, and has no certificate"),
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "9000000"], "which allows test lengths"),
+    (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "yarm"], "unknown method 'yarm'; did you"),
+    (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: unknown key"),
     (["align", "hf:{home}/llama", "--text", "{home}/text", "--length", "64"], "trained on up to 64 symbols"),
 ]  # fmt: skip
 
