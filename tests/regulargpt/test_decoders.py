@@ -4,6 +4,7 @@ import copy
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from languages.errors import UserError
+from regulargpt.encodings.options import EncodingOptions, RotaryOptions
 from regulargpt.encodings.rotary import Rotary, rotate
 from regulargpt.models import MODELS
 from regulargpt.models.transformer.decoder_only.checkpoint import Checkpoint
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
+from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
+from regulargpt.models.transformer.decoder_only.to_transformers import save
 from regulargpt.options.views import Bca, Full, Sliding, Within
 from tests.regulargpt.tiny_decoders import KINDS, ROPES, TRAINED, VOCABULARY, made, network, quiet
 
@@ -212,6 +216,44 @@ def test_options_are_those_of_the_config(saved: dict):
     assert (options.window, options.window_from, options.norm, options.gated) == (5, 1, "rms", True)
     built = MODELS[options.name].load()(VOCABULARY, VOCABULARY, **options.arguments())
     assert built.state_dict().keys() == load(saved["qwen2-window"][1]).state_dict().keys()
+
+
+SAVED = [{}, {"tied": True, "n_kv_heads": 1, "d_head": 6, "activation": "gelu"},
+         {"qkv_bias": True, "out_bias": True, "mlp_bias": True, "encoding": RotaryOptions("rotary", layout="halves",
+                                                                                           base=50.0)}]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", SAVED)
+def test_a_network_of_ours_is_written_as_a_llama(tmp_path: Path, more: dict[str, Any]):
+    """With the logits of transformers, and read back as it was."""
+    options = DecoderOnlyOptions("decoder-only", d_model=24, d_ff=40, n_layers=2, **more)
+    ours = MODELS[options.name].load()(256, 256, **options.arguments()).eval().requires_grad_(False)
+    for parameter in ours.parameters():
+        parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(len(parameter))))
+    save(tmp_path / "llama", ours, options, train_len=TRAINED)
+    theirs = quiet().AutoModelForCausalLM.from_pretrained(tmp_path / "llama").eval()
+    assert_equal(ours, theirs, (1, 30, 100))
+    found = Checkpoint.open(tmp_path / "llama")
+    assert found.options == replace(options, n_kv_heads=options.n_kv_heads or 4, d_head=options.head_width)
+    assert (found.train_len, found.tokens) == (TRAINED, None)
+    assert all(torch.equal(value, ours.state_dict()[name]) for name, value in found.load().state_dict().items())
+    with pytest.raises(UserError, match="llama exists; choose another folder"):
+        save(tmp_path / "llama", ours, options, train_len=TRAINED)
+
+
+NO_LLAMA = [({"qk_norm": True}, "model.qk_norm = True"), ({"norm": "layer"}, "model.norm = 'layer'"),
+            ({"activation": "gelu_tanh"}, "model.activation = 'gelu_tanh'"), ({"qkv_bias": True}, "model.qkv_bias"),
+            ({"encoding": RotaryOptions("rotary")}, "model.encoding = 'rotary'"), ({"window": 3}, "model.window = 3"),
+            ({"encoding": EncodingOptions("none")}, "model.encoding = 'none'")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "reason"), NO_LLAMA)
+def test_what_no_llama_has_is_not_written(tmp_path: Path, more: dict[str, Any], reason: str):
+    options = DecoderOnlyOptions("decoder-only", d_model=8, **more)
+    ours = MODELS[options.name].load()(9, 9, **options.arguments())
+    with pytest.raises(UserError, match=reason):
+        save(tmp_path / "none", ours, options, train_len=8)
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_window_within_a_view():

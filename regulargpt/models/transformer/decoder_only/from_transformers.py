@@ -1,4 +1,4 @@
-"""From a decoder of `transformers` to a `DecoderOnly` with the same weights, so with the same logits; and back."""
+"""From a decoder of `transformers` to a `DecoderOnly` with the same weights, so with the same logits."""
 
 from __future__ import annotations
 
