@@ -12,15 +12,19 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from languages.errors import UserError
 from regulargpt.encodings.options import EncodingOptions, RotaryOptions
 from regulargpt.encodings.rotary import Rotary, rotate
 from regulargpt.models import MODELS
+from regulargpt.models.transformer import attention
+from regulargpt.models.transformer.decoder_only import model as decoder_only
 from regulargpt.models.transformer.decoder_only.checkpoint import Checkpoint
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
 from regulargpt.models.transformer.decoder_only.to_transformers import save
+from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.options.views import Bca, Full, Sliding, Within
 from tests.regulargpt.tiny_decoders import KINDS, ROPES, TRAINED, VOCABULARY, made, network, quiet
 
@@ -160,23 +164,50 @@ def test_a_temperature_divides_the_logits_of_attention(saved: dict):
     _, folder = saved["qwen3"]
     ours, other, words = load(folder), load(folder), tokens(1, 20)
     ours.set_temperature(torch.full((2, 4), 0.5))
-    for attention in other.attentions:
-        attention.get_parameter("norm_q.weight").mul_(2)
+    for each in other.attentions:
+        each.get_parameter("norm_q.weight").mul_(2)
     torch.testing.assert_close(ours(words), other(words), **CLOSE)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_answers_are_the_last_of_all(saved: dict, kind: str, monkeypatch: pytest.MonkeyPatch):
-    from regulargpt.models.transformer.decoder_only import model
-
     ours, words = load(saved[kind][1]), tokens(2, 20)
     whole = ours(words, readout="all")
     for most in (1, 3 * 2 * VOCABULARY, 1 << 30):
-        monkeypatch.setattr(model, "LOGITS_AT_ONCE", most)
+        monkeypatch.setattr(decoder_only, "LOGITS_AT_ONCE", most)
         for count in (1, 7, 20):
             torch.testing.assert_close(ours.answers(words, count), whole[:, -count:], **CLOSE)
-    monkeypatch.setattr(model, "LOGITS_AT_ONCE", 3 * 2 * VOCABULARY)
+    monkeypatch.setattr(decoder_only, "LOGITS_AT_ONCE", 3 * 2 * VOCABULARY)
     assert [some.shape[1] for some in ours.answered(words, 7)] == [3, 3, 1]
+
+
+class Largest(TorchDispatchMode):
+    """The most numbers that one operation has made."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for tensor in made if isinstance(made, tuple | list) else [made]:
+            if isinstance(tensor, Tensor):
+                self.numbers = max(self.numbers, tensor.numel())
+        return made
+
+
+@pytest.mark.parametrize("view", ["full", "bca", "sliding:64", "sinks:4:60", "self-extend:8:16"])
+def test_memory_is_linear_in_the_length(saved: dict, view: str, monkeypatch: pytest.MonkeyPatch):
+    """No pattern of all pairs, and no logits of all positions: at twice the length, not twice as much again."""
+    monkeypatch.setattr(attention, "CPU_AT_ONCE", 1 << 13)
+    monkeypatch.setattr(decoder_only, "LOGITS_AT_ONCE", 1 << 13)
+    ours, largest = load(saved["llama"][1]), []
+    ours.set_attention(view, TRAINED)
+    objective = LanguageModel.__new__(LanguageModel)
+    for length in (512, 1024, 2048):
+        with torch.no_grad(), Largest() as most:
+            objective.losses(ours, tokens(1, length + 1).numpy(), torch.device("cpu"))
+        largest.append(most.numbers)
+    # A piece of as few queries as there may be has 32 of 4 heads for every key; the FFN has 40 units a symbol.
+    assert all(numbers <= 130 * length for numbers, length in zip(largest, (512, 1024, 2048), strict=True))
 
 
 def test_weights_in_several_files_and_in_half_precision(saved: dict, tmp_path: Path):
