@@ -13,10 +13,8 @@ from typing import Any
 
 from languages.errors import UserError, nearest, one_of
 from regulargpt.evaluation.by_length import Point
-from regulargpt.evaluation.extrapolation import ratio
-from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.extrapolation import ratio_of
 from regulargpt.evaluation.methods import METHODS
-from regulargpt.evaluation.segments import NLL
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
@@ -124,15 +122,10 @@ def names_of(written: str | None) -> list[str]:
 def values_of(points: Points, trained: Points, base: int) -> dict[str, Any]:
     """What is said of a method: bits per byte, and its ratios to the network as trained, by length."""
     bits = {T: point.measures[BITS] for T, point in points.items()}
-    here = {T: against(point, trained[T]) for T, point in points.items() if T in trained}
-    at_base = {T: against(point, trained[base]) for T, point in points.items() if base in trained}
+    here = {T: ratio_of(point, trained[T]) for T, point in points.items() if T in trained}
+    at_base = {T: ratio_of(point, trained[base]) for T, point in points.items() if base in trained}
     named = {BITS: bits, "to_trained": here, "to_training_length": at_base}
     return {name: {str(T): [x.value, x.low, x.high] for T, x in of.items()} for name, of in named.items()}
-
-
-def against(point: Point, trained: Point) -> Interval:
-    """The ratio of two perplexities, in pairs of segments where there are as many."""
-    return ratio((point.of_words[NLL], point.files), (trained.of_words[NLL], trained.files))
 
 
 def finding_of(methods: Methods, found: dict[str, Points], left_out: dict[str, str]) -> Finding:

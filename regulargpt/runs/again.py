@@ -16,10 +16,9 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores, seen_through
-from regulargpt.evaluation.extrapolation import ratio, text_facts
+from regulargpt.evaluation.extrapolation import ratio_of, text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.evaluation.reference import Reference, reference
-from regulargpt.evaluation.segments import NLL
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
@@ -164,7 +163,8 @@ class Retest:
         lengths = [T for T in self.lengths if self.run.config.network.too_long(T) is None]
         plain = replace(self, config=config, lengths=lengths).points(self.run.network().to(prepare(config)), watch)
         trained = {point.length: point for point in plain}
-        return {"to_trained": {str(p.length): ratios(p, trained[p.length]) for p in points if p.length in trained}}
+        ratios = {p.length: ratio_of(p, trained[p.length]) for p in points if p.length in trained}
+        return {"to_trained": {str(T): [ratio.value, ratio.low, ratio.high] for T, ratio in ratios.items()}}
 
     def answered(self, model: Model) -> str:
         """The test words with their answers, as a CSV file; the refusals of `regulargpt.runs.answered`."""
@@ -183,12 +183,6 @@ class Retest:
         device = prepare(self.config)
         model = self.run.network().to(device)
         return reference(model, self.data, self.objective, self.config, self.seed, device)
-
-
-def ratios(point: Point, trained: Point) -> list[float]:
-    """The ratio of two perplexities at a length, and the ends of its interval."""
-    found = ratio((point.of_words[NLL], point.files), (trained.of_words[NLL], trained.files))
-    return [found.value, found.low, found.high]
 
 
 def folder_of(run: Opened) -> RunFolder:

@@ -83,6 +83,22 @@ def test_rope_settings_of_a_config_are_those_of_transformers(rope: str, tmp_path
     assert not torch.allclose(logits_of(plain, words), ours(words, readout="all"), atol=1e-2)
 
 
+OLDER = {"yarn": {"type": "yarn"}, "llama3": {}, "linear": {"type": "linear"}, "longrope": {"type": "longrope"}}
+
+
+@pytest.mark.parametrize("rope", OLDER)
+def test_older_configs_say_it_beside_the_base(rope: str, tmp_path: Path):
+    """rope_theta and rope_scaling, whose kind was once called type, as in the files of Llama 3.1 and Qwen2."""
+    model = network(KINDS["llama"] | {"rope_parameters": {"rope_theta": 100.0, **ROPES[rope]}})
+    model.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    scaling = {key: value for key, value in config.pop("rope_parameters").items() if key != "rope_theta"}
+    kind = {"rope_type": scaling.pop("rope_type")} if not OLDER[rope] else OLDER[rope]
+    older = {"rope_theta": 100.0, "rope_scaling": {**kind, **{key: scaling[key] for key in scaling if key != "type"}}}
+    (tmp_path / "config.json").write_text(json.dumps(config | older))
+    assert_equal(load(tmp_path), model, (40,), atol=1e-4, rtol=1e-5)
+
+
 @pytest.mark.parametrize("rope", ["yarn", "dynamic"])
 def test_a_part_of_a_head_is_scaled_as_in_transformers(rope: str, tmp_path: Path):
     parameters = {"rope_theta": 100.0, "partial_rotary_factor": 0.6, **ROPES[rope]}
