@@ -20,6 +20,7 @@ from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
 from regulargpt.measurements.options import MethodOptions
 from regulargpt.measurements.rounding import rounded
+from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.options.lengths import read_lengths
 from regulargpt.plots import Line
 from regulargpt.runs.again import Retest
@@ -49,7 +50,8 @@ class Methods:
         """Why a method cannot be tried on this network; None if it can."""
         longest = max(self.lengths)
         if name == ALIGNED:
-            return None if self.train_len < longest <= LONGEST else "no length is longer than the training length"
+            is_possible = isinstance(self.run.model, Attentive) and self.train_len < longest <= LONGEST
+            return None if is_possible else f"no length above {self.train_len:,}, or no softmax over positions"
         try:
             config = self.config(name, longest)
             model = self.run.network(METHODS[name].settings(self.train_len, longest))
@@ -101,8 +103,14 @@ def measure(run: Opened, options: MethodOptions, progress: Progress = lambda don
 
 
 def lengths_of(run: Opened, written: str | None) -> list[int]:
-    """The lengths that are asked for, or the training length and its doubles, with that of training for the ratios."""
+    """The lengths that are asked for, or the training length and its doubles, with that of training for the ratios.
+
+    Raises UserError for a length that the text is too short for.
+    """
     lengths = list(read_lengths(written)) if written else [T for T in run.config.tested if run.data.is_tested(T)]
+    for T in lengths:
+        if not run.data.is_tested(T):
+            raise UserError(f"--lengths {T}: {run.data.describe_length(T)}")
     return sorted({*lengths, *([run.train_len] if run.data.is_tested(run.train_len) else [])})
 
 

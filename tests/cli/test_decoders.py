@@ -177,6 +177,7 @@ REFUSED = [
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--quantised"], "is no run, and has no certificate"),
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "9000000"], "which allows test lengths"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "yarm"], "unknown method 'yarm'; did you"),
+    (["methods", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "64,900000"], "--lengths 900000: text:"),
     (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: unknown key"),
     (["align", "hf:{home}/llama", "--text", "{home}/text", "--length", "64"], "trained on up to 64 symbols"),
 ]  # fmt: skip

@@ -81,6 +81,8 @@ NAME = re.compile(r"(?:blocks\.(\d+)\.)?(.+)\.(weight|bias)")
 def converted(theirs: Any) -> DecoderOnly:
     """The network with the weights of a `...ForCausalLM`, for evaluation; that network has none afterwards.
 
+    What the file has in float32 stays mapped, and is read where it is used.
+
     Raises UserError for what ours has not.
     """
     chosen = options(theirs.config)
