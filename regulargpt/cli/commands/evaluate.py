@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -83,10 +83,9 @@ def command(
 
     RUN may be hf:PATH, a folder of GPT-2, GPT-NeoX, Llama, Mistral, Qwen2 or Qwen3 on disk, and is tested on a text.
     """
-    from languages.registry import level_of
     from regulargpt.cli.configure import texts
     from regulargpt.config.protocols import MANY, protocol
-    from regulargpt.config.schema import network_of_test, why_unused
+    from regulargpt.config.schema import network_of_test
     from regulargpt.data import is_language
     from regulargpt.evaluation.temperature import read
     from regulargpt.options.lengths import read_lengths
@@ -103,17 +102,14 @@ def command(
     usual = MANY if is_language(config.data.name) else {}
     chosen = {} if samples is None else {"evaluation.samples": samples}
     config = config.replaced({**usual, **chosen, "device": device})
-    is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
-    wanted = given or (read_lengths("41-500") if is_endless else config.tested)
+    wanted = given or usual_lengths(config)
     if preset is not None:
         config = protocol(preset).test_of(config)
         wanted = tuple(config.tested)
     else:
         config = config.replaced({"protocol": ""}).reading(written)
     changes = network_of_test(config, written)
-    for key, value in written.items():
-        if (reason := why_unused(config, key)) is not None:
-            raise UserError(f"{key} = {value} changes nothing {reason}; leave it out")
+    refuse_unused(config, written)
     sharper = None if temperature is None else read(temperature, run.weights)
 
     from regulargpt.cli.bars import Bars
@@ -137,6 +133,25 @@ def network(place: Path, named: str | None, train_len: int | None) -> Opened:
         return open_checkpoint(place, named, train_len)
     refuse_text(named, train_len)
     return open_run(RunFolder.open(place), reads=False)
+
+
+def usual_lengths(config: RunConfig) -> Sequence[int]:
+    """Those of a test where nobody names any."""
+    from languages.registry import level_of
+    from regulargpt.data import is_language
+    from regulargpt.options.lengths import read_lengths
+
+    is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
+    return read_lengths("41-500") if is_endless else config.tested
+
+
+def refuse_unused(config: RunConfig, written: Mapping[str, str]) -> None:
+    """UserError for an option that changes nothing in this test."""
+    from regulargpt.config.schema import why_unused
+
+    for key, value in written.items():
+        if (reason := why_unused(config, key)) is not None:
+            raise UserError(f"{key} = {value} changes nothing {reason}; leave it out")
 
 
 def several(config: RunConfig, settings: Iterable[str]) -> list[str]:
