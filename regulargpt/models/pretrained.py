@@ -19,7 +19,7 @@ from languages.text.tokens import Tokens, read_tokens
 from regulargpt.storage import atomic
 
 PREFIX = "hf:"
-CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+CONFIG, TOKENIZER, ADAPTER = "config.json", "tokenizer.json", "adapter_config.json"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 # Nothing is downloaded, and no code that a folder names is run.
 ON_DISK = {"local_files_only": True, "trust_remote_code": False}
@@ -128,10 +128,12 @@ def fitting(tokens: Tokens, embeddings: int) -> Tokens:
 def read_config(folder: Path, family: Family) -> Any:
     """The config of a checkpoint, as `transformers` has it.
 
-    Raises UserError for a folder without one, another architecture, quantised weights, or values that `transformers`
-    does not take.
+    Raises UserError for a folder without one, another architecture, an adapter, quantised weights, or values that
+    `transformers` does not take.
     """
     path = folder / CONFIG
+    if (folder / ADAPTER).is_file():  # the library would read the network that it names, wherever that is
+        raise UserError(f"{shown(folder / ADAPTER)} is of an adapter; merge it into its network, and save that alone")
     if not path.is_file():
         how = f"give the folder of a {family.noun} checkpoint, as `save_pretrained` writes it"
         raise UserError(f"{shown(folder)} has no {CONFIG}; {how}")

@@ -368,6 +368,9 @@ def damaged(folder: Path) -> Iterator[str]:
     yield "no decoder has a tensor model.layers.0.adapter.weight; its config.json is of another"
     save_file({name: tensor for name, tensor in tensors.items() if "norm" not in name}, weights)
     yield "has no tensor model.layers.0.input_layernorm.weight; is it a whole decoder?"
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "another"}')
+    yield "adapter_config.json is of an adapter; merge it into its network, and save that alone"
+    (folder / "adapter_config.json").unlink()
     weights.unlink()
     yield "has no model.safetensors; give the folder of a checkpoint in safetensors"
     (folder / "pytorch_model.bin").write_bytes(b"never opened")
