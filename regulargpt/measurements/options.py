@@ -31,7 +31,7 @@ def seed_of(what: str) -> Any:
 
 def attention() -> Any:
     """The option attention."""
-    return option("full", "What a position of a Transformer sees: full, bca, sliding:W.")
+    return option("full", "What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W.")
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class Model(Hooked, ABC):
         """Put the parameters back where they may be, in place; the trainer calls it after every step."""
 
     def set_attention(self, text: str, train_len: int) -> None:
-        """Restrict attention from now on: `full`, `bca` or `sliding:W`, after training on words of `train_len`.
+        """What a position sees from now on, as `options.views.parse` reads it, after training on words of `train_len`.
 
         Raises `UserError` for a model that has no such attention.
         """

@@ -39,7 +39,9 @@ SAID = {
 )
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
 @click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of no language 128]")
-@click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
+@click.option(
+    "--attention", help="What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W."
+)
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
 @click.option(
     "--quantised",
