@@ -43,7 +43,11 @@ LIGHT = {
     ),
     "construct": ("--help", "partiy --out x | dyck-12 --representation one-hot --out x"),
     "resume": ("", "missing"),
-    "evaluate": ("--help", "missing | docs/certified/parity --temperature missing.json | missing --lengths 5-3"),
+    "evaluate": (
+        "--help",
+        "missing | hf:missing --text README.md | docs/certified/parity --temperature missing.json"
+        " | missing --lengths 5-3",
+    ),
     "align": ("--help", "missing | missing --text README.md | hf:missing"),
     "extract": ("--help", "missing | missing --out machine.txt | missing --codebook clases"),
     "verify": ("--help", "missing"),
@@ -53,7 +57,8 @@ LIGHT = {
     "kernels": ("--help", "alib | alibi --heads 0 | runs/missing | runs/missing --heads 2"),
     "position-variance": ("--help", "--preset long | missing | --length 9"),
     "resolution": ("--help", "missing"),
-    "positions": ("--help", "missing --words 1"),
+    "positions": ("--help", "missing --words 1 | hf:missing | hf:missing --text README.md"),
+    "methods": ("--help", "missing | hf:missing --text README.md"),
     "needles": (
         "--help",
         "missing | docs/certified/parity --lengths 5-3 | docs/certified/parity --temperature missing.json",

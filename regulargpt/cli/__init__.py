@@ -68,6 +68,7 @@ EXAMPLES = {
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
     "needles": (f"{RUN_ON_RETRIEVAL} --lengths 64,256", f"{RUN_ON_RETRIEVAL} --bins 5"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
+    "methods": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --methods bca,sinks"),
     "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),

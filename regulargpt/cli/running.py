@@ -190,12 +190,15 @@ def text_lengths(result: dict[str, Any]) -> list[str]:
     found, extrapolation = result["measures"], result["extrapolation"]
     bits, perplexity = found["bits_per_byte"], found["perplexity"]["values"]
     ratios = {} if extrapolation is None else extrapolation["ratios"]
+    columns = {f"to {denominator(extrapolation)}": ratios}
+    if "to_trained" in result:
+        columns["to the network as trained, at this length"] = result["to_trained"]
     rows = []
     for length, value in bits["values"].items():
         low, high = bits["intervals"][length]
-        ratio = "x {:.3f} ({:.3f}-{:.3f})".format(*ratios[length]) if length in ratios else ""
-        rows.append((f"{int(length):,}", f"{value:.3f} ({low:.3f}-{high:.3f})", f"{perplexity[length]:.2f}", ratio))
-    lines = [table(rows, ("length", "bits per byte", "perplexity", f"to {denominator(extrapolation)}"))]
+        beside = ("x {:.3f} ({:.3f}-{:.3f})".format(*of[length]) if length in of else "" for of in columns.values())
+        rows.append((f"{int(length):,}", f"{value:.3f} ({low:.3f}-{high:.3f})", f"{perplexity[length]:.2f}", *beside))
+    lines = [table(rows, ("length", "bits per byte", "perplexity", *columns))]
     if missing := result.get("no_words_of_length"):
         lines.append(f"no segments of {listed(missing)} symbols: the test part is too short")
     return lines if extrapolation is None else [*lines, "", extrapolation["sentence"]]

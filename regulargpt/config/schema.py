@@ -118,7 +118,9 @@ class EvaluationOptions(Options):
         why="give 2 for doubled lengths, 1 for none",
     )
     attention: str = option(
-        "full", "What a position of a Transformer sees in the test: full, bca, sliding:W.", flag="--attention"
+        "full",
+        "What a position of a Transformer sees in the test: full, bca, sliding:W, sinks:S:W, self-extend:G:W.",
+        flag="--attention",
     )
     extra_lengths: tuple[int, ...] = option(
         (), "Lengths that are tested too, and do not count for the score.", flag="--extra-lengths"

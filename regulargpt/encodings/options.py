@@ -124,8 +124,17 @@ class PairsOptions(EncodingOptions):
             yield f"encoding.name = '{self.name}' turns pairs: {given} = {width} must be even"
 
 
-def of_yarn(default: float, help: str, least: float, why: str) -> Any:
-    """An option of YaRN's ramp or temperature."""
+def turned_width(fraction: float, d_head: int) -> int:
+    """How many entries of a head are turned: they come in pairs.
+
+    >>> turned_width(0.25, 20)
+    4
+    """
+    return int(fraction * d_head) // 2 * 2
+
+
+def of_scaling(default: float, help: str, least: float, why: str) -> Any:
+    """An option of one of the scalings."""
     return option(default, help, least=least, why=why, needs="scaling", at_test=True)
 
 
@@ -140,7 +149,7 @@ class RotaryOptions(PairsOptions):
     base: float = option(
         10_000.0, "Pair i turns by theta_i = base^(-2i/D) a position.", least=1, why="a base is at least 1"
     )
-    scaling: Literal["none", "interpolation", "ntk", "dynamic_ntk", "yarn"] = option(
+    scaling: Literal["none", "interpolation", "ntk", "dynamic_ntk", "yarn", "llama3", "longrope"] = option(
         "none", "How angles are changed at test time, in words longer than the length of training.", at_test=True
     )
     factor: float = option(
@@ -152,20 +161,53 @@ class RotaryOptions(PairsOptions):
         needs="scaling",
         at_test=True,
     )
-    beta_fast: float = of_yarn(
+    beta_fast: float = of_scaling(
         32.0, "YaRN leaves pairs alone that turn more often in a training word.", 1e-5, "it is above beta_slow"
     )
-    beta_slow: float = of_yarn(1.0, "YaRN interpolates pairs that turn less often in a training word.", 1e-6, "above 0")
-    attention_factor: float = of_yarn(
-        0.0, "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.", 0.0, "it is not negative"
+    beta_slow: float = of_scaling(
+        1.0, "YaRN interpolates pairs that turn less often in a training word.", 1e-6, "above 0"
+    )
+    attention_factor: float = of_scaling(
+        0.0,
+        "YaRN and LongRoPE multiply queries and keys by it; 0: 0.1 ln f + 1, f the factor; of LongRoPE 1.",
+        0.0,
+        "it is not negative",
+    )
+    low_freq_factor: float = of_scaling(
+        1.0, "Llama 3 interpolates pairs that turn less often in a training word.", 1e-6, "it is above 0"
+    )
+    high_freq_factor: float = of_scaling(
+        4.0, "Llama 3 leaves pairs alone that turn more often in a training word.", 1e-5, "it is above low_freq_factor"
+    )
+    short_factor: tuple[float, ...] = option(
+        (), "LongRoPE divides the angles by it, pair by pair, up to train_len.", needs="scaling", at_test=True
+    )
+    long_factor: tuple[float, ...] = option(
+        (), "LongRoPE divides the angles by it, pair by pair, in longer words.", needs="scaling", at_test=True
+    )
+    in_training: bool = option(False, "Whether angles are scaled in training, too.", needs="scaling")
+    log_n: bool = option(
+        False, "Whether, in a test, the query that sees n > L symbols is multiplied by ln n / ln L.", at_test=True
     )
     train_len: int = train_len()
+
+    def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:
+        yield from super().refuse_heads(d_model, n_heads, d_head)
+        pairs = turned_width(self.fraction, d_head or d_model // n_heads) // 2
+        for key in ("short_factor", "long_factor") if self.scaling == "longrope" else ():
+            if (count := len(getattr(self, key))) != pairs:
+                yield f"encoding.{key} has {count} numbers; scaling = 'longrope' needs {pairs}, one a pair"
 
     def problems(self) -> Iterator[str]:
         if 0 < self.factor < 1:
             yield f"factor = {self.factor}; it is at least 1, or 0: test length / train_len"
         if self.beta_fast <= self.beta_slow:
             yield f"beta_fast = {self.beta_fast} is not above beta_slow = {self.beta_slow}"
+        if self.scaling == "llama3" and self.high_freq_factor <= self.low_freq_factor:
+            yield f"high_freq_factor = {self.high_freq_factor} is not above low_freq_factor = {self.low_freq_factor}"
+        for key in ("short_factor", "long_factor"):
+            if not all(0 < number < math.inf for number in getattr(self, key)):
+                yield f"{key} = {list(getattr(self, key))}; each is above 0"
         if self.scaling == "yarn" and self.base == 1:
             yield "base = 1.0 lets all pairs turn alike; scaling = 'yarn' needs a larger one"
 

@@ -14,15 +14,24 @@ export class Rotary extends Encoding {
   constructor(given) {
     super(given);
     const { layout = "pairs", fraction = 1, base = 10000, scaling = "none", factor = 0, train_len = 0 } = this.options;
-    const { beta_fast = 32, beta_slow = 1, attention_factor = 0 } = this.options;
+    const { beta_fast = 32, beta_slow = 1, attention_factor = 0, low_freq_factor = 1, high_freq_factor = 4 } = this.options;
+    const { short_factor = [], long_factor = [] } = this.options;
     const width = Math.floor(Math.floor(fraction * this.d_head) / 2) * 2;
     Object.assign(this, { places: LAYOUTS[layout], base, scaling, factor, train_len: train_len || PUBLISHED, width });
-    Object.assign(this, { beta_fast, beta_slow, attention_factor });
+    Object.assign(this, { beta_fast, beta_slow, attention_factor, low_freq_factor, high_freq_factor });
+    Object.assign(this, { short_factor, long_factor });
   }
 
   rotate(q, k, { n }) {
     const { theta, scale } = this.scaled(n);
+    if (this.options.log_n) q = q.map((heads, i) => heads.map((x) => x.map((value) => value * this.sharpened(n, i))));
     return [q, k].map((positions) => positions.map((heads, i) => heads.map((x) => this.turned(x, theta, n[i], scale))));
+  }
+
+  // ln n / ln L for the query that sees n > L symbols, L the length of training.
+  sharpened(n, i) {
+    const seen = this.causal ? n[i] + 1 : n.length;
+    return Math.max(1, Math.log(seen) / Math.log(Math.max(this.train_len, 2)));
   }
 
   // Each pair of x turned by its angle; what is wider than `width` stays.
@@ -45,6 +54,10 @@ export class Rotary extends Encoding {
   // The angles a position, and the factor of queries and keys, for the word in hand.
   scaled(n) {
     const theta = this.theta(this.base);
+    if (this.scaling === "longrope") {
+      const by = n[n.length - 1] >= this.train_len ? this.long_factor : this.short_factor;
+      return { theta: theta.map((angle, i) => angle / by[i]), scale: this.attention_factor || 1 };
+    }
     const f = this.scaling === "none" ? 1 : this.squeeze(n);
     if (f === 1) return { theta, scale: 1 };
     if (this.scaling === "interpolation") return { theta: theta.map((angle) => angle / f), scale: 1 };
@@ -52,6 +65,12 @@ export class Rotary extends Encoding {
       const kept = this.kept(theta);
       const turned = theta.map((angle, i) => angle * (kept[i] + (1 - kept[i]) / f));
       return { theta: turned, scale: this.attention_factor || 0.1 * Math.log(f) + 1 };
+    }
+    if (this.scaling === "llama3") {
+      const { low_freq_factor: low, high_freq_factor: high, train_len } = this;
+      const kept = theta.map((angle) => ((train_len * angle) / (2 * Math.PI) - low) / (high - low));
+      const ramp = kept.map((x) => Math.min(1, Math.max(0, x)));
+      return { theta: theta.map((angle, i) => angle * (ramp[i] + (1 - ramp[i]) / f)), scale: 1 };
     }
     const stretch = this.width > 2 ? f ** (this.width / (this.width - 2)) : 1;
     return { theta: this.theta(this.base * stretch), scale: 1 };

@@ -1,6 +1,7 @@
 """Rotary positions (RoFormer: Su et al. 2021, Eqs. 15 and 34), and how to scale them for longer words."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt.encodings.base import Encoding, Keys, Positions, Queries
-from regulargpt.encodings.options import PUBLISHED, RotaryOptions
+from regulargpt.encodings.options import PUBLISHED, RotaryOptions, turned_width
 
 BASE = 10_000.0
 
@@ -63,9 +64,13 @@ class Rotary(Encoding):
     are turned. `scaling` changes the angles when the model is not in training: by `factor`, or for a word of T symbols
     by T / train_len where that is above 1. All queries and keys of a word must then be turned in one call.
 
+    With `in_training` they are so in training, too. With `log_n` queries are scaled as by `log_n`, in tests alone.
+
     YaRN (Peng et al. 2023) leaves alone the pairs that turn more than `beta_fast` times over a training word, and
     interpolates those that turn less than `beta_slow` times. Queries and keys are multiplied by `attention_factor`;
-    0 stands for 0.1 ln f + 1.
+    0 stands for 0.1 ln f + 1. Llama 3 does the same between `low_freq_factor` and `high_freq_factor` turns, linear in
+    the turns. LongRoPE (Ding et al. 2024) divides pair by pair, by `short_factor` up to the length of training and by
+    `long_factor` in longer words.
 
     Raises `UserError` where the width of a head, d_model / n_heads, is odd.
 
@@ -90,13 +95,22 @@ class Rotary(Encoding):
         beta_fast: float = 32.0,
         beta_slow: float = 1.0,
         attention_factor: float = 0.0,
+        low_freq_factor: float = 1.0,
+        high_freq_factor: float = 4.0,
+        short_factor: Sequence[float] = (),
+        long_factor: Sequence[float] = (),
+        in_training: bool = False,
+        log_n: bool = False,
         train_len: int = 0,
         **sizes: Any,
     ):
         super().__init__(**sizes)
         self.turn, self.base = LAYOUTS[layout], base
-        self.width = int(fraction * self.d_head) // 2 * 2
+        self.width, self.in_training = turned_width(fraction, self.d_head), in_training
+        self.log_n = log_n
         self.beta_fast, self.beta_slow, self.attention_factor = beta_fast, beta_slow, attention_factor
+        self.low_freq_factor, self.high_freq_factor = low_freq_factor, high_freq_factor
+        self.short_factor, self.long_factor = short_factor, long_factor
         self.scaling, self.factor, self.train_len = scaling, factor, train_len or PUBLISHED
 
     def draw(self, generator: torch.Generator) -> None:
@@ -115,12 +129,19 @@ class Rotary(Encoding):
     @property
     def depends_on_length(self) -> bool:
         """Whether angles are squeezed by as much as the word is too long."""
-        return self.scaling == "dynamic_ntk" or (self.scaling != "none" and not self.factor)
+        return self.scaling in ("dynamic_ntk", "longrope") or (self.scaling != "none" and not self.factor)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         theta, scale = self.scaled(at)
+        if self.log_n and not self.training:
+            q = q * self.sharpened(at).to(q.dtype)
         # Angles in float64: near position 100,000, numbers in float32 are 0.008 apart.
         return self.turned(q, at.m[:, None] * theta, scale), self.turned(k, at.n[:, None] * theta, scale)
+
+    def sharpened(self, at: Positions) -> Float[Tensor, "queries 1"]:
+        """ln n / ln L for the query that sees n > L symbols, L the length of training, else 1 (Su 2021)."""
+        n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
+        return (n.log() / math.log(max(self.train_len, 2))).clamp(min=1)[:, None]
 
     def turned(self, x: Tensor, angle: Float[Tensor, "length pairs"], scale: float) -> Tensor:
         """The first `width` entries turned and scaled, the others as they are."""
@@ -135,7 +156,12 @@ class Rotary(Encoding):
     def scaled(self, at: Positions) -> tuple[Float[Tensor, "pairs"], float]:
         """The angles a position, and the factor of queries and keys, for the word in hand."""
         theta = self.theta(self.base, at.n)
-        f = 1.0 if self.training or self.scaling == "none" else self.squeeze(at)
+        if self.scaling == "none" or (self.training and not self.in_training):
+            return theta, 1.0
+        if self.scaling == "longrope":
+            by = self.long_factor if float(at.n.max()) >= self.train_len else self.short_factor
+            return theta / torch.tensor(by).to(theta), self.attention_factor or 1.0
+        f = self.squeeze(at)
         if f == 1:
             return theta, 1.0
         if self.scaling == "interpolation":  # Chen et al. 2023
@@ -143,6 +169,10 @@ class Rotary(Encoding):
         if self.scaling == "yarn":
             kept = self.kept(theta)
             return theta * (kept + (1 - kept) / f), self.attention_factor or 0.1 * math.log(f) + 1
+        if self.scaling == "llama3":
+            turns = self.train_len * theta / (2 * math.pi)  # over a training word
+            kept = ((turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor)).clamp(0, 1)
+            return theta * (kept + (1 - kept) / f), 1.0
         # NTK: the slowest pair is interpolated by f, the fastest not at all; a single pair is the fastest.
         stretch = f ** (self.width / (self.width - 2)) if self.width > 2 else 1.0
         return self.theta(self.base * stretch, at.n), 1.0

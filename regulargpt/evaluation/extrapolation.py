@@ -159,6 +159,11 @@ def ratio(longer: Measured, base: Measured) -> Interval:
     return Interval(middle, middle - half, middle + half, parts[0].over).through(exp)
 
 
+def ratio_of(point: Point, base: Point) -> Interval:
+    """The ratio of the perplexities of two tests on a text."""
+    return ratio((point.of_words[NLL], point.files), (base.of_words[NLL], base.files))
+
+
 def text_facts(points: Sequence[Point], config: RunConfig, reference: Reference | None) -> dict[str, Any]:
     """What summary.json says of a test on a text beside its measures; nothing for words of a language."""
     nll = {point.length: point.of_words[NLL] for point in points if NLL in point.of_words}

@@ -50,6 +50,12 @@ MEASUREMENTS = Registry(
             "Measure what a symbol of a text costs by its position, and whether far context helps.",
             "Chi 2024, section 3.5.5",
         ),
+        "methods": Row(
+            PLACE + "methods:measure",
+            options.MethodOptions,
+            "Compare what makes a trained network read longer texts, without training.",
+            "Peng et al. 2023; Sun et al. 2023; Jin et al. 2024",
+        ),
         "clusters": Row(
             PLACE + "state_clusters:measure",
             options.ClusterOptions,

@@ -11,7 +11,7 @@ from regulargpt.findings import Finding, write
 from regulargpt.findings.files import refuse_file
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
-from regulargpt.runs.opened import OpenedRun
+from regulargpt.runs.opened import Opened
 
 
 def measured(
@@ -33,8 +33,8 @@ def measured(
     if out is not None:
         refuse_file(out)
     subject = options.subject(None if place is None else str(place))
-    if out is None and isinstance(subject, OpenedRun):
-        out = refuse_file(subject.path / (options.files or name))
+    if out is None and isinstance(subject, Opened):
+        out = refuse_file(subject.results(options.files or name))
     loaded = row.load()
     measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside
     more = {"progress": progress} if "progress" in inspect.signature(measure).parameters else {}

@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.options import Options, option
 
 if TYPE_CHECKING:
-    from regulargpt.runs.opened import OpenedRun
+    from regulargpt.runs.opened import Opened, OpenedRun
     from regulargpt.storage.folder import RunFolder
 
 LONGEST = 500
@@ -31,7 +31,7 @@ def seed_of(what: str) -> Any:
 
 def attention() -> Any:
     """The option attention."""
-    return option("full", "What a position of a Transformer sees: full, bca, sliding:W.")
+    return option("full", "What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W.")
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,16 @@ class MeasurementOptions(Options):
     """The options of a measurement; the docstring is the help of its verb.
 
     `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
-    measured where they are gone, too. `through` is the attention without an option of that name, "" the run's own;
-    `files` the folder of the results in RUN, if not that of its name. A measurement outside derives its options from
-    this class.
+    measured where they are gone, too. `through` is the attention without an option of that name, `scoring` that of a
+    text, "" the run's own; `files` the folder of the results in RUN, if not that of its name. A measurement outside
+    derives its options from this class.
     """
 
     argument: ClassVar[str] = "RUN"
     on: ClassVar[tuple[str, ...]] = ("words", "text", "retrieval")
     reads: ClassVar[bool] = True
     through: ClassVar[str] = "full"
+    scoring: ClassVar[str] = "position"
     files: ClassVar[str] = ""
 
     def subject(self, place: str | None) -> Any:
@@ -62,7 +63,25 @@ class MeasurementOptions(Options):
 
         through = getattr(self, "attention", self.through)
         # A segment is drawn whole, whatever part of it the run's own test scores.
-        return open_run(folder, on=self.on, attention=through, scoring="position", reads=self.reads)
+        return open_run(folder, on=self.on, attention=through, scoring=self.scoring, reads=self.reads)
+
+
+@dataclass(frozen=True)
+class TextOptions(MeasurementOptions):
+    """What is measured of a network and a text: that of a run, or a checkpoint's and one that is named."""
+
+    text: str | None = option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
+    train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+
+    def subject(self, place: str | None) -> Opened:
+        """The run in this folder, or the checkpoint at hf:PATH."""
+        from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
+
+        if is_checkpoint(str(place)):
+            through = getattr(self, "attention", self.through)
+            return open_checkpoint(str(place), self.text, self.train_len, attention=through, scoring=self.scoring)
+        refuse_text(self.text, self.train_len)
+        return super().subject(place)
 
 
 @dataclass(frozen=True)
@@ -113,6 +132,21 @@ class KernelOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
+class MethodOptions(TextOptions):
+    """Compare what can be done to a trained network in a test, so that it reads longer texts.
+
+    `regulargpt list methods` lists the methods. Each is held against the network as it was trained, segment by segment.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("text",)
+    scoring: ClassVar[str] = ""
+    lengths: str | None = option(None, "Lengths, as in 512,1024,4096.", usual="the training length and its doubles")
+    methods: str | None = option(None, "Methods, as in yarn,bca.", usual="all that the network can be tested by")
+    words: int = option(32, "How many segments a length.", least=2)
+    seed: int | None = seed_of("segments")
+
+
+@dataclass(frozen=True)
 class NeedleOptions(MeasurementOptions):
     """Say how often a network finds what it is asked for, by the length of the document and the depth in it.
 
@@ -129,7 +163,7 @@ class NeedleOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class PositionOptions(MeasurementOptions):
+class PositionOptions(TextOptions):
     """Measure what a symbol costs by its position, and whether context beyond the training length helps.
 
     A Transformer is compared with itself, restricted to the last symbols of the training length.
@@ -169,7 +203,7 @@ class PositionVarianceOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class ReceptiveFieldOptions(MeasurementOptions):
+class ReceptiveFieldOptions(TextOptions):
     """Measure how far back a trained model's prediction depends on the word, or on the text before it.
 
     Differentiated is the margin of the answer that the model gives, of a text that of the symbol that comes next.
@@ -183,7 +217,7 @@ class ReceptiveFieldOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class ResolutionOptions(MeasurementOptions):
+class ResolutionOptions(TextOptions):
     """Measure how well a trained Transformer's attention tells distances apart (attention resolution).
 
     R is computed from the mean logits at each distance, head by head, at the training length and its doubles.

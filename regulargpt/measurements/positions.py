@@ -25,7 +25,7 @@ from regulargpt.measurements.sample import Sample, segments_of
 from regulargpt.models.base import Model
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.plots import Line
-from regulargpt.runs.opened import OpenedRun
+from regulargpt.runs.opened import Opened
 from regulargpt.tables import Table
 
 BINS_A_DOUBLING = 2
@@ -101,7 +101,7 @@ def cost_beyond_training(
     return Interval.of_mean((nats - reference)[:, train_len:].mean(1), files)
 
 
-def measure(run: OpenedRun, options: PositionOptions) -> Finding:
+def measure(run: Opened, options: PositionOptions) -> Finding:
     """The loss at each position of test segments, and that of the reference if the model has attention."""
     sample = segments_of(run, options.length, options.words, options.seed)
     objective = objectives.build(run.config.objective, run.data)
@@ -130,7 +130,7 @@ def of_losses(nats: Float[ndarray, "segments length"], sample: Sample) -> Values
     return {"nll": nats.mean(0).tolist(), "bins": parts}
 
 
-def sentence(cost: Interval | None, run: OpenedRun, attention: str | None) -> str:
+def sentence(cost: Interval | None, run: Opened, attention: str | None) -> str:
     """Whether context beyond the training length helps, by the paired interval."""
     if attention is None:
         return f"{run.config.model.title} has no attention that could be restricted: there is no reference"

@@ -35,7 +35,7 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.transformer import Transformer
 from regulargpt.objectives.answers import to_tensor
 from regulargpt.plots import Line
-from regulargpt.runs.opened import OpenedRun
+from regulargpt.runs.opened import Opened
 from regulargpt.tables import Table
 
 # Symbols differentiated at once, for memory.
@@ -214,7 +214,7 @@ def margin(
     return logits.gather(1, chosen)[:, 0] - others.logsumexp(1)
 
 
-def measure(run: OpenedRun, options: ReceptiveFieldOptions) -> Finding:
+def measure(run: Opened, options: ReceptiveFieldOptions) -> Finding:
     """Of a run on a language that of the predicted answer, of one on a text that of the symbol that comes next.
 
     Raises UserError for a language model that depends on no symbol.
@@ -330,7 +330,7 @@ def text_sentence(field: ReceptiveField, length: int, train_len: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def gradient_shares(run: OpenedRun) -> tuple[Shares, Int[npt.NDArray, " segments"] | None]:
+def gradient_shares(run: Opened) -> tuple[Shares, Int[npt.NDArray, " segments"] | None]:
     """The share of each read symbol in the gradient of the true next one, and the file of each segment.
 
     UserError if it depends on none.
@@ -347,7 +347,7 @@ def gradient_shares(run: OpenedRun) -> tuple[Shares, Int[npt.NDArray, " segments
     return norms[whole] / total[whole, None], None if files is None else files[whole]
 
 
-def share_in_training_length(run: OpenedRun) -> Mapping[int, Interval]:
+def share_in_training_length(run: Opened) -> Mapping[int, Interval]:
     """How much of the gradient of the true next symbol lies on as many recent symbols as a training segment has.
 
     The empirical receptive field is within the training length where it is above 0.99.
@@ -356,7 +356,7 @@ def share_in_training_length(run: OpenedRun) -> Mapping[int, Interval]:
     return {shares.shape[1]: Interval.of_mean(shares[:, -run.train_len :].sum(1), files)}
 
 
-def cumulative_share(run: OpenedRun) -> Mapping[int, Interval]:
+def cumulative_share(run: Opened) -> Mapping[int, Interval]:
     """The same for any number of recent symbols: the curves c_m of Figures 4.4 to 4.11, read from the last symbol."""
     shares, files = gradient_shares(run)
     curves = cumulative(shares)  # (segments, length)
@@ -364,7 +364,7 @@ def cumulative_share(run: OpenedRun) -> Mapping[int, Interval]:
     return {m: Interval.of_mean(curves[:, m - 1], files) for m in range(step, curves.shape[1] + 1, step)}
 
 
-def field_length(run: OpenedRun) -> Mapping[int, Interval]:
+def field_length(run: Opened) -> Mapping[int, Interval]:
     """The fewest recent symbols that hold 99 % of the gradient, over the training length.
 
     The interval is that of the mean curves of files drawn again and again from those that were measured.
@@ -379,7 +379,7 @@ def field_length(run: OpenedRun) -> Mapping[int, Interval]:
     return {curves.shape[1]: length.through(lambda symbols: symbols / run.train_len)}
 
 
-def jump(run: OpenedRun) -> Mapping[int, Interval]:
+def jump(run: Opened) -> Mapping[int, Interval]:
     """How much of the gradient lies on the positions from 3/4 to 5/4 of the training length, counted from the first.
 
     An even gradient has an eighth there.

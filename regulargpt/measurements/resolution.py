@@ -22,7 +22,7 @@ from regulargpt.measurements.options import ResolutionOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import SEGMENTS, Sample, segments_of, transformer_of
 from regulargpt.plots import Line
-from regulargpt.runs.opened import OpenedRun
+from regulargpt.runs.opened import Opened
 from regulargpt.tables import Table
 
 NOTE = "The shortest distances decide on R, which is never above 1; compare orders, not published values."
@@ -131,7 +131,7 @@ def expected_logits(
     return (np.cos(x * theta) * z ** (x / base)).sum(1)
 
 
-def measure(run: OpenedRun, options: ResolutionOptions) -> Finding:
+def measure(run: Opened, options: ResolutionOptions) -> Finding:
     """R at the training length and its doubles. A shorter length reads the last symbols of the same segments."""
     sample = segments_of(run, options.length, options.words, options.seed)
     model = transformer_of(run)
@@ -206,7 +206,7 @@ def sentence(by_length: ByLength) -> str:
     return text if first == last else f"{text}, {by_length[last].mean:.4f} at {last}"
 
 
-def attention_resolution(run: OpenedRun) -> Mapping[int, Interval]:
+def attention_resolution(run: Opened) -> Mapping[int, Interval]:
     """R at L and 2 L, as a mean over layers and heads, text by text."""
     model, found = transformer_of(run), {}
     with run.through():

@@ -17,7 +17,7 @@ from regulargpt.measurements.options import LONGEST
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.models.transformer import Transformer
 from regulargpt.runs.load import refuse_output_token
-from regulargpt.runs.opened import OpenedRun
+from regulargpt.runs.opened import Opened, OpenedRun
 
 MAX_SYMBOLS = 1 << 20
 SEGMENTS = 48
@@ -30,7 +30,7 @@ TIMES = (8, 4, 2, 1)
 class Sample:
     """A run, and what it is measured on: words, or segments whose last symbol is only predicted."""
 
-    run: OpenedRun
+    run: Opened
     words: Words  # (batch, length), of a text (segments, length + 1)
     seed: int
 
@@ -68,7 +68,7 @@ class Sample:
         return facts | {"length": self.length, what: len(self.words), "seed": self.seed}
 
 
-def words_of(run: OpenedRun, length: int | None, count: int, seed: int | None) -> Sample:
+def words_of(run: Opened, length: int | None, count: int, seed: int | None) -> Sample:
     """So many words, drawn as in the run's test by `seed` (by default the run's).
 
     Without a length, the longest up to `LONGEST` that the language has words of. Raises UserError, before anything is
@@ -88,12 +88,13 @@ def words_of(run: OpenedRun, length: int | None, count: int, seed: int | None) -
         raise UserError(f"--length {length}: at most {LONGEST_PAIRED:,} for {config.model.label}; choose a shorter one")
     if not task.has_length(length):
         raise UserError(task.describe_length(length))
+    assert isinstance(run, OpenedRun)
     refuse_output_token(run.folder)
     return drawn(run, length, count, seed)
 
 
 def segments_of(
-    run: OpenedRun,
+    run: Opened,
     length: int | None,
     count: int,
     seed: int | None = None,
@@ -117,7 +118,7 @@ def segments_of(
     return drawn(run, length, count, seed)
 
 
-def drawn(run: OpenedRun, length: int, count: int, seed: int | None) -> Sample:
+def drawn(run: Opened, length: int, count: int, seed: int | None) -> Sample:
     """Test words or segments."""
     seed = run.config.seed if seed is None else seed
     return Sample(run, run.data.test(seed, length, count), seed)
@@ -129,7 +130,7 @@ def refuse_many(length: int, count: int, what: str) -> None:
         raise UserError(f"--length {length} with {count} {what}: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
 
 
-def why_not(run: OpenedRun, length: int, paired: bool) -> str | None:
+def why_not(run: Opened, length: int, paired: bool) -> str | None:
     """Why segments of this length cannot be measured; None if they can."""
     if not run.data.is_tested(length):
         return run.data.describe_length(length)
@@ -151,7 +152,7 @@ def default_length(train_len: int, times: tuple[int, ...], refusal: Callable[[in
     return next((length for length in lengths if refusal(length) is None), lengths[-1])
 
 
-def transformer_of(run: OpenedRun) -> Transformer:
+def transformer_of(run: Opened) -> Transformer:
     """The model; UserError if it is no Transformer, whose attention has a logit for each distance."""
     if not isinstance(run.model, Transformer):
         name = run.config.model.title

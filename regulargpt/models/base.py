@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -80,6 +80,12 @@ class Model(Hooked, ABC):
         """
         return self(words, readout="all")[:, -count:]
 
+    def answered(
+        self, words: Int[Tensor, "batch length"], count: int
+    ) -> Iterator[Float[Tensor, "batch some n_outputs"]]:
+        """The same some positions at a time, where a model reads out so: the logits of many symbols fill the memory."""
+        yield self.answers(words, count)
+
     def compiled_parts(self) -> Sequence[nn.Module]:
         """What `torch.compile` is applied to: the model, or parts of it that do not depend on the words' length."""
         return [self]
@@ -92,7 +98,7 @@ class Model(Hooked, ABC):
         """Put the parameters back where they may be, in place; the trainer calls it after every step."""
 
     def set_attention(self, text: str, train_len: int) -> None:
-        """Restrict attention from now on: `full`, `bca` or `sliding:W`, after training on words of `train_len`.
+        """What a position sees from now on, as `options.views.parse` reads it, after training on words of `train_len`.
 
         Raises `UserError` for a model that has no such attention.
         """

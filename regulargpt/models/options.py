@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from regulargpt.encodings.options import EncodingOptions
 from regulargpt.models.tree.shape import Side
@@ -31,6 +31,9 @@ class ModelOptions(Options):
     """
 
     name: str
+
+    most_parameters: ClassVar[int] = MOST_PARAMETERS
+    """What the blocks may have."""
 
     @property
     def title(self) -> str:
@@ -119,10 +122,10 @@ class ModelOptions(Options):
 
     def problems(self) -> Iterator[str]:
         """More weights than any machine here holds."""
-        if (n := self.parameters()) > MOST_PARAMETERS:
+        if (n := self.parameters()) > self.most_parameters:
             sizes = ("d_model", "d_ff", "n_layers", "thickness", "distinct_levels")
             given = ", model.".join(f"{name} = {getattr(self, name)}" for name in sizes if hasattr(self, name))
-            yield f"{given} make about {n:,} parameters; at most {MOST_PARAMETERS:,}"
+            yield f"{given} make about {n:,} parameters; at most {self.most_parameters:,}"
 
 
 @dataclass(frozen=True)

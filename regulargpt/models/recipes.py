@@ -59,6 +59,14 @@ TRANSFORMER: Recipes = {
     },
     "retrieval": {"*": {"model.n_layers": 2, "model.encoding.name": "t5"}},
 }
+# As wide and deep as the Transformer on texts; a gated FFN has three matrices, so it has two thirds of the units.
+DECODER_ONLY: Recipes = {
+    "words": {"*": {"model.n_layers": 4, "training.lr": 3e-4, **BETA2}},
+    "text": {
+        "*": {"model.d_model": 128, "model.d_ff": 344, "model.n_heads": 4, "model.tied": True, "model.n_layers": 2}
+    },
+    "retrieval": {"*": {"model.n_layers": 2}},
+}
 # One block of four heads without positions, as Fan et al. 2025 have it; a pass adds no weights.
 LOOPED: Recipes = {"words": {"*": {"training.lr": 1e-3, **BETA2}}}
 # No publication trains one on these languages: as deep in all as the Transformer, with its rate.

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from regulargpt.data.base import Words
 from regulargpt.data.text import TextData
+from regulargpt.models.base import Model
 from regulargpt.objectives.answers import to_tensor
 from regulargpt.objectives.measures import Guess
 
@@ -41,9 +42,15 @@ class LanguageModel:
     ) -> Float[Tensor, "batch predicted"]:
         """-ln p of the `last` symbols; 0: of every symbol but the first."""
         symbols = to_tensor(words, device)
+        read, target = symbols[:, :-1], symbols[:, 1:][:, -last:]
         # Cut before the logarithm of the softmax, which is as large as the logits again.
-        logits = model(symbols[:, :-1], readout="all")[:, -last:]
-        return F.cross_entropy(logits.mT, symbols[:, 1:][:, -last:], reduction="none")
+        count = target.shape[1]
+        parts = model.answered(read, count) if isinstance(model, Model) else [model(read, readout="all")[:, -count:]]
+        losses = []
+        for logits in parts:
+            some, target = target[:, : logits.shape[1]], target[:, logits.shape[1] :]
+            losses.append(F.cross_entropy(logits.mT, some, reduction="none"))
+        return torch.cat(losses, 1)
 
     def guesses(self, words: Words) -> Mapping[str, Guess]:
         """A text has no answers to guess."""

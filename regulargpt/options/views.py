@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from languages.errors import UserError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-WRITTEN = re.compile(r"full|bca|sliding:[1-9]\d{0,17}")
+NUMBER = r"[1-9]\d{0,17}"
+WRITTEN = re.compile(rf"full|bca|sliding:{NUMBER}|sinks:{NUMBER}:{NUMBER}|self-extend:{NUMBER}:{NUMBER}")
+KNOWN = "full, bca, or a window of W symbols as in sliding:64; or sinks:S:W, self-extend:G:W"
 
 Index = TypeVar("Index", "int", "Tensor")
 
@@ -95,18 +97,77 @@ class Bca:
         return (m // self.half - 1) * self.half
 
 
+@dataclass(frozen=True)
+class Sinks(Full):
+    """The first `sinks` keys and the last `window`, as in StreamingLLM; its encoding hides the others.
+
+    >>> Sinks(4, 60).kept, str(Sinks(4, 60))
+    (64, 'sinks:4:60')
+    """
+
+    sinks: int
+    window: int
+
+    @property
+    def kept(self) -> int:
+        """The most keys that are seen."""
+        return self.sinks + self.window
+
+    def __str__(self) -> str:
+        return f"sinks:{self.sinks}:{self.window}"
+
+
+@dataclass(frozen=True)
+class SelfExtend(Full):
+    """Every key, those beyond the last `window` at positions that `group` of them share.
+
+    >>> str(SelfExtend(8, 1024))
+    'self-extend:8:1024'
+    """
+
+    group: int
+    window: int
+
+    def __str__(self) -> str:
+        return f"self-extend:{self.group}:{self.window}"
+
+
+@dataclass(frozen=True)
+class Within:
+    """What a view shows, and of it no more than the last `window` keys: those that the network was trained to see.
+
+    >>> Within(Full(), 3).first(10), Within(Sliding(2), 3).first(10)
+    (8, 9)
+    """
+
+    view: View
+    window: int
+
+    @property
+    def most(self) -> int:
+        """The window, or fewer."""
+        return self.window if self.view.most is None else min(self.window, self.view.most)
+
+    def first(self, m: Index) -> Index:
+        """The later of both."""
+        of_view, of_window = self.view.first(m), Sliding(self.window).first(m)
+        return max(of_view, of_window) if isinstance(m, int) else of_view.maximum(of_window)  # type: ignore[return-value, union-attr]
+
+
 def refuse(text: str) -> str | None:
     """Why a text names no view; None if it does.
 
     >>> refuse("sliding:64"), refuse("near")
-    (None, "attention = 'near'; choose full, bca, or a window of W symbols as in sliding:64")
-    """
+    (None, "attention = 'near'; choose full, bca, or a window of W symbols as in sliding:64; or sinks:S:W, self-extend:G:W")
+    """  # noqa: E501
     known = WRITTEN.fullmatch(text)
-    return None if known else f"attention = {text!r}; choose full, bca, or a window of W symbols as in sliding:64"
+    return None if known else f"attention = {text!r}; choose {KNOWN}"
 
 
 def parse(text: str, train_len: int) -> View:
-    """What is written as `full`, `bca` or `sliding:W`, for a model trained on words of `train_len`.
+    """What is written as `full`, `bca`, `sliding:W`, `sinks:S:W` or `self-extend:G:W`.
+
+    The model was trained on words of `train_len`.
 
     Raises `UserError` for anything else, a window below 1, or blocks of nothing.
 
@@ -115,5 +176,6 @@ def parse(text: str, train_len: int) -> View:
     """
     if (reason := refuse(text)) is not None:
         raise UserError(reason)
-    name, _, width = text.partition(":")
-    return Sliding(int(width)) if name == "sliding" else Full() if name == "full" else Bca(train_len)
+    name, *numbers = text.split(":")
+    kinds: dict[str, Any] = {"full": Full, "sliding": Sliding, "sinks": Sinks, "self-extend": SelfExtend}
+    return Bca(train_len) if name == "bca" else kinds[name](*map(int, numbers))

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores, seen_through
-from regulargpt.evaluation.extrapolation import text_facts
+from regulargpt.evaluation.extrapolation import ratio_of, text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.evaluation.reference import Reference, reference
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.answered import answered, refuse
-from regulargpt.runs.load import load_reader
-from regulargpt.runs.opened import refuse_other_data, refuse_other_symbols
-from regulargpt.runs.outside import changed
+from regulargpt.runs.opened import Opened, OpenedRun, opened
 from regulargpt.runs.run import UNWATCHED, Watch, prepare
 from regulargpt.storage.atomic import write_text
 from regulargpt.storage.folder import RunFolder
 
 
 def evaluate(
-    folder: RunFolder,
+    place: RunFolder | Opened,
     config: RunConfig,
     lengths: Sequence[int],
     seed: int,
@@ -42,8 +40,9 @@ def evaluate(
     quantised: bool = False,
     words_out: Path | None = None,
 ) -> dict[str, Any]:
-    """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
+    """What a trained network scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
+    It is that of a run folder, or one that is open, as a checkpoint is.
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
     what attention is divided by. A `quantised` network has the state of every node above the symbols, or after every
     symbol, replaced by the nearest prototype of the run's certificate, or the nearest point. To `words_out` the test
@@ -51,8 +50,9 @@ def evaluate(
 
     Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
     """
-    prototypes = prototypes_of(folder) if quantised else None
-    test = Retest.of(folder, config, lengths, seed)
+    run = opened(place)
+    prototypes = prototypes_of(folder_of(run)) if quantised else None
+    test = Retest.of(run, config, lengths, seed)
     if words_out is not None:
         refuse(test.data, test.objective, lengths, config.evaluation)
     model = test.model(changes, temperature, prototypes)
@@ -61,7 +61,7 @@ def evaluate(
         write_text(words_out, test.answered(model))
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
-        "run_dir": str(folder.path),
+        "run_dir": str(run.path),
         "language": config.data.name,
         "protocol": config.protocol,
         "seed": seed,
@@ -69,28 +69,34 @@ def evaluate(
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
         **text_facts(points, config, test.reference()),
+        **test.beside(points, changes, temperature, watch),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "changes": dict(changes),
         "prototypes": None if prototypes is None or config.model.carries_state else len(prototypes),
         **({"points": len(prototypes)} if prototypes is not None and config.model.carries_state else {}),
-        "changed_classes": changed(folder, config),
+        "changed_classes": run.changed_classes(config),
     }
 
 
 def points_again(
-    folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, temperature: Temperature | None = None
+    place: RunFolder | Opened,
+    config: RunConfig,
+    lengths: Sequence[int],
+    seed: int,
+    temperature: Temperature | None = None,
 ) -> list[Point]:
-    """The measures of a finished run at those of these lengths that there are words of; the refusals of `Retest.of`."""
-    test = Retest.of(folder, config, lengths, seed)
+    """The measures of a trained network at those of these lengths that there are words of; the refusals of
+    `Retest.of`."""
+    test = Retest.of(opened(place), config, lengths, seed)
     return test.points(test.model(temperature=temperature))
 
 
 @dataclass(frozen=True)
 class Retest:
-    """A finished run, and what it is tested on once more."""
+    """A trained network, and what it is tested on once more."""
 
-    folder: RunFolder
+    run: Opened
     config: RunConfig
     lengths: Sequence[int]
     seed: int
@@ -98,25 +104,21 @@ class Retest:
     objective: Objective
 
     @classmethod
-    def of(cls, folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> Retest:
+    def of(cls, run: Opened, config: RunConfig, lengths: Sequence[int], seed: int) -> Retest:
         """The test of a run under this config.
 
         Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of
         any of the lengths, or it has other symbols or answers than the model was trained on.
         """
         words = validate(config, again=True)
-        refuse_other_data(folder, words)
-        refuse_other_symbols(folder, words)
+        run.refuse_words(words)
         if not any(words.is_tested(length) for length in lengths):
             raise UserError(words.describe_length(lengths[0]))
         if (reason := config.network.too_long(max(lengths))) is not None:
             raise UserError(f"length {max(lengths)}: {reason}")
         objective = objectives.build(config.objective, words)
-        record = folder.load_model_config()
-        if objective.n_outputs != record["n_outputs"]:
-            here, trained = config.objective.name, record["supervision"]
-            raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
-        return cls(folder, config, lengths, seed, words, objective)
+        run.refuse_objective(objective, config.objective.name)
+        return cls(run, config, lengths, seed, words, objective)
 
     def model(
         self,
@@ -125,11 +127,11 @@ class Retest:
         prototypes: Float[Tensor, "K d_model"] | None = None,
     ) -> Model:
         """The network as it is tested; UserError if it has no states to be replaced by the `prototypes`."""
-        device, model = prepare(self.config), load_reader(self.folder, changes)
+        device, model = prepare(self.config), self.run.network(changes)
         if temperature is not None:
             temperature.set_on(model)
         if prototypes is not None:
-            model = quantise(model, prototypes, self.folder)
+            model = quantise(model, prototypes, folder_of(self.run))
         return model.to(device)
 
     def points(self, model: Model, watch: Watch = UNWATCHED) -> list[Point]:
@@ -147,6 +149,23 @@ class Retest:
             on_point=watch.on_point,
         )
 
+    def beside(
+        self, points: Sequence[Point], changes: Mapping[str, Any], temperature: Temperature | None, watch: Watch
+    ) -> dict[str, Any]:
+        """Of a checkpoint that is tested otherwise than it was trained, the perplexity over that as trained.
+
+        At every length, in pairs of segments. A run is held against its training length instead.
+        """
+        is_changed = bool(changes) or temperature is not None or self.config.evaluation.attention != "full"
+        if isinstance(self.run, OpenedRun) or not is_changed:
+            return {}
+        config = self.config.replaced({"evaluation.attention": "full"})
+        lengths = [T for T in self.lengths if self.run.config.network.too_long(T) is None]
+        plain = replace(self, config=config, lengths=lengths).points(self.run.network().to(prepare(config)), watch)
+        trained = {point.length: point for point in plain}
+        ratios = {p.length: ratio_of(p, trained[p.length]) for p in points if p.length in trained}
+        return {"to_trained": {str(T): [ratio.value, ratio.low, ratio.high] for T, ratio in ratios.items()}}
+
     def answered(self, model: Model) -> str:
         """The test words with their answers, as a CSV file; the refusals of `regulargpt.runs.answered`."""
         with seen_through(model, self.config.evaluation.attention, self.config.data.train_len):
@@ -162,5 +181,12 @@ class Retest:
         if self.data.kind != "text" or base not in self.lengths or max(self.lengths) == base:
             return None  # no ratio can be said: a second pass over the text would be for nothing
         device = prepare(self.config)
-        model = load_reader(self.folder).to(device)
+        model = self.run.network().to(device)
         return reference(model, self.data, self.objective, self.config, self.seed, device)
+
+
+def folder_of(run: Opened) -> RunFolder:
+    """The folder with a run's certificate; UserError for what is no run."""
+    if not isinstance(run, OpenedRun):
+        raise UserError(f"{shown(run.path)} is no run, and has no certificate to be quantised by")
+    return run.folder

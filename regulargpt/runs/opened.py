@@ -1,10 +1,12 @@
-"""A finished run, opened to be measured, extracted from, tested or shown: here is what may speak against that.
+"""A trained network, opened to be measured, extracted from, tested or shown: here is what may speak against that.
 
 Nothing here imports torch until the model is read, so that refusals are instant.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,23 +22,48 @@ from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
     from regulargpt.models.base import Model
+    from regulargpt.objectives.answers import Objective
 
 CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a retrieval task: retrieval:line"}
 HERE = {"device": "cpu", "tensorboard": False, "compile": False}
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedRun:
-    """A finished run, the config that it was trained with, and the one to measure it with, on the CPU."""
+class Opened(ABC):
+    """A trained network, the config that it was trained with, and the one to measure it with, on the CPU."""
 
-    folder: RunFolder
     trained: RunConfig
     config: RunConfig
 
     @property
+    @abstractmethod
     def path(self) -> Path:
         """Its folder."""
-        return self.folder.path
+
+    @abstractmethod
+    def results(self, name: str) -> Path:
+        """The folder for results of this name, where nobody says another."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> str:
+        """The digest of its weights."""
+
+    @abstractmethod
+    def network(self, changes: Mapping[str, Any] = {}) -> Model:
+        """A new model with the trained weights, some options changed, by their keys within `model`."""
+
+    @abstractmethod
+    def refuse_words(self, words: Data) -> None:
+        """Raise UserError for words that it cannot read: they have changed, or have other symbols."""
+
+    @abstractmethod
+    def refuse_objective(self, objective: Objective, name: str) -> None:
+        """Raise UserError for an objective that asks for other outputs than it has."""
+
+    def changed_classes(self, config: RunConfig) -> list[str]:
+        """The classes from outside that have changed since it was trained."""
+        return []
 
     @property
     def train_len(self) -> int:
@@ -50,10 +77,9 @@ class OpenedRun:
 
     @cached_property
     def data(self) -> Data:
-        """What it was trained on; UserError if that has changed since, or has other symbols or answers."""
+        """What it is measured on; the refusals of `refuse_words`."""
         words = data.build(self.config.data)
-        refuse_other_data(self.folder, words)
-        refuse_other_symbols(self.folder, words)
+        self.refuse_words(words)
         return words
 
     @cached_property
@@ -61,10 +87,8 @@ class OpenedRun:
         """The trained model, on as many threads as the run had."""
         import torch
 
-        from regulargpt.runs.load import load_reader
-
         torch.set_num_threads(self.config.threads)  # results are equal at equal numbers of threads only
-        return load_reader(self.folder)
+        return self.network()
 
     def through(self, attention: str | None = None) -> AbstractContextManager[None]:
         """While it lasts, each position of the model sees what the run's attention, or another one, says."""
@@ -76,6 +100,52 @@ class OpenedRun:
         """Which run it is, for a report, and these further facts."""
         which = {"run_dir": str(self.path), "language": self.data.name, "model": self.config.model.title}
         return which | {key: getattr(self, key) for key in keys}
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRun(Opened):
+    """A finished run."""
+
+    folder: RunFolder
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    def results(self, name: str) -> Path:
+        """In the run's folder."""
+        return self.path / name
+
+    @property
+    def weights(self) -> str:
+        from regulargpt.evaluation.temperature import weights_of
+
+        return weights_of(self.folder)
+
+    def network(self, changes: Mapping[str, Any] = {}) -> Model:
+        from regulargpt.runs.load import load_reader
+
+        return load_reader(self.folder, changes) if changes else load_reader(self.folder)
+
+    def refuse_words(self, words: Data) -> None:
+        refuse_other_data(self.folder, words)
+        refuse_other_symbols(self.folder, words)
+
+    def refuse_objective(self, objective: Objective, name: str) -> None:
+        record = self.folder.load_model_config()
+        if objective.n_outputs != record["n_outputs"]:
+            trained = record["supervision"]
+            raise UserError(f"objective.name = '{name}': the run was trained on '{trained}'; test it on that")
+
+    def changed_classes(self, config: RunConfig) -> list[str]:
+        from regulargpt.runs.outside import changed
+
+        return changed(self.folder, config)
+
+
+def opened(place: RunFolder | Opened) -> Opened:
+    """What is open already, or the run in a folder, whose data are not read yet."""
+    return place if isinstance(place, Opened) else open_run(place, reads=False)
 
 
 def open_run(
@@ -98,7 +168,7 @@ def open_run(
     if (reason := refuse_attention(config)) is not None:
         raise UserError(reason)
     folder.load_summary()
-    run = OpenedRun(folder, trained, config)
+    run = OpenedRun(trained, config, folder)
     if reads:
         _ = run.data  # refused now, before anything is computed
     return run

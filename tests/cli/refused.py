@@ -170,7 +170,7 @@ REFUSED = {
         "--recipe wrods": "unknown recipe 'wrods'; did you mean 'words'?",
         "--recipe paper --model ldru": ", not for 'ldru'; choose --recipe words",
         "--model transformer --encoding rotery": "unknown encoding 'rotery'; did you mean 'rotary'?",
-        "--encoding rotary": "'regulargpt' has no encoding; 'transformer', 'encoder-decoder', 'looped' have",
+        "--encoding rotary": "has no encoding; 'transformer', 'decoder-only', 'encoder-decoder', 'looped' have",
         "--model transformer --supervision prefixes --set model.causal=false": "… set model.causal = true",
         "--supervision lats": "unknown supervision 'lats'; did you mean 'last'?",
         "--device gpu": "device = 'gpu'; choose 'auto', 'cpu', 'cuda'",

@@ -21,6 +21,7 @@ from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import RECIPES
 from regulargpt.encodings import ENCODINGS
+from regulargpt.evaluation.methods import METHODS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
 from regulargpt.options import describe
@@ -36,7 +37,12 @@ LISTED = {
     "texts": ["text:code", "text:code-large", "text:recurrent", "text:PATH", "hf:NAME"],
     "retrieval": [f"retrieval:{name}" for name in ["line", "needles", "passkey", "documents", "code-key", "topic"]],
     **{kind: list(registry) for kind, registry in REGISTRIES.items()},
-    **{"recipes": list(RECIPES), "protocols": list(PROTOCOLS), "experiments": list(EXPERIMENTS)},
+    **{
+        "recipes": list(RECIPES),
+        "protocols": list(PROTOCOLS),
+        "methods": list(METHODS),
+        "experiments": list(EXPERIMENTS),
+    },
 }
 
 

@@ -27,7 +27,16 @@ TREES = [
     *("regulargpt:chunk_size=3,thickness=2,pad=masked", "regulargpt:norm=post,activation=relu,levels=3"),
 ]
 LOOPED = ["looped", "looped:loops=2,norm=post"]
-CAUSAL = ["transformer:norm=post,activation=relu", *(f"transformer:encoding={name}" for name in ENCODINGS), *LOOPED]
+DECODERS = [
+    "decoder-only:n_kv_heads=1,qk_norm=true,window=3,window_from=1",
+    "decoder-only:norm=layer,gated=false,parallel=true,qkv_bias=true,mlp_bias=true,encoding=t5",
+]
+OF_TRANSFORMERS = [*LOOPED, *DECODERS]
+CAUSAL = [
+    "transformer:norm=post,activation=relu",
+    *(f"transformer:encoding={name}" for name in ENCODINGS),
+    *OF_TRANSFORMERS,
+]
 BIDIRECTIONAL = [name for name in ENCODINGS if not ENCODINGS[name].options.causal_only]
 BOTH_WAYS = [f"transformer:causal=false,encoding={name}" for name in BIDIRECTIONAL]
 AT_ONCE = [

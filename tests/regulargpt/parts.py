@@ -62,7 +62,7 @@ def values(place: Place) -> st.SearchStrategy:
     if typing.get_origin(kind) is typing.Literal:
         return st.sampled_from(typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
-        items = st.integers(1, 99) if typing.get_args(kind)[0] is int else TEXT
+        items = {int: st.integers(1, 99), float: st.floats(0.5, 99)}.get(typing.get_args(kind)[0], TEXT)
         return st.lists(items, max_size=4).map(tuple)
     if kind in (bool, str):
         return {bool: st.booleans(), str: TEXT}[kind]

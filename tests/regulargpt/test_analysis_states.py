@@ -107,18 +107,18 @@ OTHERS = ("regulargpt", "ldru", "encoder-decoder", "tape-rnn", "looped")
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in OTHERS])
 def test_baselines_have_the_states_of_the_prefixes(name: str, monkeypatch):
     words, machine, monoid = sample("cycle-navigation", 9)
-    options = {**SMALL, "n_layers": 2} if name == "transformer" else {"d_model": 8}
+    options = {**SMALL, "n_layers": 2} if name in ("transformer", "decoder-only") else {"d_model": 8}
     model = MODELS[name].load()(machine.n_symbols, 5, **options).eval()
     monkeypatch.setattr(states_module, "words_at_once", lambda model, length: 3)
     found = node_states(model, words, monoid)
-    assert sorted(set(found.depths.tolist())) == ([1, 2] if name == "transformer" else [1])
+    assert sorted(set(found.depths.tolist())) == ([1, 2] if name in ("transformer", "decoder-only") else [1])
     assert (found.starts == 0).all()
     last = found.where(found.depths == found.depths.max())
     assert_labelled(last, words, machine, monoid)
     for n in range(len(last)):
         prefix = words[last.words[n], : last.ends[n]]
         x = torch.from_numpy(last.states[n])
-        logits = model.readout(model.ln_final(x) if name == "transformer" else model.activation(x))
+        logits = model.readout(model.ln_final(x) if name in ("transformer", "decoder-only") else model.activation(x))
         assert torch.allclose(logits, model(torch.from_numpy(prefix[None]).long())[0], atol=1e-5)
 
 

@@ -25,7 +25,7 @@ from regulargpt.measurements.sample import Sample, segments_of
 from regulargpt.measurements.variance_by_position import output_variance
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
-from regulargpt.runs import again
+from regulargpt.runs import load
 from regulargpt.runs.again import evaluate
 from regulargpt.runs.load import load_drawn
 from regulargpt.runs.opened import open_run
@@ -210,7 +210,7 @@ class Unigram(nn.Module):
 
 
 def test_a_model_that_ignores_context_costs_the_same_at_every_length(recurrent: RunFolder, monkeypatch):
-    monkeypatch.setattr(again, "load_reader", lambda *arguments: Unigram())
+    monkeypatch.setattr(load, "load_reader", lambda *arguments: Unigram())
     run = sample(recurrent).run
     for scoring in ("last", "last_k"):
         found = []

@@ -20,8 +20,9 @@ from regulargpt.cli import call
 from regulargpt.encodings.t5 import T5
 from regulargpt.measurements.alignment import checkpoint
 from regulargpt.measurements.alignment.checkpoint import CONTINUED, Continuation, align_checkpoint
+from regulargpt.models.pretrained import digest
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
-from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained, digest
+from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 
 SMALL = {"vocab_size": 60, "d_model": 24, "d_kv": 6, "d_ff": 40, "num_layers": 2, "num_decoder_layers": 3,
          "num_heads": 5, "decoder_start_token_id": 0}  # fmt: skip

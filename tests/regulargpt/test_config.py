@@ -45,7 +45,7 @@ def other(kind: typing.Any) -> typing.Any:
     if kind is int:
         return 2.0
     if typing.get_origin(kind) is tuple:
-        return [2.5]
+        return ["two"] if typing.get_args(kind)[0] is float else [2.5]
     return 3
 
 
@@ -208,7 +208,10 @@ def test_what_is_no_toml_is_refused_in_one_line(what: str):
 
 
 PHASE = "is a section; set one of its keys, as in phases.table_fine_tuning.every"
-ENCODERS = "unknown key 'model.encoding': 'regulargpt' has no encoding; 'transformer', 'encoder-decoder', 'looped' have"
+ENCODERS = (
+    "unknown key 'model.encoding': 'regulargpt' has no encoding; "
+    "'transformer', 'decoder-only', 'encoder-decoder', 'looped' have"
+)
 MEMBERS = "languages of members and non-members have"
 REFUSED_KEYS = [
     ("chunk_size", "unknown key 'chunk_size'; did you mean 'model.chunk_size'?"),
@@ -221,8 +224,8 @@ REFUSED_KEYS = [
     ("model.d_model.more", "unknown key 'model.d_model.more'; model.d_model is one value"),
     ("model.d_modle", "unknown key 'model.d_modle'; did you mean 'd_model'?"),
     ("model.n_layers", "unknown key 'model.n_layers': 'regulargpt' has no n_layers; 'rnn', 'lstm', 'gru', "
-                       "'transformer', 'encoder-decoder', 'linear-rnn', 'delta', 'mlstm', 'slstm', 'mamba', 'mamba2', "
-                       "'gla' and 4 more have"),
+                       "'transformer', 'decoder-only', 'encoder-decoder', 'linear-rnn', 'delta', 'mlstm', 'slstm', "
+                       "'mamba', 'mamba2' and 5 more have"),
     ("model.encoding", ENCODERS),
     ("model.encoding.name", ENCODERS),
     ("data.near_misses", f"unknown key 'data.near_misses': 'parity' has no near_misses; {MEMBERS}"),

@@ -203,10 +203,13 @@ def build(written: str, n_symbols: int = 2, n_outputs: int = 2) -> nn.Module:
     return models.build(models.MODELS.options(written, "model"), n_symbols, n_outputs, torch.Generator())
 
 
+ATTENTIVE = ("transformer", "decoder-only", "encoder-decoder", "looped")
+
+
 @pytest.mark.parametrize(
     ("written", "at_once"),
     [
-        *((name, 2 if name in ("transformer", "encoder-decoder", "looped") else 1048) for name in models.MODELS),
+        *((name, 2 if name in ATTENTIVE else 1048) for name in models.MODELS),
         ("regulargpt:attention=full", 2),
     ],
 )

@@ -240,7 +240,7 @@ def test_a_head_without_weights_is_a_head_whose_hook_gives_zero(name: str, encod
 def test_every_model_is_a_model(name: str):
     model = MODELS[name].load()(3, 4, d_model=8)
     assert isinstance(model, Model)
-    assert model.quadratic == (name in ("transformer", "encoder-decoder", "looped"))
+    assert model.quadratic == (name in ("transformer", "decoder-only", "encoder-decoder", "looped"))
     assert list(model.compiled_parts()) == (list(model.blocks) if isinstance(model, RegularGPT) else [model])
     model.set_noise(0.5)
     if isinstance(model, RegularGPT):

@@ -78,6 +78,27 @@ def test_yarn_is_theirs(
     assert_equal(found, theirs("yarn", width, base, train_len, 2 * train_len, **more))
 
 
+@given(WIDTHS, BASES, FACTORS, LENGTHS, st.floats(0.1, 4.0), st.floats(1.01, 16.0))
+def test_llama3_is_theirs(width: int, base: float, factor: float, train_len: int, low: float, times: float):
+    """Each pair in its third of the turns; at the ends the ramp is continuous."""
+    options = {"factor": factor, "low_freq_factor": low, "high_freq_factor": low * times}
+    found = ours(width, 2 * train_len, base=base, scaling="llama3", train_len=train_len, **options)
+    more = {**options, "original_max_position_embeddings": train_len}
+    assert_equal(found, theirs("llama3", width, base, train_len, 2 * train_len, **more))
+
+
+@given(st.data(), WIDTHS, BASES, LENGTHS, st.floats(0.5, 4.0), st.floats(1.0, 64.0))
+def test_longrope_is_theirs(data: st.DataObject, width: int, base: float, train_len: int, times: float, factor: float):
+    """Up to the training length by the short factors, one symbol more by the long ones."""
+    numbers = st.lists(st.floats(0.5, 99.0), min_size=width // 2, max_size=width // 2)
+    factors = {"short_factor": data.draw(numbers), "long_factor": data.draw(numbers)}
+    length = max(1, data.draw(st.sampled_from([train_len, train_len + 1, int(times * train_len)])))
+    more = {**factors, "factor": factor, "original_max_position_embeddings": train_len}
+    expected = theirs("longrope", width, base, train_len, length, **more)
+    options = {**factors, "attention_factor": expected[1]}
+    assert_equal(ours(width, length, base=base, scaling="longrope", train_len=train_len, **options), expected)
+
+
 def test_yarn_is_a_ramp_over_the_index_of_the_pair():
     """By hand: 64 positions, base 10,000 and 16 pairs; pair 4.03 turns once, and none turns 32 times."""
     theta, scale = ours(32, 128, scaling="yarn", factor=4.0, train_len=64)

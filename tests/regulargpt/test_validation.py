@@ -111,6 +111,10 @@ BOUNDS = [
 ]
 
 
+# So many parameters nobody has, and keys are no more than queries.
+MORE_THAN_CAN_BE = [("model.d_model", "most"), ("model.n_heads", "most"), ("model.n_kv_heads", "most")]
+
+
 @pytest.mark.parametrize(("key", "bound"), BOUNDS)
 def test_every_bound_refuses_what_is_beyond_it_and_allows_itself(key: str, bound: str):
     config, place = PLACES[key]
@@ -124,7 +128,7 @@ def test_every_bound_refuses_what_is_beyond_it_and_allows_itself(key: str, bound
     expected = f"at most {told['most']}" if bound == "most" and limit != 1 else told["why"]
     assert str(error.value) == f"{key} = {beyond}; {expected}"
     needed = {other: value for other, value in NEEDED.get(key, {}).items() if other in keys(config)}
-    if (key, bound) not in (("model.d_model", "most"), ("model.n_heads", "most")):  # that many parameters nobody has
+    if (key, bound) not in MORE_THAN_CAN_BE:
         config.replaced({**needed, key: limit - nearly if bound == "below" else limit})
 
 
@@ -149,7 +153,12 @@ def test_what_no_machine_can_hold_is_refused_at_once_and_numbers_of_steps_are_no
 @pytest.mark.parametrize("name", MODELS)
 def test_a_valid_model_can_be_built_and_one_that_cannot_is_refused_before(name: str):
     both_ways = [encoding for encoding in ENCODINGS if not ENCODINGS[encoding].options.causal_only]
-    encodings = {"transformer": list(ENCODINGS), "encoder-decoder": both_ways, "looped": ["none"]}.get(name, [""])
+    encodings = {
+        "transformer": list(ENCODINGS),
+        "encoder-decoder": both_ways,
+        "looped": ["none"],
+        "decoder-only": ["none", "rotary", "t5"],
+    }.get(name, [""])
     for encoding, d_model, n_heads in itertools.product(encodings, (1, 2, 3, 6, 8), (1, 2, 3, 4)):
         values = {"model.d_model": d_model, "model.n_heads": n_heads, "model.d_ff": 2, "model.encoding.name": encoding}
         chosen = RunConfig().replaced({"model.name": name})

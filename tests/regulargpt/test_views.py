@@ -14,7 +14,7 @@ from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.piece import Piece
-from regulargpt.options.views import Bca, Full, Sliding, View, parse
+from regulargpt.options.views import KNOWN, Bca, Full, Sliding, View, parse
 from tests.pairwise import pairwise
 from tests.regulargpt.attending import D_MODEL, N_HEADS, attended, attention_of, transformer, visible, words
 from tests.regulargpt.cases import assert_equal, slopes
@@ -113,7 +113,10 @@ def test_memory_of_a_piece_is_bounded_however_wide_the_batch_is():
 
 REFUSED = [
     *(
-        (text, f"attention = '{text}'; choose full, bca, or a window of W symbols as in sliding:64")
+        (
+            text,
+            f"attention = '{text}'; choose {KNOWN}",
+        )
         for text in ("sliding:0", "sliding:", "sliding:-3", "blocks")
     ),
     ("bca", "attention = 'bca' halves the training length 1; it must be at least 2"),

@@ -14,15 +14,8 @@ from experiments.text.checkpoint.plan import NONE
 from languages.errors import UserError
 from languages.text.tokens import Tokens
 from regulargpt.evaluation.temperature import at_temperature
-from regulargpt.models.transformer.encoder_decoder.checkpoint import (
-    Pretrained,
-    digest,
-    fitting,
-    folder_of,
-    read_config,
-    tokens_of,
-    weight_files,
-)
+from regulargpt.models.pretrained import digest, fitting, folder_of, read_config, tokens_of, weight_files
+from regulargpt.models.transformer.encoder_decoder.checkpoint import T5, Pretrained
 
 if TYPE_CHECKING:
     from regulargpt.measurements.alignment.ragged import RaggedSetting
@@ -95,7 +88,7 @@ def on_disk(place: str | Path) -> OnDisk:
     if not folder.resolve().name:
         raise UserError(f"{place} has no name of its own; give the checkpoint a folder")
     weight_files(folder)
-    tokens, config = tokens_of(folder), read_config(folder)
+    tokens, config = tokens_of(folder), read_config(folder, T5)
     sizes = {name: getattr(config, name) for name in SIZES}
     return OnDisk(folder, sizes, fitting(tokens, sizes["vocab_size"]))
 

@@ -46,7 +46,11 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of these.  [default: the run's]")
 @click.option("--text", "named", help="Of hf:PATH: the text, a file or folder of yours, or text:code.")
-@click.option("--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: 512]")
+@click.option(
+    "--train-len",
+    type=click.IntRange(min=2),
+    help="Of hf:PATH: what it was trained on.  [default: of a T5 512; its config]",
+)
 @click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/align; of hf:PATH align/NAME]")
 @printed
 def command(
@@ -67,8 +71,8 @@ def command(
     Finds the temperature at which attention is as sharp as at the training length, by its largest probability, by its
     entropy and by the lengths alone; says the score with each and without; writes files for `evaluate --temperature`.
 
-    RUN may be hf:PATH, the folder of a T5 checkpoint on disk. Its encoder is sharpened, and the score is the perplexity
-    of the tokens that follow in the text.
+    RUN may be hf:PATH, the folder of a checkpoint on disk: a decoder, or a T5. Of a T5 the encoder is sharpened, and
+    the score is the perplexity of the tokens that follow in the text.
     """
     how: dict[str, Any] = {"length": length, "words": words, "by": by, "on": on, "fixed": fixed, "out": out}
     if str(folder).startswith("hf:"):
@@ -97,6 +101,14 @@ def of_checkpoint(place: Path, named: str | None, how: dict[str, Any]) -> Findin
     if named is None:
         raise UserError(f"{place} needs a text; name a file or folder of yours, or text:code, with --text")
 
+    from regulargpt.models.pretrained import is_decoder
+
+    given = {key: value for key, value in how.items() if value is not None}
+    if is_decoder(place):
+        from regulargpt.measurements.alignment.report import align_report
+        from regulargpt.runs.pretrained import open_checkpoint
+
+        return align_report(open_checkpoint(place, named, given.pop("train_len", None)), **given)
     from regulargpt.measurements.alignment.checkpoint import align_checkpoint
 
-    return align_checkpoint(place, named, **{key: value for key, value in how.items() if value is not None})
+    return align_checkpoint(place, named, **given)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,25 +17,31 @@ from regulargpt.cli.types import PATH
 from regulargpt.objectives.measures import measure
 from regulargpt.tables import number
 
+if TYPE_CHECKING:
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.runs.opened import Opened
+
 FEW = 20
 """Lengths that are all shown."""
 # Which words are tested is said by options of this command.
 SAID = {
     "evaluation.samples": "give --samples",
-    **dict.fromkeys(("evaluation.test_from", "evaluation.test_len", "evaluation.stride"), "give --lengths"),
+    **dict.fromkeys((f"evaluation.{key}" for key in ("test_from", "test_len", "stride", "factor")), "give --lengths"),
     "evaluation.extra_lengths": "give --lengths",
     "evaluation.extra_protocols": "give --protocol",
 }
 
 
 @click.command()
-@click.argument("folder", type=PATH)
+@click.argument("folder", metavar="RUN", type=PATH)
 @click.option(
     "--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500; of no language as trained]"
 )
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
 @click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of no language 128]")
-@click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
+@click.option(
+    "--attention", help="What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W."
+)
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
 @click.option(
     "--quantised",
@@ -51,6 +57,10 @@ SAID = {
     metavar="KEY=VALUE",
     help="Test with other data.*, objective.* or evaluation.*; some model.encoding.* may change, too.",
 )
+@click.option("--text", "named", help="Of hf:PATH: the text, a file or folder of yours, or text:code.")
+@click.option(
+    "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
+)
 @click.option("--words-out", type=PATH, help="Write the test words with the network's answers to this new CSV file.")
 @printed
 def command(
@@ -64,54 +74,115 @@ def command(
     seed: int | None,
     device: str,
     settings: tuple[str, ...],
+    named: str | None,
+    train_len: int | None,
     words_out: Path | None,
     as_json: bool,
 ) -> None:
     """Test a trained model at any lengths, on words of the run's language or task, or segments of its text.
 
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
+
+    RUN may be hf:PATH, a folder of GPT-2, GPT-NeoX, Llama, Mistral, Qwen2 or Qwen3 on disk, and is tested on a text.
     """
-    from languages.registry import level_of
     from regulargpt.cli.configure import texts
     from regulargpt.config.protocols import MANY, protocol
     from regulargpt.config.schema import network_of_test
     from regulargpt.data import is_language
-    from regulargpt.evaluation.temperature import read, weights_of
+    from regulargpt.evaluation.temperature import read
     from regulargpt.options.lengths import read_lengths
-    from regulargpt.runs.opened import open_run
-    from regulargpt.storage.folder import RunFolder
 
     if preset is not None and (lengths is not None or settings):
         raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
     if words_out is not None:
         check_out(words_out)
     given = None if lengths is None else read_lengths(lengths)
-    run_folder = RunFolder.open(folder)
-    config = open_run(run_folder, reads=False).config
-    written = texts({"evaluation.attention": attention}, settings, SAID)
+    run = network(folder, named, train_len)
+    config = run.config
+    written = texts({"evaluation.attention": attention}, several(config, settings), SAID)
     # The run may have been scored on few words a length, to be quick; here the lengths are few.
     usual = MANY if is_language(config.data.name) else {}
     chosen = {} if samples is None else {"evaluation.samples": samples}
     config = config.replaced({**usual, **chosen, "device": device})
-    is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
-    wanted = given or (read_lengths("41-500") if is_endless else config.tested)
+    wanted = given or usual_lengths(config)
     if preset is not None:
         config = protocol(preset).test_of(config)
         wanted = tuple(config.tested)
     else:
         config = config.replaced({"protocol": ""}).reading(written)
     changes = network_of_test(config, written)
-    sharper = None if temperature is None else read(temperature, weights_of(run_folder))
+    refuse_unused(config, written)
+    sharper = None if temperature is None else read(temperature, run.weights)
 
     from regulargpt.cli.bars import Bars
     from regulargpt.runs.again import evaluate
 
     with closing(Bars()) as bars:
         of_words = config.seed if seed is None else seed
-        result = evaluate(run_folder, config, wanted, of_words, bars.watch, changes, sharper, quantised, words_out)
+        result = evaluate(run, config, wanted, of_words, bars.watch, changes, sharper, quantised, words_out)
     emit(result) if as_json else say(text(result))
     if words_out is not None:
         say(f"test words with their answers written to {shown(words_out)}", err=True)
+
+
+def network(place: Path, named: str | None, train_len: int | None) -> Opened:
+    """The finished run in a folder, or the checkpoint at hf:PATH."""
+    from regulargpt.runs.opened import open_run
+    from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
+    from regulargpt.storage.folder import RunFolder
+
+    if is_checkpoint(place):
+        return open_checkpoint(place, named, train_len)
+    refuse_text(named, train_len)
+    return open_run(RunFolder.open(place), reads=False)
+
+
+def usual_lengths(config: RunConfig) -> Sequence[int]:
+    """Those of a test where nobody names any."""
+    from languages.registry import level_of
+    from regulargpt.data import is_language
+    from regulargpt.options.lengths import read_lengths
+
+    is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
+    return read_lengths("41-500") if is_endless else config.tested
+
+
+def refuse_unused(config: RunConfig, written: Mapping[str, str]) -> None:
+    """UserError for an option that changes nothing in this test."""
+    from regulargpt.config.schema import why_unused
+
+    for key, value in written.items():
+        if (reason := why_unused(config, key)) is not None:
+            raise UserError(f"{key} = {value} changes nothing {reason}; leave it out")
+
+
+def several(config: RunConfig, settings: Iterable[str]) -> list[str]:
+    """What stands behind each --set, one setting each with its whole key: `scaling=yarn,factor=4` are two.
+
+    A short key is the one that ends in it; behind another one it is rather its neighbour in the same section.
+
+    >>> from regulargpt.config.schema import RunConfig
+    >>> config = RunConfig().replaced({"model": "transformer:encoding=rotary"})
+    >>> several(config, ["scaling=yarn,factor=4", "evaluation.extra_lengths=64,128"])
+    ['model.encoding.scaling=yarn', 'model.encoding.factor=4', 'evaluation.extra_lengths=64,128']
+    """
+    from regulargpt.config.schema import flat, key_of
+
+    found, known = [], [key for key in flat(config) if key not in SAID]
+    for text in settings:
+        section = ""
+        for place, piece in enumerate(text.split(",")):
+            key, equals, value = (part.strip() for part in piece.partition("="))
+            # Without = it is one more of a list; behind a colon stand the options of a part.
+            if place and (not equals or ":" in found[-1]):
+                found[-1] += f",{piece}"
+                continue
+            if equals:
+                near = f"{section}.{key}"
+                key = near if near in known else key_of(known, key)
+                section = key.rpartition(".")[0]
+            found.append(f"{key}{equals}{value}")
+    return found
 
 
 def check_out(out: Path) -> None:

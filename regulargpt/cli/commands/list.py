@@ -49,6 +49,13 @@ def protocols() -> list[dict[str, str]]:
     return [{"name": name, "summary": p.summary, "source": p.source} for name, p in PROTOCOLS.items()]
 
 
+def methods() -> list[dict[str, str]]:
+    """One row for each method of a test."""
+    from regulargpt.evaluation.methods import rows
+
+    return rows()
+
+
 def experiments() -> list[dict[str, str]]:
     """One row an experiment of `regulargpt reproduce`."""
     registry = import_module("experiments.registry")
@@ -69,7 +76,7 @@ MOST_ROWS = 12
 SHOWN = {"languages": "language", "texts": "text", "retrieval": "retrieval task"}
 """What `regulargpt show` shows one of."""
 
-LISTS = {"recipes": recipes, "protocols": protocols, "experiments": experiments}
+LISTS = {"recipes": recipes, "protocols": protocols, "methods": methods, "experiments": experiments}
 KINDS = (*SHOWN, *PARTS, *LISTS)
 
 

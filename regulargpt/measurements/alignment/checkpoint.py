@@ -26,6 +26,7 @@ from regulargpt.findings.files import refuse_file
 from regulargpt.measurements.alignment.report import FOLDER, aligned
 from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, TIMES, Setting
 from regulargpt.measurements.sample import refuse_many
+from regulargpt.models.pretrained import place_of
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 from regulargpt.objectives.answers import to_tensor
 from regulargpt.objectives.measures import measure
@@ -107,8 +108,7 @@ def align_checkpoint(
 
 def text_of(loaded: Pretrained, named: str) -> Corpus:
     """The text in the tokens of the checkpoint."""
-    is_named = named.startswith(("text:", "hf:"))
-    return text.corpus(named if is_named else f"text:{named}", loaded.tokens.path)
+    return text.corpus(place_of(named), loaded.tokens.path)
 
 
 def drawn(corpus: Corpus, start: int, seed: int, length: int, count: int) -> Words:

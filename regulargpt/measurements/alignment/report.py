@@ -19,14 +19,14 @@ from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.findings.files import refuse_file
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search
-from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
+from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, as_measured, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
 from regulargpt.measurements.rounding import rounded
 from regulargpt.objectives.measures import measure
 from regulargpt.plots import Line
 from regulargpt.runs.again import points_again
-from regulargpt.runs.opened import open_run
+from regulargpt.runs.opened import Opened
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 from regulargpt.tables import Table, number
@@ -39,7 +39,7 @@ WritePage = Callable[[AttentionViews, Path], None]
 
 
 def align_report(
-    folder: RunFolder,
+    place: RunFolder | Opened,
     *,
     length: int | None = None,
     words: int = SEGMENTS,
@@ -61,12 +61,11 @@ def align_report(
     Raises UserError, before anything is written, for a run that is not finished, a model without attention,
     lengths without words, or one that is not longer than the training words.
     """
-    out = refuse_file(folder.path / FOLDER if out is None else out)
-    setting = setting_of(folder, length, words, by, on, seed)
-    run = open_run(folder, attention="full")
-    config = run.config
+    run = as_measured(place)
+    out = refuse_file(run.results(FOLDER) if out is None else out)
+    setting, config = setting_of(run, length, words, by, on, seed), run.config
     page = RunFacts(config, run.data, config.seed if seed is None else seed)
-    score = partial(scores, folder, config, setting)
+    score = partial(scores, run, config, setting)
     return aligned(setting, run.facts(), score, out, plots.title(config), fixed, page, write_page)
 
 
@@ -126,12 +125,12 @@ def aligned(
 
 
 def scores(
-    folder: RunFolder, config: RunConfig, setting: Setting, temperatures: Mapping[str, Temperature]
+    run: Opened, config: RunConfig, setting: Setting, temperatures: Mapping[str, Temperature]
 ) -> dict[str, Point]:
     """The test at the greater length, without a temperature ("") and with each."""
     config = config.replaced({"evaluation.samples": SCORED})
     return {
-        name: points_again(folder, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
+        name: points_again(run, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
         for name, temperature in [("", None), *temperatures.items()]
     }
 

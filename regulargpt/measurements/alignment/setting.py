@@ -9,13 +9,13 @@ import numpy as np
 
 from languages.errors import UserError
 from regulargpt.data.base import Words
-from regulargpt.evaluation.temperature import Temperature, at_temperature, weights_of
+from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search, search
 from regulargpt.measurements.alignment.statistics import ByHead, Sharpness, sharpness
 from regulargpt.measurements.sample import refuse_many
 from regulargpt.models.transformer.attentive import Attentive
-from regulargpt.runs.opened import open_run
+from regulargpt.runs.opened import Opened, open_run
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
@@ -89,8 +89,13 @@ class Setting:
         return Temperature(rows, self.on, strategy, self.by, *self.lengths, self.weights)
 
 
+def as_measured(place: RunFolder | Opened) -> Opened:
+    """What is open already, or the run in a folder, every position of which sees what it may."""
+    return place if isinstance(place, Opened) else open_run(place, attention="full")
+
+
 def setting_of(
-    folder: RunFolder,
+    place: RunFolder | Opened,
     length: int | None = None,
     words: int = SEGMENTS,
     by: str = "model",
@@ -102,7 +107,7 @@ def setting_of(
     Raises UserError for a run that is not finished, a model without attention, lengths without words, or one that
     is not longer than the training words.
     """
-    run = open_run(folder, attention="full")
+    run = as_measured(place)
     config, source = run.config, run.data
     train_len = max(source.lengths(config.data.train_len), default=0)
     length = TIMES * config.data.train_len if length is None else length
@@ -118,14 +123,14 @@ def setting_of(
     refuse_many(length, words, "words")
     model = run.model
     if not isinstance(model, Attentive):
-        place = shown(folder.path)
         raise UserError(
-            f"{place} is a run of {config.model.title}: it has no softmax over positions; choose a transformer's"
+            f"{shown(run.path)} is a run of {config.model.title}: it has no softmax over positions; "
+            "choose a transformer's"
         )
     seed = config.seed if seed is None else seed
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
-    return Setting(model, weights_of(folder), short, long, by, on)
+    return Setting(model, run.weights, short, long, by, on)
 
 
 def search_of(setting: Setting, name: str) -> Search:

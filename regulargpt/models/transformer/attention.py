@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.encodings.base import Encoding, Positions
@@ -45,20 +46,33 @@ class Pass:
 
 
 class MultiHead(Hooked):
-    """What attention to the text itself and to another one share: projections without biases, and the mixture.
+    """What attention to the text itself and to another one share: projections, and the mixture.
 
     Heads are `d_head` wide (0: d_model / n_heads). Logits are q k / sqrt(d_head), or, if they are not `scaled`, q k:
-    T5's convention (Raffel et al. 2020), in which W_q starts smaller by sqrt(d_head) instead.
+    T5's convention (Raffel et al. 2020), in which W_q starts smaller by sqrt(d_head) instead. With fewer `kv_heads`
+    (0: as many), each has keys and values for several heads in a row (Ainslie et al. 2023).
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, d_head: int = 0, scaled: bool = True, generator: torch.Generator):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        d_head: int = 0,
+        kv_heads: int = 0,
+        scaled: bool = True,
+        bias: bool = False,
+        out_bias: bool = False,
+        generator: torch.Generator,
+    ):
         super().__init__()
-        d_head = d_head or d_model // n_heads
-        inner = n_heads * d_head
+        d_head, kv_heads = d_head or d_model // n_heads, kv_heads or n_heads
+        inner, kv_inner = n_heads * d_head, kv_heads * d_head
         # The product is divided by it where it is made, in the fused kernel too.
         self.n_heads, self.inner, self.times = n_heads, inner, 1.0 if scaled else math.sqrt(d_head)
-        self.qkv = linear(d_model, 3 * inner, generator, bias=False)
-        self.out = linear(inner, d_model, generator, bias=False)
+        self.kv_heads, self.kv_inner = kv_heads, kv_inner
+        self.qkv = linear(d_model, inner + 2 * kv_inner, generator, bias)
+        self.out = linear(inner, d_model, generator, out_bias)
         if not scaled:
             with torch.no_grad():
                 self.qkv.weight[:inner] /= self.times
@@ -66,16 +80,26 @@ class MultiHead(Hooked):
         self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
 
     def queries(self, x: Float[Tensor, "batch queries d_model"]) -> Float[Tensor, "batch n_heads queries d_head"]:
-        q = F.linear(x, self.qkv.weight[: self.inner])
+        q = F.linear(x, self.qkv.weight[: self.inner], self.bias(slice(self.inner)))
         return q.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, queries, d_head)
 
     def keys_values(
         self, x: Float[Tensor, "batch keys d_model"]
-    ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
-        split = F.linear(x, self.qkv.weight[self.inner :])
-        split = split.unflatten(-1, (2, self.n_heads, -1))  # (batch, keys, 2, n_heads, d_head)
-        k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, keys, d_head)
+    ) -> tuple[Float[Tensor, "batch kv_heads keys d_head"], Float[Tensor, "batch kv_heads keys d_head"]]:
+        split = F.linear(x, self.qkv.weight[self.inner :], self.bias(slice(self.inner, None)))
+        split = split.unflatten(-1, (2, self.kv_heads, -1))  # (batch, keys, 2, kv_heads, d_head)
+        k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, kv_heads, keys, d_head)
         return k, v
+
+    def bias(self, some: slice) -> Tensor | None:
+        """That of some of the projected entries, if there is one."""
+        return None if self.qkv.bias is None else self.qkv.bias[some]
+
+    def for_all_heads(
+        self, x: Float[Tensor, "batch kv_heads keys d_head"]
+    ) -> Float[Tensor, "batch n_heads keys d_head"]:
+        """Keys or values, those of each group as often as it has heads."""
+        return x if self.kv_heads == self.n_heads else x.repeat_interleave(self.n_heads // self.kv_heads, 1)
 
     def heard(
         self, hook: HookPoint, x: Float[Tensor, "batch n_heads length d_head"]
@@ -98,7 +122,7 @@ class MultiHead(Hooked):
 
 
 class Attention(MultiHead):
-    """Multi-head self-attention without biases; the encoding turns q and k and adds to the scaled logits.
+    """Multi-head self-attention; the encoding turns q and k and adds to the scaled logits.
 
     It runs through `scaled_dot_product_attention`: at once where the pattern is short or nothing is added to the
     logits, else in pieces of some queries with the keys that they see. Where a gradient goes through what is added,
@@ -146,24 +170,45 @@ class Attention(MultiHead):
         if not early:
             q, k = encoding.rotate(q, k, at)
         first = 0 if encoding.causal else len(n) - len(m)
+        k, v = self.for_all_heads(k), self.for_all_heads(v)
         return Piece(q, k, encoding, at, passing.view, passing.begin, first), v
 
     def heads(
         self, x: Float[Tensor, "batch length d_model"], readout: Readout
     ) -> tuple[
         Float[Tensor, "batch n_heads queries d_head"],
-        Float[Tensor, "batch n_heads length d_head"],
-        Float[Tensor, "batch n_heads length d_head"],
+        Float[Tensor, "batch kv_heads length d_head"],
+        Float[Tensor, "batch kv_heads length d_head"],
     ]:
         if readout == "last":
             # One query a word: the projection of the others would be thrown away.
             return self.queries(x[:, -1:]), *self.keys_values(x)
         # Views: the fused kernel reads them as they lie, and their gradients are put together in one copy.
+        split = self.qkv(x).split((self.inner, self.kv_inner, self.kv_inner), -1)
         q, k, v = (
-            y.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, length, d_head)
-            for y in self.qkv(x).chunk(3, -1)
+            y.unflatten(-1, (heads, -1)).transpose(1, 2)  # (batch, heads, length, d_head)
+            for y, heads in zip(split, (self.n_heads, self.kv_heads, self.kv_heads), strict=True)
         )
         return q, k, v
+
+
+class NormedAttention(Attention):
+    """Attention with an RMSNorm of each query and of each key, before the encoding turns them (Qwen3)."""
+
+    def __init__(self, *sizes: int, epsilon: float, **options: Any):
+        super().__init__(*sizes, **options)
+        d_head = self.inner // self.n_heads
+        self.norm_q, self.norm_k = nn.RMSNorm(d_head, epsilon), nn.RMSNorm(d_head, epsilon)
+
+    def heads(
+        self, x: Float[Tensor, "batch length d_model"], readout: Readout
+    ) -> tuple[
+        Float[Tensor, "batch n_heads queries d_head"],
+        Float[Tensor, "batch kv_heads length d_head"],
+        Float[Tensor, "batch kv_heads length d_head"],
+    ]:
+        q, k, v = super().heads(x, readout)
+        return self.norm_q(q), self.norm_k(k), v
 
 
 class CrossAttention(MultiHead):

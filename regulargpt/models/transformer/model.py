@@ -2,6 +2,7 @@
 
 import math
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
+from regulargpt.encodings.regrouped import regrouped
 from regulargpt.encodings.tempered import tempered
 from regulargpt.models.decoding import Decoder, Recomputing
 from regulargpt.models.hooks import HookPoint, listened_to
@@ -66,13 +68,11 @@ class Transformer(Attentive):
     ):
         super().__init__()
         generator = generator or torch.Generator().manual_seed(0)
-        self.embedding = embedding(n_symbols, d_model, generator, std=0.02)
-        self.encoding = encodings.build(
+        symbols = embedding(n_symbols, d_model, generator, std=0.02)
+        positions = encodings.build(
             encoding, d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator
         )
-        self.dropout = Dropout(dropout)
-        self.hook_embed = HookPoint()
-        self.blocks = nn.ModuleList(
+        blocks = [
             Block(
                 Attention(d_model, n_heads, generator=generator),
                 Mlp(d_model, d_ff, activation=activation, generator=generator),
@@ -81,13 +81,31 @@ class Transformer(Attentive):
                 dropout=dropout,
             )
             for _ in range(n_layers)
-        )
-        self.ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
-        self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
+        ]
+        ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
+        readout = TiedReadout(symbols, n_outputs) if tied else linear(d_model, n_outputs, generator)
+        self.assemble(symbols, positions, blocks, ln_final, readout, dropout=dropout)
         self.scale = math.sqrt(d_model) if scale_embedding else 1.0
         # Last, and only where it is used: dropout draws by its number among the modules that draw.
         self.random_positions = RandomPositions(random_positions) if random_positions else None
-        self.causal = causal
+
+    def assemble(
+        self,
+        symbols: nn.Embedding,
+        positions: Encoding,
+        blocks: Sequence[nn.Module],
+        ln_final: nn.Module,
+        readout: nn.Module,
+        *,
+        dropout: float = 0.0,
+    ) -> None:
+        """Make a model of its parts, in the order in which they compute."""
+        self.embedding, self.encoding = symbols, positions
+        self.dropout = Dropout(dropout)
+        self.hook_embed = HookPoint()
+        self.blocks = nn.ModuleList(blocks)
+        self.ln_final, self.readout = ln_final, readout
+        self.scale, self.random_positions, self.causal = 1.0, None, positions.causal
         self.view: View = Full()
         self.kept_masks: OrderedDict[Any, Tensor] = OrderedDict()
 
@@ -125,8 +143,12 @@ class Transformer(Attentive):
         for layer, block in enumerate(self.blocks):
             # Of the last block, what nobody reads is not computed.
             alone = layer == len(self.blocks) - 1 and not listened_to(block)
-            x = block(x, self.encoding, n, layer, readout if alone else "all", passing)
+            x = block(x, self.encoding, n, layer, readout if alone else "all", self.passing(layer, passing))
         return x
+
+    def passing(self, layer: int, passing: Pass) -> Pass:
+        """What a layer takes of a pass: all of it."""
+        return passing
 
     def decoder(self, window: int | None = None) -> Decoder:
         """With cached keys and values; where a position depends on what is still to come, all is computed again."""
@@ -148,9 +170,9 @@ class Transformer(Attentive):
         Sliding(window=64)
         """
         view = parse(text, train_len)
-        if not (self.causal or isinstance(view, Full)):
+        if not (self.causal or type(view) is Full):
             raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
-        self.view = view
+        self.view, self.encoding = view, regrouped(self.encoding, view)
 
     def set_temperature(self, tau: Float[Tensor, "n_layers n_heads"] | None, on: str = "all") -> None:
         """As `Tempered` does; its `UserError` for temperatures that do not fit.

@@ -11,7 +11,7 @@ from regulargpt.encodings.base import Encoding
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Dropout
 from regulargpt.models.transformer.attention import Attention, CrossAttention, Pass
-from regulargpt.models.transformer.encoder_decoder.feed_forward import FeedForward
+from regulargpt.models.transformer.feed_forward import FeedForward
 
 KeysValues: TypeAlias = tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]
 

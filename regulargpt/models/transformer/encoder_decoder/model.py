@@ -16,9 +16,9 @@ from regulargpt.models.layers import Readout, TiedReadout, check_words, embeddin
 from regulargpt.models.transformer.attention import Attention, CrossAttention, Pass
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.models.transformer.encoder_decoder.block import Block
-from regulargpt.models.transformer.encoder_decoder.feed_forward import FeedForward
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.models.transformer.encoder_decoder.stack import Memory, Stack
+from regulargpt.models.transformer.feed_forward import FeedForward
 
 OF_T5 = T5Options("t5", scale="mesh", drawn="mesh")
 

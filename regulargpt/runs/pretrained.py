@@ -1,0 +1,138 @@
+"""A decoder that others trained, opened as a run is: `hf:PATH` on a text, in the tokens of its own tokenizer.
+
+Nothing here imports torch until the weights are read, so that refusals need no more than `transformers`' config.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from languages.errors import UserError, shown
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import refuse_attention
+from regulargpt.data.base import Data
+from regulargpt.data.options import TextOptions
+from regulargpt.data.text import TextData
+from regulargpt.models.pretrained import PREFIX, place_of
+from regulargpt.models.transformer.decoder_only.checkpoint import BYTES, Checkpoint, refuse_no_name
+from regulargpt.models.transformer.decoder_only.families import NAME
+from regulargpt.runs.opened import Opened
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regulargpt.models.base import Model
+    from regulargpt.objectives.answers import Objective
+
+NEEDS_TEXT = "name a file or folder of yours, or text:code, with --text"
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedCheckpoint(Opened):
+    """A checkpoint and a text. All models of it share their weights."""
+
+    checkpoint: Checkpoint
+
+    @property
+    def path(self) -> Path:
+        return self.checkpoint.folder
+
+    def results(self, name: str) -> Path:
+        """Not in the checkpoint's folder: it belongs to others."""
+        return Path(name) / self.checkpoint.name
+
+    @property
+    def weights(self) -> str:
+        return self.checkpoint.digest
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Tensor]:
+        """The weights by our names."""
+        return self.checkpoint.load().state_dict()
+
+    def network(self, changes: Mapping[str, Any] = {}) -> Model:
+        import torch
+
+        from regulargpt.models.transformer.decoder_only.model import DecoderOnly
+
+        options = self.config.replaced({f"model.{key}": value for key, value in changes.items()}).network
+        symbols = self.checkpoint.vocabulary_size
+        with torch.device("meta"):  # nothing is drawn
+            model = DecoderOnly(symbols, symbols, **options.arguments())
+        model.load_state_dict(self.parameters, assign=True)
+        return model.eval()
+
+    def refuse_words(self, words: Data) -> None:
+        """Another tokenizer's numbers would be other words to the network; bytes have none."""
+        own, given = self.trained.data, words.options if isinstance(words, TextData) else None
+        assert isinstance(own, TextOptions)
+        if given is None or given.tokenizer != own.tokenizer:
+            tokens = own.tokenizer or f"its {BYTES} symbols are bytes"
+            raise UserError(f"{shown(self.path)} reads texts in tokens of its own ({tokens}); leave out data.tokenizer")
+
+    def refuse_objective(self, objective: Objective, name: str) -> None:
+        """It tells the next symbol, and nothing else: validation refuses what does not go with a text."""
+
+    def facts(self, *keys: str) -> dict[str, Any]:
+        return super().facts(*keys) | {"model": self.checkpoint.name}
+
+
+def is_checkpoint(place: str | Path) -> bool:
+    """Whether a place is written as a checkpoint's.
+
+    >>> is_checkpoint("hf:pythia-70m"), is_checkpoint("runs/a")
+    (True, False)
+    """
+    return str(place).startswith(PREFIX)
+
+
+def refuse_text(named: str | None, train_len: int | None) -> None:
+    """UserError for a text or training length that is given beside a run, which has its own."""
+    for flag, value in (("--text", named), ("--train-len", train_len)):
+        if value is not None:
+            raise UserError(f"{flag} {value}: a run has its own; leave it out, or give a checkpoint as hf:PATH")
+
+
+def open_checkpoint(
+    place: str | Path, named: str | None, train_len: int | None = None, *, attention: str = "", scoring: str = ""
+) -> OpenedCheckpoint:
+    """The checkpoint in a folder, on a text: a file, folder or name of one.
+
+    It was trained on `train_len` tokens, by default as many as its config has positions for. Raises UserError, before
+    the weights are read, for a folder or text that cannot be read, and an attention that there is not.
+    """
+    if named is None:
+        raise UserError(f"{place} needs a text; {NEEDS_TEXT}")
+    found = Checkpoint.open(place)
+    refuse_no_name(found)
+    config = config_of(found, place_of(named), train_len)
+    measured = config.replaced(
+        {"evaluation.attention": attention or "full", **({"data.scoring": scoring} if scoring else {})}
+    )
+    if (reason := refuse_attention(measured)) is not None:
+        raise UserError(reason)
+    return OpenedCheckpoint(config, measured, found)
+
+
+def config_of(found: Checkpoint, text: str, train_len: int | None) -> RunConfig:
+    """The config of a run that would have trained it: the recipe of texts, with its own network and tokens."""
+    tokens, longest = found.tokens, train_len or found.train_len
+    usual = resolve("text", NAME, text)
+    assert isinstance(usual.data, TextOptions)
+    data = replace(usual.data, train_len=longest, tokenizer="" if tokens is None else str(tokens.path))
+    config = replace(usual, data=data, model=found.options, device="cpu", threads=cores())
+    # A table of positions ends: beyond it nothing is tested, unless somebody says how.
+    is_endless = config.network.too_long(config.test_len) is None
+    return config if is_endless else config.replaced({"evaluation.test_len": longest})
+
+
+def cores() -> int:
+    """The threads that a network of this size may have: as many as OMP_NUM_THREADS says, or the process has cores."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdecimal() and int(given) else len(os.sched_getaffinity(0))

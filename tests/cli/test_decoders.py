@@ -1,0 +1,206 @@
+"""`hf:PATH`, a decoder that others trained: evaluate, measurements and align on a text; what is refused."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from languages.text import corpus
+from regulargpt.cli import call
+from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
+
+WORDS = "the cat sat on a mat. a dog ran to the old house, and all of them were glad."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four checkpoints with tokenizers, one of bytes without, and a text of many files."""
+    home = tmp_path_factory.mktemp("home")
+    for kind in ("llama", "mistral", "gpt2"):
+        made(home / kind, kind)
+        byte_tokenizer().save(str(home / kind / "tokenizer.json"))
+    made(home / "bytes", "qwen3", vocab_size=256)
+    random = np.random.default_rng(0)
+    (home / "text").mkdir()
+    for number in range(60):
+        (home / "text" / f"{number}.txt").write_text(" ".join(random.choice(WORDS.split(), 300)))
+    return home
+
+
+@pytest.fixture
+def asked(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Callable:
+    """What a command line prints as JSON, in a folder of its own; its one line of error where it refuses."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANGUAGES_CACHE", str(home / "cache"))
+
+    def ask(*arguments: str, code: int = 0) -> Any:
+        found = call([*arguments, *(["--json"] if not code else [])])
+        out, err = capsys.readouterr()
+        assert found == code, err
+        return json.loads(out) if not code else err
+
+    return ask
+
+
+def of(home: Path, name: str = "llama") -> list[str]:
+    return [f"hf:{home / name}", "--text", str(home / "text")]
+
+
+def scored(asked: Callable, home: Path, *more: str, name: str = "llama") -> dict[str, Any]:
+    return asked("evaluate", *of(home, name), "--lengths", "32,64,128", "--samples", "6", *more)
+
+
+def test_a_checkpoint_is_tested_as_transformers_computes(asked: Callable, home: Path):
+    """Bits a byte: nats of its own logits over the mean bytes of a token, of the last 32 tokens of each segment."""
+    found = scored(asked, home)
+    text = corpus(f"text:{home / 'text'}", home / "llama" / "tokenizer.json")
+    from regulargpt.data import build
+    from regulargpt.runs.pretrained import open_checkpoint
+    from tests.regulargpt.tiny_decoders import quiet
+
+    run = open_checkpoint(f"hf:{home / 'llama'}", str(home / "text"))
+    theirs = quiet().AutoModelForCausalLM.from_pretrained(home / "llama").eval()
+    words = torch.from_numpy(build(run.config.data).test(0, 128, 6).astype(np.int64))
+    with torch.no_grad():
+        logits = theirs(input_ids=words[:, :-1]).logits[:, -32:]
+    nats = torch.nn.functional.cross_entropy(logits.flatten(0, 1), words[:, -32:].flatten())
+    bits = float(nats) / np.log(2) / text.bytes_per_symbol
+    assert found["measures"]["bits_per_byte"]["values"]["128"] == pytest.approx(bits, rel=1e-5)
+    assert (found["extrapolation"]["base"], found["scoring"], found["run_dir"]) == (
+        TRAINED,
+        "last_k",
+        str(home / "llama"),
+    )
+    assert "to_trained" not in found
+
+
+def test_what_a_test_changes_is_held_against_the_network_as_trained(asked: Callable, home: Path):
+    plain = scored(asked, home)["measures"]["nll"]["values"]
+    found = scored(asked, home, "--set", "scaling=yarn,factor=4", "--attention", "bca")
+    assert found["changes"] == {"encoding.scaling": "yarn", "encoding.factor": 4.0}
+    assert list(found["to_trained"]) == ["32", "64", "128"]
+    for length, (ratio, low, high) in found["to_trained"].items():
+        ours = found["measures"]["nll"]["values"][length]
+        assert ratio == pytest.approx(np.exp(ours - plain[length]), rel=1e-5)
+        assert low < ratio < high
+    # At the training length, too: a factor that is lost would leave it as it was.
+    assert abs(found["to_trained"]["64"][0] - 1) > 1e-4
+    assert scored(asked, home, "--attention", "sliding:128")["to_trained"]["128"][0] == pytest.approx(1, abs=1e-5)
+
+
+def test_a_window_belongs_to_the_network(asked: Callable, home: Path):
+    """Its last 7 keys in 2 layers are 13 tokens: a view of more changes nothing."""
+    found = scored(asked, home, "--attention", "sliding:8", name="mistral")
+    assert all(ratio == pytest.approx(1, abs=1e-5) for ratio, _, _ in found["to_trained"].values())
+
+
+def test_learned_positions_go_on_only_where_somebody_says_how(asked: Callable, home: Path):
+    said = asked("evaluate", *of(home, "gpt2"), "--lengths", "32,64,128", code=2)
+    assert said == (
+        "error: length 128: model.encoding.name = 'learned' has no vector behind position 64; "
+        "set model.encoding.beyond = 'clamp'\n"
+    )
+    assert list(scored(asked, home, "--set", "beyond=clamp", name="gpt2")["to_trained"]) == ["32", "64"]
+
+
+def test_a_network_of_bytes_needs_no_tokenizer(asked: Callable, home: Path):
+    found = scored(asked, home, name="bytes")["measures"]
+    for length, nats in found["nll"]["values"].items():
+        assert found["bits_per_byte"]["values"][length] == pytest.approx(nats / np.log(2))
+
+
+def test_every_measurement_of_texts_takes_a_checkpoint(asked: Callable, home: Path, tmp_path: Path):
+    positions = asked("positions", *of(home), "--length", "128", "--words", "4")
+    assert (positions["model"], positions["train_len"], len(positions["nll"])) == ("llama", TRAINED, 128)
+    assert positions["reference"]["attention"] == f"sliding:{TRAINED}"
+    assert asked("resolution", *of(home, "mistral"), "--length", "64", "--words", "2")["length"] == 64
+    asked("receptive-field", *of(home), "--length", "64", "--words", "2")
+    assert (tmp_path / "positions" / "llama" / "positions.png").is_file()
+    assert sorted(path.name for path in (home / "llama").iterdir()) == [
+        "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]  # fmt: skip
+
+
+def test_methods_are_compared_as_single_tests_say(asked: Callable, home: Path, tmp_path: Path):
+    """One number of each table against `evaluate`; what a network has no option for is left out and named."""
+    asked_for = ["--lengths", "64,128", "--words", "6"]
+    report = asked("methods", *of(home), *asked_for, "--methods", "yarn,self-extend,alignment")
+    assert list(report["methods"]) == ["trained", "yarn", "self-extend", "alignment"]
+    single = {"yarn": ("--set", "scaling=yarn,factor=2"), "self-extend": ("--attention", "self-extend:3:16")}
+    for name, flags in single.items():
+        found, of_method = scored(asked, home, *flags), report["methods"][name]
+        assert of_method["to_trained"]["128"] == pytest.approx(found["to_trained"]["128"], abs=1e-5)
+        assert of_method["bits_per_byte"]["128"][0] == pytest.approx(
+            found["measures"]["bits_per_byte"]["values"]["128"], abs=1e-5
+        )
+        assert of_method["to_training_length"]["128"] == pytest.approx(
+            found["extrapolation"]["ratios"]["128"], abs=1e-5
+        )
+    assert report["methods"]["alignment"]["to_trained"]["64"][0] == 1
+    assert report["methods"]["alignment"]["to_trained"]["128"][0] != 1
+    rows = (tmp_path / "methods" / "llama" / "methods.csv").read_text().splitlines()
+    assert len(rows) == 1 + 4 * 2
+    every = asked("methods", *of(home, "gpt2"), *asked_for)
+    assert sorted(every["methods"]) == ["alignment", "bca", "sinks", "sliding", "trained"]
+    assert "'learned' has no scaling" in every["left_out"]["yarn"]
+    assert "positions in the embeddings" in every["left_out"]["self-extend"]
+
+
+def test_a_temperature_is_aligned_and_used(asked: Callable, home: Path, tmp_path: Path):
+    report = asked("align", *of(home), "--length", "128", "--words", "2", "--by", "layer")
+    file = tmp_path / "align" / "llama" / "temperature-p_max.json"
+    written = json.loads(file.read_text())
+    assert (len(written["tau"]), len(written["tau"][0]), written["train_len"]) == (2, 4, TRAINED)
+    assert report["before"]["short"]["p_max"] > report["before"]["long"]["p_max"]
+    assert scored(asked, home, "--temperature", str(file))["to_trained"]["128"][0] != 1
+    said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--temperature", str(file), code=2)
+    assert "was found for another network" in said
+
+
+REFUSED = [
+    (["evaluate", "hf:{home}/llama"], "needs a text; name a file or folder of yours, or text:code, with --text"),
+    (["evaluate", "hf:{home}/none", "--text", "text:code"], "no such folder; a checkpoint is read from disk"),
+    (["evaluate", "hf:{home}/text", "--text", "text:code"], "has no config.json; give the folder of a decoder"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/none"], "is no built-in text, file or folder"),
+    (["evaluate", "{home}/none", "--text", "text:code"], "--text text:code: a run has its own; leave it out"),
+    (["positions", "{home}/none", "--train-len", "64"], "--train-len 64: a run has its own; leave it out"),
+    (["positions", "hf:{home}/llama"], "needs a text"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--set", "factor=2"],
+     "model.encoding.factor = 2 changes nothing with model.encoding.scaling = none; leave it out"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--set", "d_ff=2"],
+     "model.d_ff: a trained run can be tested under other data, objective or evaluation only"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--set", "tokenizer=x.json"], "x.json"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--quantised"], "is no run, and has no certificate"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "9000000"], "which allows test lengths"),
+    (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "yarm"], "unknown method 'yarm'; did you"),
+    (["methods", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "64,900000"], "--lengths 900000: text:"),
+    (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: unknown key"),
+    (["align", "hf:{home}/llama", "--text", "{home}/text", "--length", "64"], "trained on up to 64 symbols"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "reason"), REFUSED)
+def test_what_is_refused_is_said_in_one_line_before_anything_is_written(
+    asked: Callable, home: Path, tmp_path: Path, arguments: list[str], reason: str
+):
+    said = asked(*(argument.format(home=home) for argument in arguments), code=2)
+    assert reason in said
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tokenizer_must_be_there_and_fit(asked: Callable, home: Path, tmp_path: Path):
+    folder = tmp_path / "copy"
+    shutil.copytree(home / "llama", folder)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["model"]["vocab"]["%"] = 50
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    given = ["evaluate", f"hf:{folder}", "--text", str(home / "text")]
+    assert "has 51 tokens, and the network knows 50" in asked(*given, code=2)
+    (folder / "tokenizer.json").unlink()
+    assert "has no tokenizer.json; save the fast tokenizer beside the weights" in asked(*given, code=2)
