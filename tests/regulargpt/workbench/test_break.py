@@ -310,8 +310,9 @@ def test_a_link_brings_the_level_with_its_hits(browser: Browser, written: Path):
 
 def test_a_weight_is_struck_by_its_slider_and_mended(browser: Browser, written: Path):
     opened(browser, written, "#level=1")
+    browser.wait("document.querySelector('#struck-near')?.options.length > 0")
     browser.click(".break [data-tool=weight]")
-    browser.pause(60)
+    browser.wait("document.querySelector('#tensor') !== null")
     name = browser.one("#tensor", "e.value")
     browser.choose("#weight-row", 1)
     browser.choose("#weight-column", 2)
