@@ -26,7 +26,7 @@ export class Training {
   follow() {
     const { training, onlyOne, speed } = this.bench;
     if (training === "none") this.stop();
-    if (training === "none") return;
+    if (training === "none" || (training === "ended" && !this.learners)) return; // what a level kept has no learners
     if (!this.learners) this.start();
     this.tell({ do: "speed", speed });
     if (this.bench.isCompared && training === "going") this.tell({ do: "until", step: Infinity }, RIVALS);
@@ -141,6 +141,9 @@ export class Searches {
   }
 }
 
+// Whether a network has answered all its long words.
+const isAsked = (found) => found && found.tried === found.of;
+
 // After the training each network is asked long words, one after the other.
 export class LongWordsAsked {
   constructor(bench) {
@@ -156,7 +159,7 @@ export class LongWordsAsked {
     if (bench.training !== "ended") return;
     this.worker = worker("asking", ({ lane, ...found }) => bench.set.tested(lane, found));
     const { language, seed, snapshots } = bench;
-    for (const lane of LANES) {
+    for (const lane of LANES.filter((name) => snapshots[name] && !isAsked(bench.tested[name]))) {
       const { options, weights } = snapshots[lane];
       this.worker.postMessage({ lane, options, weights, language, seed });
     }

@@ -1,0 +1,79 @@
+"""What is said in the end, in a real browser: after a level, of a network that was struck, and of others that still learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from regulargpt.classroom.workbench import page
+from tests.regulargpt.browser import Browser
+
+LANE = ".lane[data-lane={}]"
+OURS = LANE.format("regulargpt")
+# A bench that has come to the end of a training: with the network of a level, said to have taken some steps.
+PROVEN = """(() => {
+  globalThis.bench = modules["start.js"].bench;
+  const { LEVELS, made } = modules["levels.js"];
+  const { set } = bench;
+  const { snapshot, proven } = made(LEVELS[0]);
+  for (const lane of bench.lanes) set.wager(lane, lane === "regulargpt");
+  for (const lane of bench.lanes) set.snapshot({ ...snapshot, lane, step: 500 });
+  set.proven({ ...proven, snapshot: { ...proven.snapshot, balls: {} } });
+  for (const lane of bench.lanes) set.tested(lane, { right: lane === "lstm" ? 7 : 20, tried: 20, of: 20 });
+  bench.training = "going";
+  set.training("ended");
+})()"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("verdicts") / "workbench.html"
+    page.write(path)
+    return path
+
+
+def opened(browser: Browser, written: Path) -> None:
+    browser.open(written, "#step=6", width=1280, still=True)
+    browser.evaluate(PROVEN)
+    browser.wait("document.querySelector('.wall .proof button') !== null")
+
+
+def said(browser: Browser) -> list[str]:
+    """The wagers, the ends of the lanes, the proof and the mark of the lane that is proven."""
+    return browser.all(".wager [aria-pressed=true], .lane .end, .wall .proof, .wall .count, .lane .first-wrong.right")
+
+
+@pytest.mark.parametrize("way", ["the button", "back"])
+def test_a_level_gives_back_the_proof_the_wagers_and_the_end(browser: Browser, written: Path, way: str):
+    """And starts no training: that would forget all of it."""
+    opened(browser, written)
+    before = said(browser)
+    assert before.count("yes") == 1
+    assert before.count("no") == 2
+    for level in (2, 0):
+        browser.click(".break .levels button", level)
+    assert "A level's network" in browser.one(".lanes .said")
+    assert browser.all(".lane .end") == [""] * 3
+    if way == "back":
+        browser.evaluate("history.go(-2)")
+        browser.wait("!location.hash.includes('level')")
+    else:
+        browser.click(".break .task button")
+    browser.wait("document.querySelector('.wall .proof button') !== null")
+    browser.pause(300)  # a worker would have begun by now
+    assert said(browser) == before
+    assert browser.evaluate("bench.snapshots.regulargpt.step") == 500
+    assert browser.all(".panel.lanes .main", "e.disabled") == [True]
+    assert "begin again" in browser.one(".lanes .said")
+
+
+def test_a_struck_network_is_not_said_to_be_proven(browser: Browser, written: Path):
+    opened(browser, written)
+    whole = (browser.one(".lanes .said"), browser.one(f"{OURS} .end"))
+    assert whole[1] == "Words of 1,000 symbols: 20 of 20 right. You were right."
+    browser.evaluate("bench.set.hits([{ kind: 'case', part: 'leaves', window: [1, 0], image: 1 }])")
+    assert browser.one(".lanes .said") == "RegularGPT has been struck: it is not proven any more."
+    assert browser.one(f"{OURS} .end") == "Before it was struck: 20 of 20 words of 1,000 symbols right."
+    browser.evaluate("bench.set.hits([])")
+    assert (browser.one(".lanes .said"), browser.one(f"{OURS} .end")) == whole
