@@ -1,4 +1,4 @@
-"""What is said in the end, in a real browser: after a level, of a network that was struck, and of others that still learn."""
+"""What is said in the end, in a real browser: after a level, of a struck network, of others that still learn."""
 
 from __future__ import annotations
 
@@ -77,3 +77,29 @@ def test_a_struck_network_is_not_said_to_be_proven(browser: Browser, written: Pa
     assert browser.one(f"{OURS} .end") == "Before it was struck: 20 of 20 words of 1,000 symbols right."
     browser.evaluate("bench.set.hits([])")
     assert (browser.one(".lanes .said"), browser.one(f"{OURS} .end")) == whole
+
+
+INSIDE = """(selector) => [...document.querySelectorAll(selector)].map((e) => {
+  const { top, bottom, height } = e.getBoundingClientRect();
+  return height > 0 && bottom <= innerHeight && top >= document.querySelector(".guide.current").offsetHeight;
+})"""
+
+
+def test_the_last_caption_shows_all_three_ends_and_the_file_to_save(browser: Browser, written: Path):
+    """On the smallest screen for which there are columns: below the caption, above the edge of the window."""
+    browser.look(1024, 768, still=True)
+    browser.open(written, "#step=6")
+    browser.evaluate(PROVEN)
+    browser.wait("bench.lanes.every((lane) => bench.wrong[lane])")
+    browser.click(".guide.current .next")
+    for button, selector, count in ((None, ".lane .end", 3), (1, ".wall .proof button", 1), (0, ".lane .end", 3)):
+        if button is not None:
+            browser.click(".guide.current .act button", button)
+        browser.pause()
+        assert browser.evaluate(f"({INSIDE})({selector!r})") == [True] * count
+    assert "no finite list" not in browser.one("main")
+
+
+def test_the_others_are_not_said_to_be_wrong_or_beyond_proof(browser: Browser, written: Path):
+    browser.open(written)
+    assert browser.one(".panel.wall .caption:last-child").endswith("it has no list of cases to try. They may be right.")
