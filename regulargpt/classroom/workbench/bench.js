@@ -46,6 +46,8 @@ import { languageOf } from "./machine.js";
 
 export const LANES = ["regulargpt", "lstm", "transformer"];
 export const SPEEDS = ["slow", "fast"];
+// The running share of right answers from which on it is said as 100 %.
+export const LEARNED = 0.995;
 
 const each = (value) => Object.fromEntries(LANES.map((lane) => [lane, value]));
 

@@ -1,6 +1,6 @@
 // The training: a wager, what starts and stops it, and three networks that learn from the same words.
 
-import { LANES } from "./bench.js";
+import { LANES, LEARNED } from "./bench.js";
 import { Curve } from "./curve.js";
 import { TrainButton } from "./train_button.js";
 
@@ -134,8 +134,10 @@ class Lane {
     const { right, tried, of } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
     if (lane === "regulargpt" && bench.hits.length) return this.end.replaceChildren(`Before it was struck: ${right} of ${tried} words of 1,000 symbols right.`);
+    const { accuracy, phase } = bench.snapshots[lane] ?? {};
+    const isLearning = right < tried && accuracy < LEARNED && phase !== "done";
     const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
-    const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
+    const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : isLearning ? " It was still learning: let it go on." : sayWager(bench.wagers[lane], isRight);
     return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
   }
 }

@@ -103,3 +103,67 @@ def test_the_last_caption_shows_all_three_ends_and_the_file_to_save(browser: Bro
 def test_the_others_are_not_said_to_be_wrong_or_beyond_proof(browser: Browser, written: Path):
     browser.open(written)
     assert browser.one(".panel.wall .caption:last-child").endswith("it has no list of cases to try. They may be right.")
+
+
+# What workers would say, by hand: `hear(lane, changes)`.
+WORKERS = """(() => {
+  globalThis.workers = {};
+  globalThis.Worker = class {
+    postMessage(message) {
+      if (message.do === "start") workers[message.lane] = this;
+      if (message.do === "until") this.until = message.step;
+    }
+    terminate() {}
+  };
+  globalThis.bench = modules["start.js"].bench;
+  const { LEVELS, made } = modules["levels.js"];
+  const { snapshot, proven } = made(LEVELS[0]);
+  globalThis.hear = (lane, changes, is = "snapshot") => {
+    const now = { ...snapshot, lane, phase: "words", ...changes };
+    workers[lane].onmessage({ data: is === "proven" ? { is, ...proven, snapshot: now } : { is, ...now } });
+    return [bench.training, ...["lstm", "transformer"].map((rival) => String(workers[rival].until))];
+  };
+  bench.set.training("going");
+})()"""
+
+
+def test_the_others_learn_on_until_they_have_learned_or_had_their_time(browser: Browser, written: Path):
+    def hear(lane: str, step: int, accuracy: float, phase: str = "words", what: str = "snapshot") -> list[str]:
+        return browser.evaluate(f"hear({lane!r}, {{ step: {step}, accuracy: {accuracy}, phase: {phase!r} }}, {what!r})")
+
+    def button() -> str:
+        return browser.one(".panel.lanes .main")
+
+    for is_late in (False, True):
+        browser.open(written)
+        browser.evaluate(WORKERS)
+        hear("lstm", 300, 0.6)
+        assert hear("regulargpt", 520, 1) == ["going", "520", "520"]
+        assert hear("regulargpt", 525, 1, "done", "proven") == ["going", "Infinity", "Infinity"]
+        assert button() == "Pause"  # the others have taken fewer steps
+        hear("lstm", 525, 0.69)
+        assert hear("transformer", 525, 0.5) == ["going", "Infinity", "Infinity"]
+        assert button() == "Stop the others"
+        assert hear("lstm", 1216, 1) == ["going", "525", "Infinity"]
+        if is_late:
+            browser.evaluate("performance.now = ((now) => () => now.call(performance) + 61000)(performance.now);0")
+        assert hear("transformer", 4000, 0.7, "words" if is_late else "done")[0] == "ended"
+        assert button() == "Let the others go on"
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "phase", "verdict"),
+    [
+        (0.69, "words", "It was still learning: let it go on."),
+        (0.69, "done", "You lost this wager."),
+        (1, "words", "You lost this wager."),
+    ],
+)
+def test_no_wager_is_lost_while_a_network_still_learns(
+    browser: Browser, written: Path, accuracy: float, phase: str, verdict: str
+):
+    browser.open(written)
+    browser.evaluate(WORKERS)
+    browser.evaluate(f"hear('lstm', {{ step: 525, accuracy: {accuracy}, phase: {phase!r} }})")
+    browser.evaluate("bench.set.wager('lstm', true);bench.set.tested('lstm', { right: 7, tried: 20, of: 20 })")
+    assert browser.one(f"{LANE.format('lstm')} .end") == f"Words of 1,000 symbols: 7 of 20 right. {verdict}"
