@@ -49,7 +49,7 @@ export class LanesPanel {
     const { bench } = this;
     const snapshot = bench.snapshots.regulargpt;
     if (bench.language === null) return bench.problem || "There is no machine yet that gives the answers.";
-    if (bench.proven && snapshot.step === 0) return "A level's network: made, not trained. The hammer leads back to your own.";
+    if (bench.proven && snapshot?.step === 0) return "A level's network: made, not trained. The hammer leads back to your own.";
     if (bench.proven && bench.hits.length) return "RegularGPT has been struck: it is not proven any more.";
     if (bench.proven && bench.isKept) return "RegularGPT is proven. A level ended the training: the others can only begin again.";
     if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";

@@ -16,7 +16,7 @@ export class TrainButton {
   get next() {
     const { training, isCompared, proven, failed, snapshots } = this.bench;
     if (training !== "going") return "going";
-    const isFair = (proven || failed) && LANES.every((lane) => snapshots[lane]?.step >= snapshots.regulargpt.step);
+    const isFair = (proven || failed) && LANES.every((lane) => snapshots[lane]?.step >= snapshots.regulargpt?.step);
     return isCompared || isFair ? "ended" : "paused";
   }
 
