@@ -23,6 +23,7 @@
 //   wagers     by lane: true, false, null: "right on every word of 1,000 symbols?", said before training
 //   tested     by lane: { right, tried }: answers to words of 1,000 symbols after the training; null before
 //   isCompared whether training came to its end once: the others have taken as many steps as RegularGPT
+//   isKept     whether what ended was brought back from before a level: nothing is there that could go on
 //   step       1 to 7: the caption that is read
 //   aim        what a panel points at for the hammer: a Hit without image or by; null before
 //
@@ -45,6 +46,8 @@ import { languageOf } from "./machine.js";
 
 export const LANES = ["regulargpt", "lstm", "transformer"];
 export const SPEEDS = ["slow", "fast"];
+// The running share of right answers from which on it is said as 100 %.
+export const LEARNED = 0.995;
 
 const each = (value) => Object.fromEntries(LANES.map((lane) => [lane, value]));
 
@@ -69,7 +72,7 @@ export class Bench {
 
   // Nothing is learned yet.
   forget() {
-    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), isCompared: false, onlyOne: false });
+    Object.assign(this, { snapshots: each(null), network: null, prototypes: null, hits: [], training: "none", proven: null, failed: "", wrong: each(null), tested: each(null), isCompared: false, isKept: false, onlyOne: false });
   }
 
   changes() {
@@ -89,7 +92,7 @@ export class Bench {
         this.again();
       },
       speed: told("training", (speed) => { this.speed = speed; }),
-      training: told("training", (training) => Object.assign(this, { training, onlyOne: false, isCompared: this.isCompared || training === "ended" })),
+      training: told("training", (training) => Object.assign(this, { training, onlyOne: false, isCompared: this.isCompared || training === "ended", isKept: training === "ended" && this.training === "none" })),
       one: told("training", () => Object.assign(this, { training: "paused", onlyOne: true })),
       again: () => this.again(),
       snapshot: told("snapshot", (snapshot) => this.take(snapshot)),

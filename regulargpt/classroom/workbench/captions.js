@@ -22,7 +22,10 @@ export class Captions {
     this.links = [...document.querySelectorAll(".way a")];
     this.captions.slice(0, -1).forEach((caption, i) => caption.querySelector(".act").append(this.next(i + 2)));
     const last = this.captions[this.captions.length - 1];
-    last.querySelector(".act").append(action("Show the networks", () => this.scrollTo(last), { class: "next last" }));
+    last.querySelector(".act").append(
+      action("Show the networks", () => reveal(".lane:last-of-type", "end"), { class: "next last" }),
+      action("Show the proof", () => reveal(".wall .proof", "center"), { class: "main last" }),
+    );
     WHILE_TRAINING.forEach((name) => byId(name).querySelector(".act").append(new TrainButton(bench).place));
     this.links.forEach((link, i) => link.addEventListener("click", (event) => {
       event.preventDefault();
@@ -65,6 +68,7 @@ export class Captions {
   scroll() {
     const caption = this.captions[this.bench.step - 1];
     if (this.captions.every((other) => other.checkVisibility())) caption.scrollIntoView({ behavior: pace() });
+    else if (caption.id === "compare") reveal(".lane:last-of-type", "end");
     else this.scrollTo(caption);
   }
 
@@ -76,5 +80,8 @@ export class Captions {
     panel.scrollIntoView({ behavior: pace(), block: panel.offsetHeight + above + 12 > innerHeight ? "start" : "nearest" });
   }
 }
+
+// What decides stands at the end of a panel.
+const reveal = (selector, block) => document.querySelector(selector).scrollIntoView({ behavior: pace(), block });
 
 const pace = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");

@@ -1,6 +1,6 @@
 // The training: a wager, what starts and stops it, and three networks that learn from the same words.
 
-import { LANES } from "./bench.js";
+import { LANES, LEARNED } from "./bench.js";
 import { Curve } from "./curve.js";
 import { TrainButton } from "./train_button.js";
 
@@ -21,7 +21,7 @@ export class LanesPanel {
     this.said = html("p", { class: "said", "aria-live": "polite" });
     const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("span", { class: "seed" }, html("label", { for: "seed" }, "Seed "), this.seed));
     place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), html("p", { class: "caption" }, KEY), more);
-    for (const kind of ["language", "training", "snapshot", "proven", "wager"]) bench.on(kind, () => this.say());
+    for (const kind of ["language", "training", "snapshot", "proven", "wager", "hits"]) bench.on(kind, () => this.say());
     this.say();
   }
 
@@ -49,6 +49,9 @@ export class LanesPanel {
     const { bench } = this;
     const snapshot = bench.snapshots.regulargpt;
     if (bench.language === null) return bench.problem || "There is no machine yet that gives the answers.";
+    if (bench.proven && snapshot?.step === 0) return "A level's network: made, not trained. The hammer leads back to your own.";
+    if (bench.proven && bench.hits.length) return "RegularGPT has been struck: it is not proven any more.";
+    if (bench.proven && bench.isKept) return "RegularGPT is proven. A level ended the training: the others can only begin again.";
     if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";
     if (bench.failed) return bench.failed;
     if (bench.training === "none") return "Nothing is learned yet: each answer is a guess.";
@@ -72,7 +75,7 @@ class Lane {
     bench.on("snapshot", () => this.step());
     for (const kind of ["wager", "training", "language"]) bench.on(kind, () => this.sayWager());
     for (const kind of ["wrong", "hits", "language", "proven"]) bench.on(kind, () => this.sayWrong());
-    for (const kind of ["tested", "language", "wager"]) bench.on(kind, () => this.sayEnd());
+    for (const kind of ["tested", "language", "wager", "hits", "proven"]) bench.on(kind, () => this.sayEnd());
     bench.on("language", () => this.step());
     this.sayWager();
     this.step();
@@ -130,8 +133,11 @@ class Lane {
     const { bench, lane } = this;
     const { right, tried, of } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
+    if (lane === "regulargpt" && bench.hits.length) return this.end.replaceChildren(`Before it was struck: ${right} of ${tried} words of 1,000 symbols right.`);
+    const { accuracy, phase } = bench.snapshots[lane] ?? {};
+    const isLearning = right < tried && accuracy < LEARNED && phase !== "done";
     const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
-    const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
+    const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : isLearning ? " It was still learning: let it go on." : sayWager(bench.wagers[lane], isRight);
     return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
   }
 }

@@ -1,7 +1,9 @@
 // Five levels to play: each brings its own machine and network, and keeps what was on the bench.
 
+import { LANES } from "./bench.js";
 import { hitsAsText, hitsFromText } from "./hits.js";
 import { LEVELS, made, verdict } from "./levels.js";
+import { asText } from "./machine_link.js";
 import { renew } from "./renew.js";
 
 const NONE = "A level brings a machine and a network that is right on every word. A training that goes on ends with it.";
@@ -50,27 +52,43 @@ export class LevelList {
   // A level begins.
   play(number) {
     const { bench } = this;
-    const { drawn, snapshots, proven, training } = bench;
-    if (!this.level) this.own = { drawn, snapshots, proven, training };
+    if (!this.level) this.own = { ...bench };
     this.level = { number, ...made(LEVELS[number - 1]) };
+    address.say(true); // before the machine is said, which would take the place of one's own
     bench.set.language(this.level.drawn);
     bench.set.snapshot(this.level.snapshot);
     bench.set.proven(this.level.proven);
     this.place.open = true;
-    address.say(true);
   }
 
-  // Back to the machine that was there, and to its networks if they had been trained to the end.
+  // Whether an address with this machine is for the levels: one brings its machine itself, or leads back to this one.
+  takes(drawn) {
+    if (LEVELS[address.said().get("level") - 1]) return true;
+    if (!this.level || asText(drawn) !== asText(this.own.drawn)) return false;
+    this.leave();
+    return true;
+  }
+
+  // Back to the machine that was there, its wagers, and its networks if RegularGPT had been trained to the end.
   leave() {
     const { bench, own } = this;
+    const { set } = bench;
     this.level = null;
-    bench.set.language(own.drawn);
-    if (own.training === "ended") {
-      for (const snapshot of Object.values(own.snapshots)) if (snapshot) bench.set.snapshot(snapshot);
-      if (own.proven) bench.set.proven(own.proven);
-      bench.set.training("ended");
-    }
     address.say(true);
+    set.language(own.drawn);
+    set.word(own.word);
+    for (const lane of LANES) set.wager(lane, own.wagers[lane]);
+    if (own.proven || own.failed) this.bring(own);
+  }
+
+  bring({ snapshots, tested, proven, failed, hits }) {
+    const { set } = this.bench;
+    for (const lane of LANES) if (snapshots[lane]) set.snapshot(snapshots[lane]);
+    for (const lane of LANES) set.tested(lane, tested[lane]);
+    if (proven) set.proven(proven);
+    if (failed) set.failed(failed);
+    set.hits(hits);
+    set.training("ended");
   }
 
   // What a search says decides a level; null while it goes on.

@@ -47,7 +47,7 @@ const said = (text, usual) => (text === usual ? null : text);
 const whole = (text, most) => (/^\d+$/u.test(text ?? "") && Number(text) <= most ? Number(text) : null);
 address.add("machine", () => said(asText(bench.drawn), asText(first)), (text) => {
   const drawn = (text === null ? null : fromText(text)) ?? first;
-  if (asText(drawn) !== asText(bench.drawn)) draw(drawn);
+  if (!panels.break.levels.takes(drawn) && asText(drawn) !== asText(bench.drawn)) draw(drawn);
 });
 address.add("seed", () => said(String(bench.seed), "0"), (text) => {
   const seed = whole(text, 9999) ?? 0;

@@ -8,22 +8,23 @@ export class TrainButton {
   constructor(bench) {
     this.bench = bench;
     this.place = action("Train", () => bench.set.training(this.next), { class: "main" });
-    for (const kind of ["language", "training", "proven", "wager"]) bench.on(kind, () => this.say());
+    for (const kind of ["language", "training", "proven", "wager", "snapshot"]) bench.on(kind, () => this.say());
     this.say();
   }
 
-  // What it leads to. Once the first network is done, the others may go on for as long as one likes.
+  // What it leads to. Once the first network is done, and the others have taken as many steps, they may go on for as long as one likes.
   get next() {
-    const { training, isCompared } = this.bench;
+    const { training, isCompared, proven, failed, snapshots } = this.bench;
     if (training !== "going") return "going";
-    return isCompared ? "ended" : "paused";
+    const isFair = (proven || failed) && LANES.every((lane) => snapshots[lane]?.step >= snapshots.regulargpt?.step);
+    return isCompared || isFair ? "ended" : "paused";
   }
 
   say() {
-    const { training, wagers, language } = this.bench;
+    const { training, wagers, language, isKept } = this.bench;
     const isOpen = LANES.some((lane) => wagers[lane] === null);
     const first = isOpen ? "Train without a wager" : "Train";
     this.place.textContent = training === "going" ? (this.next === "ended" ? "Stop the others" : "Pause") : (WORDS[training] ?? first);
-    this.place.disabled = language === null;
+    this.place.disabled = language === null || isKept;
   }
 }

@@ -1,9 +1,10 @@
 // What goes on beside the page: a worker for each network that learns, one that looks for wrong words, and one that asks
 // long words. It hears of the bench what is wanted, and puts on the bench what comes back.
 
-import { LANES } from "./bench.js";
+import { LANES, LEARNED } from "./bench.js";
 
 const [FIRST, ...RIVALS] = LANES;
+const LONGER = 60_000; // milliseconds for which the others learn on by themselves
 
 // A worker of the page's own calculations, which begins as one of its modules says.
 function worker(module, listener) {
@@ -26,10 +27,11 @@ export class Training {
   follow() {
     const { training, onlyOne, speed } = this.bench;
     if (training === "none") this.stop();
-    if (training === "none") return;
+    if (training === "none" || (training === "ended" && !this.learners)) return; // what a level kept has no learners
     if (!this.learners) this.start();
     this.tell({ do: "speed", speed });
     if (this.bench.isCompared && training === "going") this.tell({ do: "until", step: Infinity }, RIVALS);
+    if (training === "going") this.since = performance.now();
     if (training === "going") this.tell({ do: "go" });
     else this.tell({ do: onlyOne ? "step" : "pause" });
   }
@@ -60,8 +62,8 @@ export class Training {
     if (is === "proven") set.snapshot(message.snapshot);
     if (is === "proven") set.proven({ sentence, ...message });
     if (is === "failed") set.failed(sentence);
-    if (is === "proven" || is === "failed") this.last = this.stepOf(FIRST);
-    if (lane === FIRST && !this.bench.isCompared) this.tell({ do: "until", step: this.stepOf(FIRST) }, RIVALS);
+    if (is === "proven" || is === "failed") Object.assign(this, { last: this.stepOf(FIRST), since: performance.now() });
+    if (!this.bench.isCompared) for (const rival of RIVALS) this.tell({ do: "until", step: this.until(rival) }, [rival]);
     this.end();
   }
 
@@ -69,9 +71,20 @@ export class Training {
     return this.bench.snapshots[lane]?.step ?? 0;
   }
 
-  // It is over when the others have taken as many steps.
+  // The others take as many steps as the first, and more until they have learned.
+  until(lane) {
+    if (this.last === null) return this.stepOf(FIRST);
+    return this.hasLearned(lane) ? this.last : Infinity;
+  }
+
+  hasLearned(lane) {
+    return this.bench.snapshots[lane]?.accuracy >= LEARNED;
+  }
+
+  // It is over when they have, or have had their time.
   end() {
-    const isThere = (lane) => this.stepOf(lane) >= this.last || this.bench.snapshots[lane]?.phase === "done";
+    const isLate = performance.now() > this.since + LONGER;
+    const isThere = (lane) => this.bench.snapshots[lane]?.phase === "done" || (this.stepOf(lane) >= this.last && (isLate || this.hasLearned(lane)));
     if (this.last === null || this.bench.isCompared || !RIVALS.every(isThere)) return;
     this.bench.set.training("ended");
   }
@@ -141,6 +154,9 @@ export class Searches {
   }
 }
 
+// Whether a network has answered all its long words.
+const isAsked = (found) => found && found.tried === found.of;
+
 // After the training each network is asked long words, one after the other.
 export class LongWordsAsked {
   constructor(bench) {
@@ -156,7 +172,7 @@ export class LongWordsAsked {
     if (bench.training !== "ended") return;
     this.worker = worker("asking", ({ lane, ...found }) => bench.set.tested(lane, found));
     const { language, seed, snapshots } = bench;
-    for (const lane of LANES) {
+    for (const lane of LANES.filter((name) => snapshots[name] && !isAsked(bench.tested[name]))) {
       const { options, weights } = snapshots[lane];
       this.worker.postMessage({ lane, options, weights, language, seed });
     }
