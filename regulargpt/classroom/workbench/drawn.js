@@ -61,14 +61,27 @@ function checkAlphabet(alphabet) {
   });
 }
 
-// Refuses a machine that answers all words alike; `found` are the answers to words of one symbol or more.
-export function checkAnswers({ outputs }, found) {
-  const given = new Set(found.filter((output) => output !== NO_ANSWER));
-  if (given.size > 1) return;
+// Refuses a machine that answers all words alike, or only finitely many: a proof would say nothing. `answers` are those
+// of states, or of elements; `longer` says to which of them each leads with one symbol or more.
+export function checkAnswers({ outputs }, answers, longer) {
+  const given = new Set(longer.flat().map((to) => answers[to]).filter((output) => output !== NO_ANSWER));
+  if (given.size > 1 && isEndless(answers, longer)) return;
+  if (given.size > 1) throw new Refusal("Only finitely many words have an answer. Give one to a state that words of any length lead to.");
   if (!given.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
   const remedy = "Give a state that an arrow leads to another answer.";
   const name = short(outputs[[...given][0]]);
   throw new Refusal(`Every word is answered with ${name}, so there is nothing to learn. ${remedy}`);
+}
+
+// Whether words of any length have an answer: some cycle leads to one.
+function isEndless(answers, longer) {
+  const leading = (found) => longer.map((row) => row.some((to) => found[to]));
+  let hopeful = answers.map((answer) => answer !== NO_ANSWER);
+  for (const _ of longer) hopeful = leading(hopeful).map((leads, i) => leads || hopeful[i]);
+  // Without a cycle all ways have ended after so many steps.
+  let onward = hopeful;
+  for (const _ of longer) onward = leading(onward).map((leads, i) => leads && hopeful[i]);
+  return onward.includes(true);
 }
 
 export function tooManyElements(most) {

@@ -45,9 +45,9 @@ def drawn(alphabet: str, outputs: list[str], answers: list[int | None], moves: l
 
 
 def language(machine: MooreMachine) -> dict[str, Any] | None:
-    """What the page says of it, but for the names of states; None where it has too many elements or one answer."""
+    """What the page says of it, but for the names of states; None for too many elements, or too few answers."""
     least = machine.minimise()
-    if len({least.outputs[q] for row in least.table for q in row} - {-1}) < 2:
+    if len({least.outputs[q] for row in least.table for q in row} - {-1}) < 2 or not is_endless(least):
         return None
     monoid = TransitionMonoid.of(least)
     if monoid.size > 60:
@@ -65,6 +65,16 @@ def language(machine: MooreMachine) -> dict[str, Any] | None:
         "kind": "accepts" if machine.output_names == ANSWERS else "answers",
         "nesting": None,
     }
+
+
+def is_endless(least: MooreMachine) -> bool:
+    """Whether some word of at least as many symbols as there are states has an answer."""
+    ends, lengths = {least.initial_index}, 2 * len(least.states)
+    answered = list[bool]()
+    for _ in range(lengths):
+        answered.append(any(least.outputs[q] >= 0 for q in ends))
+        ends = {int(q) for p in ends for q in least.table[p]}
+    return any(answered[lengths // 2 :])
 
 
 def random_case(seed: int) -> tuple[dict[str, Any], MooreMachine]:
@@ -142,6 +152,7 @@ def parity(**changes: Any) -> dict[str, Any]:
 
 
 ARROW = {"from": 0, "to": 0, "symbols": [0]}
+FINITE = "Only finitely many words have an answer. Give one to a state that words of any length lead to."
 PROBLEMS = [
     (parity(states=[]), "There is no state yet. Add one."),
     (parity(alphabet=[]), "There is no symbol yet. Add one to the alphabet."),
@@ -176,6 +187,8 @@ PROBLEMS = [
         drawn("a", ["x", "y"], [0, None], [(0, 0, 1)]),
         "No word has an answer. Give an answer to a state that an arrow leads to.",
     ),
+    (drawn("a", ["x", "y"], [None, 0, 1], [(0, 0, 1), (1, 0, 2)]), FINITE),
+    (drawn("a", ["x", "y"], [None, 0, 1, 0], [(0, 0, 1), (1, 0, 2), (3, 0, 3)]), FINITE),  # nothing leads to the loop
     (
         parity(outputs=["x", "y"], arrows=[ARROW, ARROW | {"to": 1}]),
         "State s0 has two arrows with a, and a word has one answer. Take one away.",
