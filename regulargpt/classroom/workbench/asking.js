@@ -3,8 +3,9 @@
 import { answerOf } from "./machine.js";
 import { answersOfElements } from "./nested_machine.js";
 import { drawsOf, wordAlong } from "./nested_words.js";
-import { answerBy, networkOf } from "./networks.js";
+import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
+import { nameOf } from "./wall.js";
 
 export const LONG = 1000;
 const WORDS = 20;
@@ -97,7 +98,7 @@ export function ask(given, said) {
   let right = 0;
   for (let i = 0; i < WORDS; i += 1) {
     const word = words.word(i);
-    right += answerBy(network, word, language) === answerOf(language, word) ? 1 : 0;
+    right += nameOf(network.logits(word), language.output_names) === answerOf(language, word) ? 1 : 0;
     said({ lane, right, tried: i + 1, of: WORDS });
   }
 }

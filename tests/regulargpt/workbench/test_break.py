@@ -123,7 +123,8 @@ def test_the_quantised_networks_shortest_wrong_word_is_pythons(scripts: Browser,
         def image(level: int, windows: Ints, t: tuple[Ints, Ints] = (leaves, nodes)) -> Ints:
             return t[min(level, 1)][windows[:, 0], windows[:, 1]]
 
-        numbers = np.array([one.output_names.index(name) for name in found["answers"]])
+        # No answer, where logits tie, is never right.
+        numbers = np.array([[*one.output_names, None].index(name) for name in found["answers"]])
         proof = prove(Specification.of_machine(one), 2, image, numbers)
         assert proof.holds == (mine is None) == found["quantised"]["ended"]
         assert proof.holds or len(proof.wrong or ()) == len(mine)
@@ -243,6 +244,21 @@ NO_HITS = ["x", "w!pad", "w!pad!0!x", "c!roots!1.0!2", "c!nodes!1!2", "c!nodes!1
 def test_hits_in_an_address_come_back_as_they_were_and_what_names_none_is_refused(scripts: Browser):
     assert scripts.evaluate(f"{json.dumps(HITS)}.map((text) => hitsAsText(hitsFromText(text)))") == HITS
     assert scripts.evaluate(f"{json.dumps(NO_HITS)}.map(hitsFromText)") == [None] * len(NO_HITS)
+
+
+# What ties, and what overflows: red answers on the wall, the length of the shortest wrong word, its answer, and whether
+# the level is passed.
+TIES = [
+    ("1", "w!readout.weight!5!2", [1, 1, None, False]),
+    ("1", "e!leaves!2.1!1", [0, 2, None, False]),
+    ("2", "e!nodes!1.2!1", [0, 3, None, False]),
+    ("1", "w!readout.bias!0!1e308~w!readout.bias!0!1e308", [2, 1, None, False]),
+]
+
+
+def test_a_tie_is_no_answer_on_the_wall_and_in_the_search(scripts: Browser):
+    """docs/certificate.md: an answer is a logit that is larger than all others."""
+    assert scripts.evaluate(f"{json.dumps([case[:2] for case in TIES])}.map(played)") == [found for *_, found in TIES]
 
 
 CASE = "modules['wall.js'].inOrder(bench.cases)[20]"
