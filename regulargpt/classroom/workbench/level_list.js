@@ -44,7 +44,7 @@ export class LevelList {
     const { snapshots, cases } = this.bench;
     if (kind === "weight") return index in (snapshots.regulargpt.weights[name]?.data ?? []);
     const isCase = cases[part].some(([known]) => String(known) === String(window));
-    return isCase && (kind === "case" ? Boolean(cases.elements[image - 1]) : Boolean(window[offset]));
+    return isCase && (kind === "case" ? cases.elements[image - 1] !== undefined : Boolean(window[offset]));
   }
 
   // A level begins.

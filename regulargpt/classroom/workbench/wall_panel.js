@@ -30,7 +30,7 @@ export class WallPanel {
     bench.on("language", () => this.build());
     new ResizeObserver(() => this.cases.length && this.roomy() !== this.room && this.build()).observe(this.tables);
     for (const kind of ["snapshot", "hits", "proven"]) bench.on(kind, () => this.turn());
-    for (const kind of ["wrong", "proven"]) bench.on(kind, () => this.sayWrong());
+    for (const kind of ["wrong", "proven", "hits"]) bench.on(kind, () => this.sayWrong());
     this.build();
   }
 

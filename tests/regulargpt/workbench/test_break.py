@@ -314,14 +314,19 @@ def test_a_level_has_a_solution_and_refuses_an_easy_break(browser: Browser, writ
     assert wrong != right
 
 
-def test_a_link_brings_the_level_with_its_hits(browser: Browser, written: Path):
-    opened(browser, written, "#level=5")
-    strike(browser, "nodes", [6, 0], 3)
+@pytest.mark.parametrize(("level", "window", "image"), [(5, [6, 0], 3), (1, [1, 1], 1)])
+def test_a_link_brings_the_level_with_its_hits(
+    browser: Browser, written: Path, level: int, window: list[int], image: int
+):
+    """Element 0 stands above leaves, too."""
+    opened(browser, written, f"#level={level}")
+    hit = {"kind": "case", "part": "nodes", "window": window, "image": image}
+    browser.evaluate(f"bench.set.hits([{json.dumps(hit)}])")
     link = browser.evaluate("address.link()").split("#")[1]
     opened(browser, written, f"#{link}")
     browser.wait("bench.wrong.regulargpt !== null")
-    assert browser.evaluate("bench.hits") == [{"kind": "case", "part": "nodes", "window": [6, 0], "image": 3}]
-    assert browser.one(".task .verdict").startswith("✓")
+    assert browser.evaluate("bench.hits") == [hit]
+    assert browser.one(".task .verdict").startswith("✓" if level == 5 else "✗")
 
 
 def test_a_weight_is_struck_by_its_slider_and_mended(browser: Browser, written: Path):

@@ -20,6 +20,7 @@ from languages.convert.json_text import read_json, to_json
 from languages.convert.machines import read_json as read_any
 from languages.convert.subsets import determinised
 from languages.errors import UserError
+from regulargpt.certificate.checker.claims import claim
 from regulargpt.findings.markup import by_element
 from tests.languages.refusing import outcome
 from tests.languages.test_regex import REFUSED, expressions
@@ -28,7 +29,7 @@ from tests.regulargpt.workbench.scripts import opened, results
 
 pytestmark = needs_browser
 ANSWERS = ("reject", "accept")
-SCRIPTS = ("machine", "expression", "machine_json", "starters")
+SCRIPTS = ("machine", "expression", "machine_json", "saving", "starters")
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +208,14 @@ PROBLEMS = [
 def test_what_is_missing_or_too_large_is_said_in_a_line(page: Browser):
     found = results(page, "machine", "(drawing) => languageOf(drawing).problem", (case for case, _ in PROBLEMS))
     assert found == [problem for _, problem in PROBLEMS]
+
+
+def test_the_claim_is_the_checkers_whatever_the_symbols(page: Browser):
+    """As Python writes JSON of ASCII characters alone."""
+    alphabet = ["\x00", "\x1f", '"', "\\", "/", "~", "\x7f", "\x80", "é", "\u2028", "\uffff", "😀"]
+    case = drawn("", [*ANSWERS], [1, 0], [(0, 0, 1), (1, 0, 0)]) | {"alphabet": alphabet}
+    (found,) = results(page, "machine saving", "(drawing) => claimOf(languageOf(drawing).language, 3)", [case])
+    assert found == claim(tuple(alphabet), 2, 3, total=True)
 
 
 def test_nothing_takes_long(page: Browser):
