@@ -1,5 +1,6 @@
 // The training: a wager, what starts and stops it, and three networks that learn from the same words.
 
+import { LONG } from "./asking.js";
 import { LANES } from "./bench.js";
 import { Curve } from "./curve.js";
 import { TrainButton } from "./train_button.js";
@@ -128,11 +129,13 @@ class Lane {
 
   sayEnd() {
     const { bench, lane } = this;
-    const { right, tried, of } = bench.tested[lane] ?? {};
+    const { right, tried, of, lengths: [least, most] = [LONG, LONG] } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
     const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
     const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
-    return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
+    const long = least === most ? least.toLocaleString("en") : `${least.toLocaleString("en")} to ${most.toLocaleString("en")}`;
+    // A wager is about words of just so many symbols.
+    return this.end.replaceChildren(html("b", {}, `Words of ${long} symbols: ${right} of ${tried} right.`), least > LONG ? "" : verdict);
   }
 }
 

@@ -264,6 +264,36 @@ def test_a_wager_is_decided_by_a_wrong_word_or_by_a_proof(browser: Browser, writ
         assert said == f"Words of 1,000 symbols: {right} of {tried} right. {verdict}".rstrip()
 
 
+# The lengths of the words: of (a{30})* some have 1,020 symbols, and of the odd ones none has 1,000.
+ODD = {
+    "[1000, 1000]": "Words of 1,000 symbols: 3 of 20 right. You were right.",
+    "[1000, 1020]": "Words of 1,000 to 1,020 symbols: 3 of 20 right. You were right.",
+    "[1001, 1001]": "Words of 1,001 symbols: 3 of 20 right.",
+}
+
+
+def test_long_words_are_as_long_as_is_said(browser: Browser, written: Path):
+    browser.open(written)
+    for lengths, said in ODD.items():
+        judged = JUDGED.replace("of: 20", f"of: 20, lengths: {lengths}")
+        assert browser.evaluate(f"({judged})('lstm', false, [3, 20], false)") == said
+    # What is asked says how long its words were.
+    assert browser.evaluate(f"({ASKED})()") == [20, 20, 1001, 1003]
+
+
+# Of a machine that answers odd lengths only, with a network that is made.
+ASKED = """() => {
+  const states = [null, 0, null, 1].map((output, q) => ({ name: `${q}`, x: 0, y: 0, output }));
+  const arrows = states.map((_, q) => ({ from: q, to: (q + 1) % 4, symbols: [0] }));
+  const drawn = { alphabet: ["a"], outputs: ["x", "y"], states, initial: 0, arrows };
+  const { language } = modules["machine.js"].languageOf(drawn);
+  const network = modules["one_hot.js"].oneHot(language, modules["cases.js"].casesOf(language));
+  let last = null;
+  modules["asking.js"].ask({ ...network, language, seed: 0, lane: "regulargpt" }, (found) => { last = found; });
+  return [last.right, last.tried, ...last.lengths];
+}"""
+
+
 LONG = """[0, 1].map((seed) => modules["starters.js"].STARTERS.map(({ drawn }) => {
   const { language } = modules["machine.js"].languageOf(drawn);
   const words = modules["asking.js"].longWords(language, seed);
