@@ -107,6 +107,26 @@ def test_a_link_carries_machine_seed_caption_and_word(browser: Browser, written:
         assert browser.count(".plane .state") == 2
 
 
+def test_a_link_to_no_machine_says_so_and_is_renewed(browser: Browser, written: Path):
+    """An unknown name, by opening it or later; more states or arrows than the page can draw, and places far away."""
+    many = [["a"], ["reject", "accept"], [[f"{q}", 0, 0, q % 2] for q in range(3000)], 0]
+    few = [*many[:2], many[2][:2], 0]
+    chain = [[q, q + 1, [0]] for q in range(2999)]
+    far = [*many[:2], [["p", 1e300, 0, 0], ["q", 0, 0, 1]], 0, chain[:1]]
+    for machine in ("nonsense", [*many, chain], [*few, chain[:1] * 60_000], far):
+        browser.open(written)
+        text = machine if isinstance(machine, str) else json.dumps(machine, separators=(",", ":"))
+        browser.evaluate(f"location.hash = '#machine=' + encodeURIComponent({json.dumps(text)})")
+        browser.wait("document.querySelector('.found .said .note') !== null && !location.hash")
+        assert browser.one(".found .said .note").startswith("The address names no machine")
+        assert browser.count(".plane .state") == 2
+    browser.open(written, "#machine=nonsense&step=3")
+    assert browser.one(".found .said .note").startswith("The address names no machine")
+    assert browser.evaluate("location.hash") == "#step=3"
+    browser.evaluate(f"location.hash = '#machine={OWN}'")
+    browser.wait("document.querySelector('.found .said .note') === null")
+
+
 def test_captions_lead_through_the_panels_and_back(browser: Browser, written: Path):
     browser.open(written, width=1280, still=True)
     for step in captions().steps:
