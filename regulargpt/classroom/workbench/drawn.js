@@ -26,9 +26,12 @@ export function free(name, states) {
   return states.some((state) => state.name === name) ? free(`${name}_`, states) : name;
 }
 
-// The names, or numbers where one is missing or there twice.
+// Half a character: no file can have it.
+const isHalf = (name) => /\p{Surrogate}/u.test(name);
+
+// The names, or numbers where one is missing, there twice, or half a character.
 export function distinct(names) {
-  return names.every((name) => name) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
+  return names.every((name) => name && !isHalf(name)) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
 }
 
 // Refuses a drawing of which no machine can be made.
@@ -37,6 +40,8 @@ export function checkDrawn({ alphabet, outputs, states, initial, arrows }) {
   checkAlphabet(alphabet);
   const twice = outputs.find((name, i) => outputs.indexOf(name) < i);
   if (twice !== undefined) throw new Refusal(`The answer ${short(twice)} is there twice. Take one away.`);
+  if (outputs.includes("")) throw new Refusal("An answer has no name. Name it, or take it away.");
+  if ([...alphabet, ...outputs, ...arrows.flatMap(({ push }) => push ?? [])].some(isHalf)) throw new Refusal("A symbol or an answer has half a character in its name. Rename it.");
   if (states.length * alphabet.length > MOST_MOVES) {
     throw new Refusal(`${states.length} states are too many for this page. Draw a smaller machine.`);
   }

@@ -4,6 +4,7 @@ import { LONG } from "./asking.js";
 import { LANES } from "./bench.js";
 import { Curve } from "./curve.js";
 import { TrainButton } from "./train_button.js";
+import { ROUNDED } from "./wall.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
@@ -117,7 +118,7 @@ class Lane {
     this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
     else if (!found) this.wrong.replaceChildren();
-    else if (!isWrong) this.wrong.replaceChildren(found.ended ? "Right on every word." : `Right on all words of up to ${found.tried} symbols.`);
+    else if (!isWrong) this.wrong.replaceChildren(`Right on ${found.ended ? "every word" : `all words of up to ${found.tried} symbols`}${lane === LANES[0] ? ROUNDED : ""}.`);
     else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
   }
 
@@ -129,13 +130,13 @@ class Lane {
 
   sayEnd() {
     const { bench, lane } = this;
-    const { right, tried, of, lengths: [least, most] = [LONG, LONG] } = bench.tested[lane] ?? {};
+    const { right, tried, of, lengths = [LONG] } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
     const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
     const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : sayWager(bench.wagers[lane], isRight);
-    const long = least === most ? least.toLocaleString("en") : `${least.toLocaleString("en")} to ${most.toLocaleString("en")}`;
+    const long = [...new Set(lengths)].map((n) => n.toLocaleString("en")).join(" to ");
     // A wager is about words of just so many symbols.
-    return this.end.replaceChildren(html("b", {}, `Words of ${long} symbols: ${right} of ${tried} right.`), least > LONG ? "" : verdict);
+    return this.end.replaceChildren(html("b", {}, `Words of ${long} symbols: ${right} of ${tried} right.`), lengths[0] > LONG ? "" : verdict);
   }
 }
 

@@ -13,8 +13,8 @@ export class LevelList {
     this.task = html("div", { class: "task", role: "status" });
     this.place = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.list, this.task);
     bench.on("language", () => this.end(bench.drawn !== this.level?.drawn));
-    // It ends where its network is trained, too.
-    const isOther = () => bench.snapshots.regulargpt && bench.snapshots.regulargpt !== this.level?.snapshot;
+    // It ends where its network is trained or forgotten, too.
+    const isOther = () => bench.snapshots.regulargpt !== this.level?.snapshot;
     for (const kind of ["snapshot", "training"]) bench.on(kind, () => this.end(isOther()));
   }
 

@@ -50,7 +50,7 @@ address.add("machine", () => said(asText(bench.drawn), asText(first)), (text) =>
   const drawn = given ?? first;
   if (asText(drawn) !== asText(bench.drawn)) draw(drawn);
   if (given) return;
-  panels.editor.findings.say("The address names no machine that this page has or can draw. Here is the one that it begins with.");
+  panels.editor.findings.say("The address names no machine that this page can draw. Here is the one that it begins with.");
   setTimeout(() => address.say());
 });
 address.add("seed", () => said(String(bench.seed), "0"), (text) => {

@@ -1,5 +1,6 @@
 // The cases of the proof, tried with a network: where each window lands, and what is answered at each prototype.
 
+export const ROUNDED = ", with each state rounded to 2⁻²⁴"; // as searches calculate
 const TIE = 1e-6; // two distances, or two logits, that are nearer to each other decide nothing
 
 // The name of the largest logit; null where others are as large, or numbers overflow.

@@ -376,6 +376,17 @@ def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser,
     assert "level" not in browser.evaluate("location.hash")
 
 
+def test_a_level_ends_with_its_network(browser: Browser, written: Path):
+    """Another seed, or a training begun again, leaves nothing to break."""
+    for forget in ("bench.set.seed(7)", "bench.set.again()"):
+        opened(browser, written, "#level=3")
+        browser.wait("bench.wrong.regulargpt?.ended")
+        browser.evaluate(f"{forget};0")
+        browser.pause(60)
+        assert browser.all(".levels button", "e.ariaPressed") == ["false"] * 5
+        assert "level" not in browser.evaluate("address.link()")
+
+
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
 def test_a_screen_reader_has_all_of_it_and_nothing_is_too_wide(browser: Browser, written: Path, width: int, dark: bool):
     opened(browser, written, "#step=6&level=5", width=width, dark=dark)

@@ -154,6 +154,7 @@ def parity(**changes: Any) -> dict[str, Any]:
 
 ARROW = {"from": 0, "to": 0, "symbols": [0]}
 FINITE = "Only finitely many words have an answer. Give one to a state that words of any length lead to."
+HALF = "A symbol or an answer has half a character in its name. Rename it."
 PROBLEMS = [
     (parity(states=[]), "There is no state yet. Add one."),
     (parity(alphabet=[]), "There is no symbol yet. Add one to the alphabet."),
@@ -161,6 +162,9 @@ PROBLEMS = [
     (parity(alphabet=["a", "a"]), "The symbol a is there twice. Take one away."),
     (parity(alphabet=["a", "b c"]), 'The symbol "b c" has a blank, and blanks part the symbols of a word. Rename it.'),
     (parity(alphabet=list(map(str, range(65)))), "There are 65 symbols. Take at most 64."),
+    (parity(outputs=["x", ""]), "An answer has no name. Name it, or take it away."),
+    (parity(outputs=["x", "\ud800"]), HALF),
+    (parity(alphabet=["a", "\udc00b"]), HALF),
     (parity(outputs=["x", "x"]), "The answer x is there twice. Take one away."),
     (parity(initial=None), "No state is the start. Mark one."),
     (parity(arrows=[]), "There is no arrow yet. Draw one from a state to a state."),
@@ -208,6 +212,19 @@ PROBLEMS = [
 def test_what_is_missing_or_too_large_is_said_in_a_line(page: Browser):
     found = results(page, "machine", "(drawing) => languageOf(drawing).problem", (case for case, _ in PROBLEMS))
     assert found == [problem for _, problem in PROBLEMS]
+
+
+def test_what_the_page_writes_it_reads(page: Browser):
+    """Whatever a state is named."""
+    cases = [
+        parity(states=[{"name": name, "x": 0, "y": 0, "output": q} for q, name in enumerate(names)]) for names in NAMES
+    ]
+    texts = "[toJson(drawing).text, languageJson(languageOf(drawing).language)]"
+    shown = f"(drawing) => {texts}.map((text) => fromJson(text).problem)"
+    assert results(page, "machine machine_json", shown, cases) == [["", ""]] * len(NAMES)
+
+
+NAMES = [("\ud800", "q"), ("", "q"), ("q", "q"), ("😀", "\x7f")]
 
 
 def test_the_claim_is_the_checkers_whatever_the_symbols(page: Browser):

@@ -154,6 +154,10 @@ PROBLEMS = [
         "Let it push, pop or do neither on all its arrows.",
     ),
     (
+        drawn(arrows=[{"from": 0, "to": 0, "symbols": [0], "push": "\ud800"}]),
+        "A symbol or an answer has half a character in its name. Rename it.",
+    ),
+    (
         drawn(arrows=[{"from": 0, "to": 0, "symbols": [0], "push": "first"}]),
         "State balanced has two arrows with (. Take one away.",
     ),

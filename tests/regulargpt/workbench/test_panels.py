@@ -229,7 +229,7 @@ def test_the_last_square_turns_and_the_panel_says_what_is_proven(browser: Browse
     browser.evaluate("bench.set.proven(null)")
     none = {"lane": "regulargpt", "word": None, "answer": None, "truth": None, "tried": 5}
     browser.evaluate(f"bench.set.wrong({json.dumps(none)})")
-    assert browser.one(".wall .first-wrong") == "None of at most 5 symbols."
+    assert browser.one(".wall .first-wrong") == "None of at most 5 symbols, with each state rounded to 2⁻²⁴."
     wrong = {"lane": "regulargpt", "word": [1, 1, 0], "answer": "odd", "truth": "even", "tried": 3}
     browser.evaluate(f"bench.set.wrong({json.dumps(wrong)})")
     assert browser.one(".wall .first-wrong") == "110 It answers odd; right is even."
