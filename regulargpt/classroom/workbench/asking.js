@@ -3,8 +3,9 @@
 import { answerOf } from "./machine.js";
 import { answersOfElements } from "./nested_machine.js";
 import { drawsOf, wordAlong } from "./nested_words.js";
-import { answerBy, networkOf } from "./networks.js";
+import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
+import { nameOf } from "./wall.js";
 
 export const LONG = 1000;
 const WORDS = 20;
@@ -90,15 +91,17 @@ function sharesOf({ delta, outputs }, answer, longest) {
   return found;
 }
 
-// Ask a network, and say how it went after each word.
+// Ask a network, and say how it went after each word; lengths: of the shortest and the longest, for a language may have
+// no words of just so many symbols.
 export function ask(given, said) {
   const { language, seed, lane } = given;
   const [network, words] = [networkOf(given, language), longWords(language, seed)];
-  let right = 0;
+  let [right, lengths] = [0, [Infinity, 0]];
   for (let i = 0; i < WORDS; i += 1) {
     const word = words.word(i);
-    right += answerBy(network, word, language) === answerOf(language, word) ? 1 : 0;
-    said({ lane, right, tried: i + 1, of: WORDS });
+    lengths = [Math.min(lengths[0], word.length), Math.max(lengths[1], word.length)];
+    right += nameOf(network.logits(word), language.output_names) === answerOf(language, word) ? 1 : 0;
+    said({ lane, right, tried: i + 1, of: WORDS, lengths });
   }
 }
 

@@ -21,7 +21,8 @@
 //   wrong      by lane: { lane, word | null, answer, truth, tried }: the shortest wrong word of the network as it is now, or
 //              null and that all words of up to `tried` symbols are right; null before the first search
 //   wagers     by lane: true, false, null: "right on every word of 1,000 symbols?", said before training
-//   tested     by lane: { right, tried }: answers to words of 1,000 symbols after the training; null before
+//   tested     by lane: { right, tried, of, lengths: [least, most] }: answers to words of 1,000 symbols, or of the next
+//              lengths that have any, after the training; null before
 //   isCompared whether training came to its end once: the others have taken as many steps as RegularGPT
 //   isKept     whether what ended was brought back from before a level: nothing is there that could go on
 //   step       1 to 7: the caption that is read

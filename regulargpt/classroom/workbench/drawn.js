@@ -26,9 +26,12 @@ export function free(name, states) {
   return states.some((state) => state.name === name) ? free(`${name}_`, states) : name;
 }
 
-// The names, or numbers where one is missing or there twice.
+// Half a character: no file can have it.
+const isHalf = (name) => /\p{Surrogate}/u.test(name);
+
+// The names, or numbers where one is missing, there twice, or half a character.
 export function distinct(names) {
-  return names.every((name) => name) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
+  return names.every((name) => name && !isHalf(name)) && new Set(names).size === names.length ? names : names.map((_, i) => `q${i}`);
 }
 
 // Refuses a drawing of which no machine can be made.
@@ -37,6 +40,8 @@ export function checkDrawn({ alphabet, outputs, states, initial, arrows }) {
   checkAlphabet(alphabet);
   const twice = outputs.find((name, i) => outputs.indexOf(name) < i);
   if (twice !== undefined) throw new Refusal(`The answer ${short(twice)} is there twice. Take one away.`);
+  if (outputs.includes("")) throw new Refusal("An answer has no name. Name it, or take it away.");
+  if ([...alphabet, ...outputs, ...arrows.flatMap(({ push }) => push ?? [])].some(isHalf)) throw new Refusal("A symbol or an answer has half a character in its name. Rename it.");
   if (states.length * alphabet.length > MOST_MOVES) {
     throw new Refusal(`${states.length} states are too many for this page. Draw a smaller machine.`);
   }
@@ -61,14 +66,27 @@ function checkAlphabet(alphabet) {
   });
 }
 
-// Refuses a machine that answers all words alike; `found` are the answers to words of one symbol or more.
-export function checkAnswers({ outputs }, found) {
-  const given = new Set(found.filter((output) => output !== NO_ANSWER));
-  if (given.size > 1) return;
+// Refuses a machine that answers all words alike, or only finitely many: a proof would say nothing. `answers` are those
+// of states, or of elements; `longer` says to which of them each leads with one symbol or more.
+export function checkAnswers({ outputs }, answers, longer) {
+  const given = new Set(longer.flat().map((to) => answers[to]).filter((output) => output !== NO_ANSWER));
+  if (given.size > 1 && isEndless(answers, longer)) return;
+  if (given.size > 1) throw new Refusal("Only finitely many words have an answer. Give one to a state that words of any length lead to.");
   if (!given.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
   const remedy = "Give a state that an arrow leads to another answer.";
   const name = short(outputs[[...given][0]]);
   throw new Refusal(`Every word is answered with ${name}, so there is nothing to learn. ${remedy}`);
+}
+
+// Whether words of any length have an answer: some cycle leads to one.
+function isEndless(answers, longer) {
+  const leading = (found) => longer.map((row) => row.some((to) => found[to]));
+  let hopeful = answers.map((answer) => answer !== NO_ANSWER);
+  for (const _ of longer) hopeful = leading(hopeful).map((leads, i) => leads || hopeful[i]);
+  // Without a cycle all ways have ended after so many steps.
+  let onward = hopeful;
+  for (const _ of longer) onward = leading(onward).map((leads, i) => leads && hopeful[i]);
+  return onward.includes(true);
 }
 
 export function tooManyElements(most) {

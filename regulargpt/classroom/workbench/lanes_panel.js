@@ -1,8 +1,10 @@
 // The training: a wager, what starts and stops it, and three networks that learn from the same words.
 
+import { LONG } from "./asking.js";
 import { LANES, LEARNED } from "./bench.js";
 import { Curve } from "./curve.js";
 import { TrainButton } from "./train_button.js";
+import { ROUNDED } from "./wall.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
@@ -119,7 +121,7 @@ class Lane {
     this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
     else if (!found) this.wrong.replaceChildren();
-    else if (!isWrong) this.wrong.replaceChildren(found.ended ? "Right on every word." : `Right on all words of up to ${found.tried} symbols.`);
+    else if (!isWrong) this.wrong.replaceChildren(`Right on ${found.ended ? "every word" : `all words of up to ${found.tried} symbols`}${lane === LANES[0] ? ROUNDED : ""}.`);
     else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
   }
 
@@ -131,14 +133,16 @@ class Lane {
 
   sayEnd() {
     const { bench, lane } = this;
-    const { right, tried, of } = bench.tested[lane] ?? {};
+    const { right, tried, of, lengths = [LONG] } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
     if (lane === "regulargpt" && bench.hits.length) return this.end.replaceChildren(`Before it was struck: ${right} of ${tried} words of 1,000 symbols right.`);
     const { accuracy, phase } = bench.snapshots[lane] ?? {};
     const isLearning = right < tried && accuracy < LEARNED && phase !== "done";
     const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
     const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : isLearning ? " It was still learning: let it go on." : sayWager(bench.wagers[lane], isRight);
-    return this.end.replaceChildren(html("b", {}, `Words of 1,000 symbols: ${right} of ${tried} right.`), verdict);
+    const long = [...new Set(lengths)].map((n) => n.toLocaleString("en")).join(" to ");
+    // A wager is about words of just so many symbols.
+    return this.end.replaceChildren(html("b", {}, `Words of ${long} symbols: ${right} of ${tried} right.`), lengths[0] > LONG ? "" : verdict);
   }
 }
 

@@ -15,8 +15,8 @@ export class LevelList {
     this.task = html("div", { class: "task", role: "status" });
     this.place = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.list, this.task);
     bench.on("language", () => this.end(bench.drawn !== this.level?.drawn));
-    // It ends where its network is trained, too.
-    const isOther = () => bench.snapshots.regulargpt && bench.snapshots.regulargpt !== this.level?.snapshot;
+    // It ends where its network is trained or forgotten, too.
+    const isOther = () => bench.snapshots.regulargpt !== this.level?.snapshot;
     for (const kind of ["snapshot", "training"]) bench.on(kind, () => this.end(isOther()));
   }
 
@@ -46,7 +46,7 @@ export class LevelList {
     const { snapshots, cases } = this.bench;
     if (kind === "weight") return index in (snapshots.regulargpt.weights[name]?.data ?? []);
     const isCase = cases[part].some(([known]) => String(known) === String(window));
-    return isCase && (kind === "case" ? Boolean(cases.elements[image - 1]) : Boolean(window[offset]));
+    return isCase && (kind === "case" ? cases.elements[image - 1] !== undefined : Boolean(window[offset]));
   }
 
   // A level begins.

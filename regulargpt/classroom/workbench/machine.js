@@ -39,7 +39,7 @@ export function languageOf(drawn, most = MOST_ELEMENTS) {
     const minimal = minimised(machine, most);
     classes = machine.places.map((place) => (place === null ? null : minimal.classes[place]));
     // A network reads words of one symbol or more.
-    checkAnswers(drawn, minimal.delta.flat().map((q) => minimal.outputs[q]));
+    checkAnswers(drawn, minimal.outputs, minimal.delta);
     return withElements(drawn, minimal, most);
   });
   return { ...found, classes: found.language && classes };

@@ -31,14 +31,18 @@ export function fromText(text) {
   }
 }
 
+// More than the page can draw in a moment is no machine of its own.
+const MOST = 200; // states; twenty times as many arrows
+
 function drawingOf([alphabet, outputs, states, initial, arrows]) {
+  const isSmall = [alphabet, outputs, states].every(({ length }) => length <= MOST) && arrows.length <= 20 * MOST;
   const below = (list) => (i) => Number.isInteger(i) && i >= 0 && i < list.length;
   const areNames = (list) => Array.isArray(list) && list.every((name) => typeof name === "string");
   const [state, symbol, output] = [states, alphabet, outputs].map(below);
-  const isRight = areNames(alphabet) && areNames(outputs)
-    && states.every(([name, x, y, answer]) => typeof name === "string" && Number.isFinite(x) && Number.isFinite(y) && (answer === null || output(answer)))
+  const isRight = isSmall && areNames(alphabet) && areNames(outputs)
+    && states.every(([name, x, y, answer]) => typeof name === "string" && [x, y].every((at) => Number.isFinite(at) && Math.abs(at) <= 1e5) && (answer === null || output(answer)))
     && (initial === null || state(initial))
-    && arrows.every(([from, to, symbols, done]) => state(from) && state(to) && symbols.every(symbol) && isOfStack(done));
+    && arrows.every(([from, to, symbols, done]) => state(from) && state(to) && symbols.length <= MOST && symbols.every(symbol) && isOfStack(done));
   if (!isRight) return null;
   return {
     alphabet,

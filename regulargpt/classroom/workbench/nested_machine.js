@@ -34,7 +34,7 @@ export function nestedLanguageOf(drawn, most) {
   checkDrawn(drawn);
   const machine = nestedMachine(drawn);
   const algebra = algebraOf(machine, most);
-  checkAnswers(drawn, answersToWords(algebra));
+  checkAnswers(drawn, algebra.answers, longerThan(algebra));
   return { ...described(drawn, machine), ...withElements(drawn.alphabet, algebra, machine.calls) };
 }
 
@@ -129,10 +129,10 @@ function isTotal({ delta, close, direction }, n) {
   return delta.slice(0, n).every((row) => row.every(isMove)) && tops.every((q) => q < n);
 }
 
-// What elements answer that are words of one symbol or more.
-function answersToWords({ product, answers, items }) {
-  const words = new Set(product.flatMap((row) => items.map((item) => row[item])));
-  return [...words].filter((element) => element >= 0).map((element) => answers[element]);
+// By element, those of longer words: with an item before it or behind it, or with brackets round it.
+function longerThan({ product, wrap, items }) {
+  const beside = (e) => items.flatMap((item) => [product[e][item], product[item][e]]);
+  return product.map((_, e) => [...beside(e), ...wrap[e].flat()].filter((to) => to >= 0));
 }
 
 // The states of a Language.

@@ -5,9 +5,9 @@
 // full nodes of a level, and leftmost nodes of a level: of each such kind only a shortest word is kept. Insides of pairs are
 // roots of rows, shorter by two symbols than the pair.
 
-import { landing } from "./wall.js";
+import { landing, nameOf, sure } from "./wall.js";
 import { answersOfElements } from "./nested_machine.js";
-import { nameOf, windows, written } from "./shortlex.js";
+import { windows, written } from "./shortlex.js";
 
 // Yields and returns as shortestWrong of shortlex.js does. `isFinite` says that there are finitely many states, so that it is
 // decided first whether any word is wrong.
@@ -196,7 +196,7 @@ export class QuantisedAlong {
   }
 
   over(near, far) {
-    return { state: (this.images[near * this.width + far] ??= landing(this.merge([near, far]), this.prototypes).here || this.width - 1) };
+    return { state: (this.images[near * this.width + far] ??= sure(landing(this.merge([near, far]), this.prototypes)) || this.width - 1) };
   }
 
   answer({ state }) {

@@ -26,9 +26,3 @@ class Reading {
     return this.network.logits(this.tape, [word]).row(0);
   }
 }
-
-// The name of a network's answer to a word.
-export function answerBy(network, word, language) {
-  const logits = Array.from(network.logits(word));
-  return language.output_names[logits.indexOf(Math.max(...logits))];
-}

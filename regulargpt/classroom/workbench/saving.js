@@ -103,7 +103,7 @@ export function unquantisedClaim(slack, nested) {
 }
 
 // A text as JSON of ASCII characters alone.
-const ascii = (text) => JSON.stringify(text).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const ascii = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 // A line for each key.
 const lines = (value) => `{\n${Object.entries(value).map(([key, item]) => `  ${JSON.stringify(key)}: ${JSON.stringify(item)}`).join(",\n")}\n}\n`;

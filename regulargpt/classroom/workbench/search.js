@@ -3,8 +3,8 @@
 //   search({ network, hits, prototypes, language, seed, longest, most })   a generator, so that a worker stays awake: it yields
 //     { tried } every few milliseconds, and returns { word, length, answer, truth, tried, ended, isShortest, drawn, quantised }.
 //
-// word       the wrong word, null if none came up, or one of `length` symbols that are too many to write; answer, truth: the network's answer to it (null where its numbers
-//            overflow) and the right one
+// word       the wrong word, null if none came up, or one of `length` symbols that are too many to write; answer, truth: the
+//            network's answer to it (null where logits tie or overflow) and the right one
 // tried      all words of up to so many symbols were tried, one by one or as alike to one that was
 // isShortest no wrong word is shorter; and none of this length comes before it in the alphabet, but in trees along brackets
 // ended      no word of any length is wrong, as this page calculates (of a tree whose states repeat, bit for bit)
@@ -18,7 +18,8 @@ import { answerOf } from "./machine.js";
 import { QuantisedAlong, shortestAlong } from "./nested_search.js";
 import { answersOfElements } from "./nested_machine.js";
 import { networkOf } from "./networks.js";
-import { AsItIs, nameOf, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
+import { AsItIs, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
+import { nameOf } from "./wall.js";
 import { wordWith } from "./word_draws.js";
 
 const MOST = 1 << 16; // windows or symbols that the network computes

@@ -6,7 +6,7 @@
 // the least word is kept. A level follows from the kinds of the level below: where these repeat, nothing new comes at any
 // length.
 
-import { landing } from "./wall.js";
+import { landing, nameOf, sure } from "./wall.js";
 
 const MOST_WRITTEN = 100000; // symbols of a word that is written out
 const MOST_STATES = 1 << 15; // of the network as it is, that are kept
@@ -96,14 +96,8 @@ export function truthsOf({ initial, delta, outputs, elements }) {
   return states.map((state) => outputs[state]);
 }
 
-// The name of the largest logit; null where numbers overflow.
-export function nameOf(logits, names) {
-  const numbers = Array.from(logits);
-  return numbers.every(Number.isFinite) ? names[numbers.indexOf(Math.max(...numbers))] : null;
-}
-
 // The quantised network: each node above the leaves has the number, from 1, of the prototype nearest to its state; the number
-// behind the last one where it has none, as its numbers overflow.
+// behind the last one where it has none: two are as near, or its numbers overflow.
 export class Quantised {
   every = 2048;
   made = 0;
@@ -124,7 +118,7 @@ export class Quantised {
 
   over(near, far, isFirst) {
     const { merge, width, images } = this.parts[isFirst ? "leaves" : "nodes"];
-    return { state: (images[near * width + far] ??= landing(merge([near, far]), this.prototypes).here || 1 + this.prototypes.length) };
+    return { state: (images[near * width + far] ??= sure(landing(merge([near, far]), this.prototypes)) || 1 + this.prototypes.length) };
   }
 
   answer({ state }) {

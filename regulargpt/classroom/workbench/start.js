@@ -46,8 +46,12 @@ new Terms();
 const said = (text, usual) => (text === usual ? null : text);
 const whole = (text, most) => (/^\d+$/u.test(text ?? "") && Number(text) <= most ? Number(text) : null);
 address.add("machine", () => said(asText(bench.drawn), asText(first)), (text) => {
-  const drawn = (text === null ? null : fromText(text)) ?? first;
+  const given = text === null ? first : fromText(text);
+  const drawn = given ?? first;
   if (!panels.break.levels.takes(drawn) && asText(drawn) !== asText(bench.drawn)) draw(drawn);
+  if (given) return;
+  panels.editor.findings.say("The address names no machine that this page can draw. Here is the one that it begins with.");
+  setTimeout(() => address.say());
 });
 address.add("seed", () => said(String(bench.seed), "0"), (text) => {
   const seed = whole(text, 9999) ?? 0;

@@ -1,5 +1,17 @@
 // The cases of the proof, tried with a network: where each window lands, and what is answered at each prototype.
 
+export const ROUNDED = ", with each state rounded to 2⁻²⁴"; // as searches calculate
+const TIE = 1e-6; // two distances, or two logits, that are nearer to each other decide nothing
+
+// The name of the largest logit; null where others are as large, or numbers overflow.
+export function nameOf(logits, names) {
+  const [first, second] = Float64Array.from(logits).sort().reverse();
+  return logits.every(Number.isFinite) && !(first - second <= TIE) ? (names[logits.indexOf(first)] ?? null) : null;
+}
+
+// The number of the prototype at which a state has landed; 0 where the next one is as near.
+export const sure = ({ here, margin }) => (margin > TIE ? here : 0);
+
 // The number of the prototype nearest to a state, from 1, how far it is, and how much farther the next one is. It is 0
 // where the state has no place: its numbers overflow.
 export function landing(state, prototypes) {
@@ -33,13 +45,13 @@ export function trial(network, prototypes, names) {
   return ({ part, window, image }) => {
     if (part === "answers") return answered(network.read(prototypes[window[0] - 1]), names, image);
     const found = landing(merge[part](window), prototypes);
-    return { ...found, right: found.here === image };
+    return { ...found, right: sure(found) === image };
   };
 }
 
 // The answer with the largest logit, and how far it is above the next.
 function answered(logits, names, image) {
   const [first, second] = Array.from(logits).sort((a, b) => b - a);
-  const here = names[logits.indexOf(first)] ?? null;
-  return { here, right: here === image, off: null, margin: first - (second ?? -Infinity) };
+  const here = nameOf(logits, names);
+  return { here, right: here === image, off: null, margin: first - second };
 }

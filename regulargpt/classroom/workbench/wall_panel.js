@@ -1,6 +1,6 @@
 // The wall: a square for each case of the proof, which turns while the network learns.
 
-import { inOrder, trial } from "./wall.js";
+import { inOrder, ROUNDED, trial } from "./wall.js";
 
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
 const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
@@ -30,7 +30,7 @@ export class WallPanel {
     bench.on("language", () => this.build());
     new ResizeObserver(() => this.cases.length && this.roomy() !== this.room && this.build()).observe(this.tables);
     for (const kind of ["snapshot", "hits", "proven"]) bench.on(kind, () => this.turn());
-    for (const kind of ["wrong", "proven"]) bench.on(kind, () => this.sayWrong());
+    for (const kind of ["wrong", "proven", "hits"]) bench.on(kind, () => this.sayWrong());
     this.build();
   }
 
@@ -164,7 +164,7 @@ export class WallPanel {
   wrongOf(found, isProven) {
     if (isProven) return [`None, at any length${this.bench.proven.snapshot?.balls ? "" : ", with each node at its prototype"}: that is the proof.`];
     if (!found) return ["Not searched yet."];
-    if (found.word === null) return [found.length ? `One of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : found.ended ? "None, at any length." : `None of at most ${found.tried} symbols.`];
+    if (found.word === null) return [found.length ? `One of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `None${found.ended ? ", at any length" : ` of at most ${found.tried} symbols`}${ROUNDED}.`];
     const text = write(found.word, this.bench.language.alphabet) || "ε";
     const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
     return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];

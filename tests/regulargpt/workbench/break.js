@@ -3,8 +3,7 @@
 const { search } = modules["search.js"];
 const { struck, weightsWith, hitsAsText, hitsFromText } = modules["hits.js"];
 const { oneHot } = modules["one_hot.js"];
-const { landing } = modules["wall.js"];
-const { nameOf } = modules["shortlex.js"];
+const { inOrder, landing, nameOf, trial } = modules["wall.js"];
 const { casesOf } = modules["cases.js"];
 const { LEVELS, made } = modules["levels.js"];
 
@@ -63,6 +62,18 @@ function undone(hits) {
   const [before, whole, broken] = [bytes(), states([]), states(hits)];
   const copied = Object.keys(weights).filter((name) => weightsWith(weights, hits)[name] !== weights[name]);
   return { same: bytes() === before, back: states(hits.slice(hits.length)) === whole, broken: broken !== whole, copied };
+}
+
+// Of a level's network with hits, as an address has them: how many answers the wall has red, what the search says of the
+// shortest wrong word, and whether the level is passed.
+function played([number, text]) {
+  const { snapshot, language, cases, ...level } = made(LEVELS[number - 1]);
+  const [hits, { prototypes }] = [hitsFromText(text), snapshot];
+  const tried = trial(struck(snapshot, hits, prototypes), prototypes, language.output_names);
+  const red = inOrder(cases).filter((one) => !tried(one).right);
+  const found = ended(search({ network: snapshot, hits, prototypes, language }));
+  const { passed } = modules["levels.js"].verdict(level, found, red.length);
+  return [red.filter(({ part }) => part === "answers").length, found.length ?? null, found.answer, passed];
 }
 
 // Each hit of a kind on each case, in all words of up to six symbols: nodes that are not what they should be, by the drawn

@@ -10,7 +10,7 @@ import { drawsOf, trainingWords } from "regulargpt/classroom/workbench/nested_wo
 import { folderOf } from "regulargpt/classroom/workbench/saving.js";
 import { search } from "regulargpt/classroom/workbench/search.js";
 import { struck } from "regulargpt/classroom/workbench/hits.js";
-import { nameOf } from "regulargpt/classroom/workbench/shortlex.js";
+import { nameOf } from "regulargpt/classroom/workbench/wall.js";
 import { wordWith } from "regulargpt/classroom/workbench/word_draws.js";
 
 const read = (text) => languageOf(fromJson(text).drawn).language;

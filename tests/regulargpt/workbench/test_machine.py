@@ -20,6 +20,7 @@ from languages.convert.json_text import read_json, to_json
 from languages.convert.machines import read_json as read_any
 from languages.convert.subsets import determinised
 from languages.errors import UserError
+from regulargpt.certificate.checker.claims import claim
 from regulargpt.findings.markup import by_element
 from tests.languages.refusing import outcome
 from tests.languages.test_regex import REFUSED, expressions
@@ -28,7 +29,7 @@ from tests.regulargpt.workbench.scripts import opened, results
 
 pytestmark = needs_browser
 ANSWERS = ("reject", "accept")
-SCRIPTS = ("machine", "expression", "machine_json", "starters")
+SCRIPTS = ("machine", "expression", "machine_json", "saving", "starters")
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +46,9 @@ def drawn(alphabet: str, outputs: list[str], answers: list[int | None], moves: l
 
 
 def language(machine: MooreMachine) -> dict[str, Any] | None:
-    """What the page says of it, but for the names of states; None where it has too many elements or one answer."""
+    """What the page says of it, but for the names of states; None for too many elements, or too few answers."""
     least = machine.minimise()
-    if len({least.outputs[q] for row in least.table for q in row} - {-1}) < 2:
+    if len({least.outputs[q] for row in least.table for q in row} - {-1}) < 2 or not is_endless(least):
         return None
     monoid = TransitionMonoid.of(least)
     if monoid.size > 60:
@@ -65,6 +66,16 @@ def language(machine: MooreMachine) -> dict[str, Any] | None:
         "kind": "accepts" if machine.output_names == ANSWERS else "answers",
         "nesting": None,
     }
+
+
+def is_endless(least: MooreMachine) -> bool:
+    """Whether some word of at least as many symbols as there are states has an answer."""
+    ends, lengths = {least.initial_index}, 2 * len(least.states)
+    answered = list[bool]()
+    for _ in range(lengths):
+        answered.append(any(least.outputs[q] >= 0 for q in ends))
+        ends = {int(q) for p in ends for q in least.table[p]}
+    return any(answered[lengths // 2 :])
 
 
 def random_case(seed: int) -> tuple[dict[str, Any], MooreMachine]:
@@ -142,6 +153,8 @@ def parity(**changes: Any) -> dict[str, Any]:
 
 
 ARROW = {"from": 0, "to": 0, "symbols": [0]}
+FINITE = "Only finitely many words have an answer. Give one to a state that words of any length lead to."
+HALF = "A symbol or an answer has half a character in its name. Rename it."
 PROBLEMS = [
     (parity(states=[]), "There is no state yet. Add one."),
     (parity(alphabet=[]), "There is no symbol yet. Add one to the alphabet."),
@@ -149,6 +162,9 @@ PROBLEMS = [
     (parity(alphabet=["a", "a"]), "The symbol a is there twice. Take one away."),
     (parity(alphabet=["a", "b c"]), 'The symbol "b c" has a blank, and blanks part the symbols of a word. Rename it.'),
     (parity(alphabet=list(map(str, range(65)))), "There are 65 symbols. Take at most 64."),
+    (parity(outputs=["x", ""]), "An answer has no name. Name it, or take it away."),
+    (parity(outputs=["x", "\ud800"]), HALF),
+    (parity(alphabet=["a", "\udc00b"]), HALF),
     (parity(outputs=["x", "x"]), "The answer x is there twice. Take one away."),
     (parity(initial=None), "No state is the start. Mark one."),
     (parity(arrows=[]), "There is no arrow yet. Draw one from a state to a state."),
@@ -176,6 +192,8 @@ PROBLEMS = [
         drawn("a", ["x", "y"], [0, None], [(0, 0, 1)]),
         "No word has an answer. Give an answer to a state that an arrow leads to.",
     ),
+    (drawn("a", ["x", "y"], [None, 0, 1], [(0, 0, 1), (1, 0, 2)]), FINITE),
+    (drawn("a", ["x", "y"], [None, 0, 1, 0], [(0, 0, 1), (1, 0, 2), (3, 0, 3)]), FINITE),  # nothing leads to the loop
     (
         parity(outputs=["x", "y"], arrows=[ARROW, ARROW | {"to": 1}]),
         "State s0 has two arrows with a, and a word has one answer. Take one away.",
@@ -194,6 +212,27 @@ PROBLEMS = [
 def test_what_is_missing_or_too_large_is_said_in_a_line(page: Browser):
     found = results(page, "machine", "(drawing) => languageOf(drawing).problem", (case for case, _ in PROBLEMS))
     assert found == [problem for _, problem in PROBLEMS]
+
+
+def test_what_the_page_writes_it_reads(page: Browser):
+    """Whatever a state is named."""
+    cases = [
+        parity(states=[{"name": name, "x": 0, "y": 0, "output": q} for q, name in enumerate(names)]) for names in NAMES
+    ]
+    texts = "[toJson(drawing).text, languageJson(languageOf(drawing).language)]"
+    shown = f"(drawing) => {texts}.map((text) => fromJson(text).problem)"
+    assert results(page, "machine machine_json", shown, cases) == [["", ""]] * len(NAMES)
+
+
+NAMES = [("\ud800", "q"), ("", "q"), ("q", "q"), ("😀", "\x7f")]
+
+
+def test_the_claim_is_the_checkers_whatever_the_symbols(page: Browser):
+    """As Python writes JSON of ASCII characters alone."""
+    alphabet = ["\x00", "\x1f", '"', "\\", "/", "~", "\x7f", "\x80", "é", "\u2028", "\uffff", "😀"]
+    case = drawn("", [*ANSWERS], [1, 0], [(0, 0, 1), (1, 0, 0)]) | {"alphabet": alphabet}
+    (found,) = results(page, "machine saving", "(drawing) => claimOf(languageOf(drawing).language, 3)", [case])
+    assert found == claim(tuple(alphabet), 2, 3, total=True)
 
 
 def test_nothing_takes_long(page: Browser):

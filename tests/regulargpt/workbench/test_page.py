@@ -107,6 +107,26 @@ def test_a_link_carries_machine_seed_caption_and_word(browser: Browser, written:
         assert browser.count(".plane .state") == 2
 
 
+def test_a_link_to_no_machine_says_so_and_is_renewed(browser: Browser, written: Path):
+    """An unknown name, by opening it or later; more states or arrows than the page can draw, and places far away."""
+    many = [["a"], ["reject", "accept"], [[f"{q}", 0, 0, q % 2] for q in range(3000)], 0]
+    few = [*many[:2], many[2][:2], 0]
+    chain = [[q, q + 1, [0]] for q in range(2999)]
+    far = [*many[:2], [["p", 1e300, 0, 0], ["q", 0, 0, 1]], 0, chain[:1]]
+    for machine in ("nonsense", [*many, chain], [*few, chain[:1] * 60_000], far):
+        browser.open(written)
+        text = machine if isinstance(machine, str) else json.dumps(machine, separators=(",", ":"))
+        browser.evaluate(f"location.hash = '#machine=' + encodeURIComponent({json.dumps(text)})")
+        browser.wait("document.querySelector('.found .said .note') !== null && !location.hash")
+        assert browser.one(".found .said .note").startswith("The address names no machine")
+        assert browser.count(".plane .state") == 2
+    browser.open(written, "#machine=nonsense&step=3")
+    assert browser.one(".found .said .note").startswith("The address names no machine")
+    assert browser.evaluate("location.hash") == "#step=3"
+    browser.evaluate(f"location.hash = '#machine={OWN}'")
+    browser.wait("document.querySelector('.found .said .note') === null")
+
+
 def test_captions_lead_through_the_panels_and_back(browser: Browser, written: Path):
     browser.open(written, width=1280, still=True)
     for step in captions().steps:
@@ -264,6 +284,36 @@ def test_a_wager_is_decided_by_a_wrong_word_or_by_a_proof(browser: Browser, writ
         given = json.dumps([lane, wager, [right, tried], is_proven])
         said = browser.evaluate(f"({JUDGED})(...{given})")
         assert said == f"Words of 1,000 symbols: {right} of {tried} right. {verdict}".rstrip()
+
+
+# The lengths of the words: of (a{30})* some have 1,020 symbols, and of the odd ones none has 1,000.
+ODD = {
+    "[1000, 1000]": "Words of 1,000 symbols: 3 of 20 right. You were right.",
+    "[1000, 1020]": "Words of 1,000 to 1,020 symbols: 3 of 20 right. You were right.",
+    "[1001, 1001]": "Words of 1,001 symbols: 3 of 20 right.",
+}
+
+
+def test_long_words_are_as_long_as_is_said(browser: Browser, written: Path):
+    browser.open(written)
+    for lengths, said in ODD.items():
+        judged = JUDGED.replace("of: 20", f"of: 20, lengths: {lengths}")
+        assert browser.evaluate(f"({judged})('lstm', false, [3, 20], false)") == said
+    # What is asked says how long its words were.
+    assert browser.evaluate(f"({ASKED})()") == [20, 20, 1001, 1003]
+
+
+# Of a machine that answers odd lengths only, with a network that is made.
+ASKED = """() => {
+  const states = [null, 0, null, 1].map((output, q) => ({ name: `${q}`, x: 0, y: 0, output }));
+  const arrows = states.map((_, q) => ({ from: q, to: (q + 1) % 4, symbols: [0] }));
+  const drawn = { alphabet: ["a"], outputs: ["x", "y"], states, initial: 0, arrows };
+  const { language } = modules["machine.js"].languageOf(drawn);
+  const network = modules["one_hot.js"].oneHot(language, modules["cases.js"].casesOf(language));
+  let last = null;
+  modules["asking.js"].ask({ ...network, language, seed: 0, lane: "regulargpt" }, (found) => { last = found; });
+  return [last.right, last.tried, ...last.lengths];
+}"""
 
 
 LONG = """[0, 1].map((seed) => modules["starters.js"].STARTERS.map(({ drawn }) => {

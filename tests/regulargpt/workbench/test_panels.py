@@ -229,13 +229,18 @@ def test_the_last_square_turns_and_the_panel_says_what_is_proven(browser: Browse
     browser.evaluate("bench.set.proven(null)")
     none = {"lane": "regulargpt", "word": None, "answer": None, "truth": None, "tried": 5}
     browser.evaluate(f"bench.set.wrong({json.dumps(none)})")
-    assert browser.one(".wall .first-wrong") == "None of at most 5 symbols."
+    assert browser.one(".wall .first-wrong") == "None of at most 5 symbols, with each state rounded to 2⁻²⁴."
     wrong = {"lane": "regulargpt", "word": [1, 1, 0], "answer": "odd", "truth": "even", "tried": 3}
     browser.evaluate(f"bench.set.wrong({json.dumps(wrong)})")
     assert browser.one(".wall .first-wrong") == "110 It answers odd; right is even."
     browser.click(".wall .first-wrong button")
     assert browser.evaluate("bench.word") == [1, 1, 0]
     assert browser.one(".tree .field input", "e.value") == "110"
+    # A hit makes all of it old, at once.
+    browser.evaluate("bench.set.hits([{ kind: 'weight', name: 'state_norm.bias', index: 0, by: 0.5 }])")
+    assert browser.one(".wall .first-wrong") == "Not searched yet."
+    browser.evaluate("bench.set.proven({ sentence: '' }); bench.set.hits([])")
+    assert browser.one(".wall .first-wrong").startswith("None, at any length")
     browser.evaluate("bench.set.again()")
     assert browser.one(".wall .proof") == ""
     assert browser.count(".wall-squares td:is(.right, .wrong)") == 0
