@@ -125,7 +125,7 @@ export class BreakPanel {
 
   redWords({ red, all }) {
     if (!all) return "The network has no prototypes yet, so no case is tried.";
-    if (!red) return `All ${all} cases are still green.`;
+    if (!red) return `All ${all} cases are still green: with each node at its prototype it is right on every word. As it is, nothing is proven now.`;
     return `✗ ${red} of ${all} cases ${red === 1 ? "is" : "are"} red: ${this.bench.proven ? "the proof does not hold any more" : "there is no proof"}.`;
   }
 
