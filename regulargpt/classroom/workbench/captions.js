@@ -5,7 +5,7 @@ import { TrainButton } from "./train_button.js";
 
 // When the thing to do is done: after a change of a kind, by the reader and not by an address, that leaves the bench so.
 const DONE = {
-  draw: ["language", ({ language }) => language],
+  draw: ["language", ({ language }) => isEven(language)],
   tree: ["word", ({ word }) => word.length > 6],
   train: ["training", ({ training }) => training === "going"],
   map: ["snapshot", ({ snapshots }) => snapshots.regulargpt?.phase === "table"],
@@ -78,3 +78,7 @@ export class Captions {
 }
 
 const pace = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
+
+// Whether it is the machine of caption 1: a leads to the other one of two states, and every other symbol stays.
+const isEven = (language) =>
+  String(language?.outputs) === "accept,reject" && !language.nesting && language.alphabet.includes("a") && language.delta.every((row, q) => row.every((next, symbol) => next === (language.alphabet[symbol] === "a" ? 1 - q : q)));

@@ -172,9 +172,12 @@ def test_the_lanes_go_step_by_step_and_forget(browser: Browser, written: Path):
     assert browser.all(".lane .stands") == [""] * 3
     assert browser.evaluate("location.hash") == "#seed=5"
     assert steps(2) != first
-    # Another machine forgets the wager, too.
+    # Another machine forgets the wager, too; caption 1 is done with the machine that it speaks of, however it came.
     browser.choose(".panel.editor select", "3", "change")
+    assert browser.count(".way .done") == 0
     assert (browser.all(".wager [aria-pressed=true]"), browser.all(".lane .stands")) == ([], [""] * 3)
+    browser.choose(".panel.editor select", "1", "change")
+    assert browser.all(".way .done", "e.hash") == ["#step=1"]
 
 
 def unpacked(browser: Browser, place: Path) -> Path:
