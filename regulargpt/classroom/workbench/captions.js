@@ -1,6 +1,7 @@
 // The seven captions: one is read, and the panel that it is about is lit. Where there is room the one stands above the
 // panels; in one column all of them stand, each above its panel.
 
+import { calmly } from "./calmly.js";
 import { TrainButton } from "./train_button.js";
 
 // When the thing to do is done: after a change of a kind, by the reader and not by an address, that leaves the bench so.
@@ -30,6 +31,7 @@ export class Captions {
     }));
     Object.values(DONE).forEach(([kind, isDone], i) => bench.on(kind, () => isDone(bench) && !address.opening && this.finished(this.links[i])));
     bench.on("step", () => this.show());
+    addEventListener("scroll", calmly(() => this.follow()));
     this.show();
   }
 
@@ -61,10 +63,20 @@ export class Captions {
     this.links.forEach((link, i) => (i === step - 1 ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current")));
   }
 
+  get isColumn() {
+    return this.captions.every((caption) => caption.checkVisibility());
+  }
+
+  // In one column the caption is read that the reader has scrolled to.
+  follow() {
+    const read = this.captions.filter((caption) => caption.getBoundingClientRect().top < innerHeight / 2).length || 1;
+    if (this.isColumn && read !== this.bench.step) this.bench.set.step(read);
+  }
+
   // In one column to the caption; else to its panel, below the caption.
   scroll() {
     const caption = this.captions[this.bench.step - 1];
-    if (this.captions.every((other) => other.checkVisibility())) caption.scrollIntoView({ behavior: pace() });
+    if (this.isColumn) caption.scrollIntoView({ behavior: pace() });
     else this.scrollTo(caption);
   }
 

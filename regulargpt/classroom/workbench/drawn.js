@@ -66,7 +66,7 @@ export function checkAnswers({ outputs }, found) {
   const given = new Set(found.filter((output) => output !== NO_ANSWER));
   if (given.size > 1) return;
   if (!given.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
-  const remedy = "Give a state that an arrow leads to another answer.";
+  const remedy = "Double-click a state that an arrow leads to: its answer changes.";
   const name = short(outputs[[...given][0]]);
   throw new Refusal(`Every word is answered with ${name}, so there is nothing to learn. ${remedy}`);
 }

@@ -9,7 +9,7 @@ const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
 const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
-const BEFORE = "A rim and its letters are the element of the symbols below, by the machine; no network has colours yet.";
+const BEFORE = "Rims and letters are by the machine: the element of the symbols below. No network has colours yet.";
 const ALONG = "The tree follows the brackets. What stands in a pair is merged first, as a word of its own; then come a node over the opening bracket and the inside, and one over this and the closing bracket. An element is here what words do wherever they stand.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
@@ -54,8 +54,7 @@ class DotTree extends TreeView {
     made.classList.remove("right", "wrong", "unknown");
     made.classList.add(verdict);
     for (const [key, value] of Object.entries({ ...facts(node), "aria-label": this.words(node) })) made.setAttribute(key, value);
-    circle.style.fill = fill;
-    circle.style.setProperty("--rim", state === null && words ? run.colours[shown][0] : "");
+    circle.style = `fill: ${fill}; --rim: ${run.colours[shown]?.[0] ?? "var(--soft)"}`;
     name.style.fill = ink;
     name.textContent = [...words].length <= MOST_NAME ? words : "";
     mark.textContent = verdict === "wrong" ? MARKS.wrong : "";

@@ -120,6 +120,8 @@ def test_captions_lead_through_the_panels_and_back(browser: Browser, written: Pa
     browser.wait("document.querySelector('.guide.current').id === 'break'")
     # In one column all of them stand, each before its panel.
     browser.look(390)
+    browser.evaluate("byId('wall').scrollIntoView()")
+    browser.wait("document.querySelector('.way [aria-current]').hash === '#step=5'")
     assert browser.count(".guide") == 7 == len([one for one in browser.all(".guide", "e.checkVisibility()") if one])
     panels = ".panel, .guide"
     order = [name.split()[0] for name in browser.all(panels, "e.className")]
