@@ -349,7 +349,9 @@ def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser,
     browser.click(".break .levels button", 2)
     browser.wait("bench.wrong.regulargpt?.ended")
     # What to do and what is decided stand above the tools, and the first case is none with a pad.
-    order = "document.querySelector('.task').compareDocumentPosition(document.querySelector('.break .tools [data-tool]'))"
+    order = (
+        "document.querySelector('.task').compareDocumentPosition(document.querySelector('.break .tools [data-tool]'))"
+    )
     assert browser.evaluate(order) == 4
     assert "0" not in browser.all("#struck-far, #struck-near", "e.value")
     browser.wait("document.querySelector('.task').getBoundingClientRect().top < 300")
