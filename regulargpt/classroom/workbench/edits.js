@@ -150,7 +150,8 @@ function following(alphabet) {
   return /[\p{L}\d]/u.test(next) && !alphabet.includes(next) ? next : alphabet[0];
 }
 
-// What a new arrow is likely to be for: the first symbol that does not leave its state yet, or a new one, and what that does elsewhere.
+// What a new arrow is likely to be for: the first symbol that does not leave its state yet, or a new one, and what that
+// does elsewhere.
 export function likely(drawn, from) {
   const taken = new Set(drawn.arrows.filter((arrow) => arrow.from === from).flatMap(({ symbols }) => symbols));
   const symbol = drawn.alphabet.findIndex((_, a) => !taken.has(a));
