@@ -16,6 +16,10 @@ const DONE = {
 };
 const WHILE_TRAINING = ["map", "wall"]; // captions of what one watches
 
+// Whether it is the machine of caption 1: a leads to the other one of two states, and every other symbol stays.
+const isEven = (language) =>
+  String(language?.outputs) === "accept,reject" && !language.nesting && language.alphabet.includes("a") && language.delta.every((row, q) => row.every((next, symbol) => next === (language.alphabet[symbol] === "a" ? 1 - q : q)));
+
 export class Captions {
   constructor(bench) {
     this.bench = bench;
@@ -63,20 +67,17 @@ export class Captions {
     this.links.forEach((link, i) => (i === step - 1 ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current")));
   }
 
-  get isColumn() {
-    return this.captions.every((caption) => caption.checkVisibility());
-  }
-
   // In one column the caption is read that the reader has scrolled to.
   follow() {
+    const isColumn = this.captions.every((caption) => caption.checkVisibility());
     const read = this.captions.filter((caption) => caption.getBoundingClientRect().top < innerHeight / 2).length || 1;
-    if (this.isColumn && read !== this.bench.step) this.bench.set.step(read);
+    if (isColumn && read !== this.bench.step) this.bench.set.step(read);
   }
 
   // In one column to the caption; else to its panel, below the caption.
   scroll() {
     const caption = this.captions[this.bench.step - 1];
-    if (this.isColumn) caption.scrollIntoView({ behavior: pace() });
+    if (this.captions.every((other) => other.checkVisibility())) caption.scrollIntoView({ behavior: pace() });
     else this.scrollTo(caption);
   }
 
@@ -90,7 +91,3 @@ export class Captions {
 }
 
 const pace = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
-
-// Whether it is the machine of caption 1: a leads to the other one of two states, and every other symbol stays.
-const isEven = (language) =>
-  String(language?.outputs) === "accept,reject" && !language.nesting && language.alphabet.includes("a") && language.delta.every((row, q) => row.every((next, symbol) => next === (language.alphabet[symbol] === "a" ? 1 - q : q)));
