@@ -8,7 +8,7 @@ import { inOrder, trial } from "./wall.js";
 import { WeightGrid } from "./weight_grid.js";
 
 const MOST_LISTED = 6; // hits in words
-const NOTE = "Words are tried in the order of their lengths, in double precision, with each state rounded to a multiple of 2⁻²⁴. Words that nothing behind them can tell apart are tried once.";
+const NOTE = "Words are tried by length, in double precision, with states rounded to multiples of 2⁻²⁴. Words that nothing behind them tells apart are tried once.";
 
 export class BreakPanel {
   constructor(place, bench) {
@@ -22,7 +22,7 @@ export class BreakPanel {
     this.target = html("div", { class: "target" });
     this.list = html("ol", { class: "struck" });
     this.said = html("div", { class: "said", role: "status" });
-    place.append(html("div", { class: "tools" }, ...this.tools, this.undo, this.mend), this.target, this.list, this.said, this.levels.place, html("p", { class: "caption" }, NOTE));
+    place.append(this.levels.task, html("div", { class: "tools" }, ...this.tools, this.undo, this.mend), this.target, this.list, this.said, this.levels.place, html("p", { class: "caption" }, NOTE));
     bench.on("language", () => this.begin());
     // While it is used, a training that goes on does not draw it anew.
     for (const kind of ["snapshot", "proven", "training"]) bench.on(kind, calmly(() => this.isUsed || this.changed()));
@@ -125,7 +125,7 @@ export class BreakPanel {
 
   redWords({ red, all }) {
     if (!all) return "The network has no prototypes yet, so no case is tried.";
-    if (!red) return `All ${all} cases are still green.`;
+    if (!red) return `All ${all} cases are still green: with each node at its prototype it is right on every word. As it is, nothing is proven now.`;
     return `✗ ${red} of ${all} cases ${red === 1 ? "is" : "are"} red: ${this.bench.proven ? "the proof does not hold any more" : "there is no proof"}.`;
   }
 

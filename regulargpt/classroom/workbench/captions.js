@@ -1,11 +1,12 @@
 // The seven captions: one is read, and the panel that it is about is lit. Where there is room the one stands above the
 // panels; in one column all of them stand, each above its panel.
 
+import { calmly } from "./calmly.js";
 import { TrainButton } from "./train_button.js";
 
 // When the thing to do is done: after a change of a kind, by the reader and not by an address, that leaves the bench so.
 const DONE = {
-  draw: ["language", ({ language }) => language],
+  draw: ["language", ({ language }) => isEven(language)],
   tree: ["word", ({ word }) => word.length > 6],
   train: ["training", ({ training }) => training === "going"],
   map: ["snapshot", ({ snapshots }) => snapshots.regulargpt?.phase === "table"],
@@ -14,6 +15,10 @@ const DONE = {
   compare: ["tested", ({ tested }) => Object.values(tested).every((found) => found && found.tried === found.of)],
 };
 const WHILE_TRAINING = ["map", "wall"]; // captions of what one watches
+
+// Whether it is the machine of caption 1: a leads to the other one of two states, and every other symbol stays.
+const isEven = (language) =>
+  String(language?.outputs) === "accept,reject" && !language.nesting && language.alphabet.includes("a") && language.delta.every((row, q) => row.every((next, symbol) => next === (language.alphabet[symbol] === "a" ? 1 - q : q)));
 
 export class Captions {
   constructor(bench) {
@@ -33,6 +38,7 @@ export class Captions {
     }));
     Object.values(DONE).forEach(([kind, isDone], i) => bench.on(kind, () => isDone(bench) && !address.opening && this.finished(this.links[i])));
     bench.on("step", () => this.show());
+    addEventListener("scroll", calmly(() => this.follow()));
     this.show();
   }
 
@@ -62,6 +68,13 @@ export class Captions {
     this.captions.forEach((caption, i) => caption.classList.toggle("current", i === step - 1));
     document.querySelectorAll(".panel").forEach((place) => place.classList.toggle("lit", place.classList.contains(panel)));
     this.links.forEach((link, i) => (i === step - 1 ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current")));
+  }
+
+  // In one column the caption is read that the reader has scrolled to.
+  follow() {
+    const isColumn = this.captions.every((caption) => caption.checkVisibility());
+    const read = this.captions.filter((caption) => caption.getBoundingClientRect().top < innerHeight / 2).length || 1;
+    if (isColumn && read !== this.bench.step) this.bench.set.step(read);
   }
 
   // In one column to the caption; else to its panel, below the caption.

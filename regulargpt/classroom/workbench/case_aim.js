@@ -2,6 +2,7 @@
 // is cut.
 
 import { trial } from "./wall.js";
+import { layerOf } from "./weight_grid.js";
 
 export const PARTS = { leaves: "First level", nodes: "All other levels" };
 const NOTE = "Wherever a node has these two children. A child that is cut gets no attention; a node's own numbers, those of its right child, stay.";
@@ -33,8 +34,9 @@ export class CaseAim {
     return this.bench.cases[part].map(([window]) => window);
   }
 
-  // Aim at a case if there is one, at the first of a machine if nothing is said.
-  aim(part = "nodes", window = this.bench.cases?.nodes[0]?.[0]) {
+  // Aim at a case if there is one; if nothing is said, at the first of a machine without a pad: who strikes where a pad is
+  // has all but won.
+  aim(part = "nodes", window = firstOf(this.bench.cases?.nodes ?? [])) {
     const isCase = this.bench.cases && window && this.windows(part).some((known) => String(known) === String(window));
     if (isCase) this.at = { part, window };
   }
@@ -103,8 +105,10 @@ export class CaseAim {
 
   // A hit in words.
   inWords({ kind, part, window, image, offset, name, index, by }) {
-    if (kind === "weight") return `${name}, number ${index + 1}: ${by > 0 ? "+" : "−"}${Math.abs(by)}`;
+    if (kind === "weight") return `${layerOf(name)}, number ${index + 1}: ${by > 0 ? "+" : "−"}${Math.abs(by)}`;
     const place = `${PARTS[part]}, ${[...window].reverse().map((item) => this.nameOf(part, item)).join(" then ")}`;
     return kind === "case" ? `${place}: lands at ${this.nameOf("nodes", image)}` : `${place}: blind to its ${offset ? "left" : "right"} child`;
   }
 }
+
+const firstOf = (nodes) => (nodes.find(([window]) => !window.includes(0)) ?? nodes[0])?.[0];

@@ -73,7 +73,7 @@ export function checkAnswers({ outputs }, answers, longer) {
   if (given.size > 1 && isEndless(answers, longer)) return;
   if (given.size > 1) throw new Refusal("Only finitely many words have an answer. Give one to a state that words of any length lead to.");
   if (!given.size) throw new Refusal("No word has an answer. Give an answer to a state that an arrow leads to.");
-  const remedy = "Give a state that an arrow leads to another answer.";
+  const remedy = "Double-click a state that an arrow leads to: its answer changes.";
   const name = short(outputs[[...given][0]]);
   throw new Refusal(`Every word is answered with ${name}, so there is nothing to learn. ${remedy}`);
 }

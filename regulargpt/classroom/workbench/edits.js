@@ -144,12 +144,19 @@ export function partsOf(text, known) {
   });
 }
 
-// What a new arrow is likely to be for: the first symbol that does not leave its state yet, and what that does elsewhere.
+// The letter or digit behind the last symbol; the first symbol again where there is none.
+function following(alphabet) {
+  const next = alphabet.length ? String.fromCodePoint(alphabet.at(-1).codePointAt() + 1) : "a";
+  return /[\p{L}\d]/u.test(next) && !alphabet.includes(next) ? next : alphabet[0];
+}
+
+// What a new arrow is likely to be for: the first symbol that does not leave its state yet, or a new one, and what that
+// does elsewhere.
 export function likely(drawn, from) {
   const taken = new Set(drawn.arrows.filter((arrow) => arrow.from === from).flatMap(({ symbols }) => symbols));
-  const symbol = Math.max(0, drawn.alphabet.findIndex((_, a) => !taken.has(a)));
+  const symbol = drawn.alphabet.findIndex((_, a) => !taken.has(a));
   const { push, pop } = drawn.arrows.find(({ symbols }) => symbols.includes(symbol)) ?? {};
-  return { names: [drawn.alphabet[symbol] ?? "a"], ...(push !== undefined && { push }), ...(pop && { pop }) };
+  return { names: [drawn.alphabet[symbol] ?? following(drawn.alphabet)], ...(push !== undefined && { push }), ...(pop && { pop }) };
 }
 
 // These symbols, and no others on any arrow.

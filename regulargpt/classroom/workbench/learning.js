@@ -146,7 +146,7 @@ export function* learning({ language, cases, seed }) {
   };
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const learner = new Learner("regulargpt", language, seed, attempt);
-    const again = attempt ? `It did not learn all cases, and began again with other weights: attempt ${attempt + 1} of ${MOST_ATTEMPTS}.` : "";
+    const again = attempt ? `It did not learn all cases, and began again with other weights: attempt ${attempt + 1} of ${MOST_ATTEMPTS}. This may take minutes; a smaller machine is quicker.` : "";
     const asked = yield* numbered(words(learner, cases), again);
     if (!asked) continue;
     const note = language.nesting ? nestedNote(asked) : `Its answers to ${asked.toLocaleString("en")} words are those of a machine with ${counted(language.states.length, "state")}: the machine that was drawn. Now it learns this machine's table.`;

@@ -6,6 +6,7 @@ import { LEVELS, made, verdict } from "./levels.js";
 import { asText } from "./machine_link.js";
 import { renew } from "./renew.js";
 
+const DRAWN = 150; // milliseconds, in which the panels above have their heights
 const NONE = "A level brings a machine and a network that is right on every word. A training that goes on ends with it.";
 
 export class LevelList {
@@ -13,7 +14,7 @@ export class LevelList {
     Object.assign(this, { bench, level: null, own: null, passed: new Set() });
     this.list = html("ol", { class: "levels" });
     this.task = html("div", { class: "task", role: "status" });
-    this.place = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.list, this.task);
+    this.place = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.list, html("p", {}, NONE));
     bench.on("language", () => this.end(bench.drawn !== this.level?.drawn));
     // It ends where its network is trained or forgotten, too.
     const isOther = () => bench.snapshots.regulargpt !== this.level?.snapshot;
@@ -47,6 +48,12 @@ export class LevelList {
     if (kind === "weight") return index in (snapshots.regulargpt.weights[name]?.data ?? []);
     const isCase = cases[part].some(([known]) => String(known) === String(window));
     return isCase && (kind === "case" ? cases.elements[image - 1] !== undefined : Boolean(window[offset]));
+  }
+
+  // By the reader's wish, who sees what to do then.
+  begin(number) {
+    this.play(number);
+    setTimeout(() => this.task.scrollIntoView(), DRAWN);
   }
 
   // A level begins.
@@ -97,15 +104,14 @@ export class LevelList {
     const decided = level && counts && found ? verdict(level, found, counts.red) : null;
     if (decided?.passed) passed.add(level.number);
     this.draw();
-    renew(this.task, level ? this.tasked(decided) : [html("p", {}, NONE)]);
+    renew(this.task, level ? this.tasked(decided) : []);
   }
 
   tasked(decided) {
-    const { number, less, hint, proven } = this.level;
+    const { number, less, hint } = this.level;
     const mark = decided?.passed ? "right" : "wrong";
     return [
-      html("p", {}, html("b", {}, `Level ${number}. `), `Break it so that no word of less than ${less} symbols notices. `, html("span", { class: "hint" }, hint)),
-      html("p", { class: "caption" }, proven.sentence),
+      html("p", {}, html("b", {}, `Level ${number}. `), `Break it so that no word of less than ${less} symbols notices. `, html("span", { class: "hint" }, `${hint} The network is made, not trained.`)),
       html("p", { class: `verdict ${decided ? mark : ""}` }, decided ? `${MARKS[mark]} ${decided.words}` : ""),
       html("div", { class: "tools" }, action("Back to your own machine", () => this.leave())),
     ];
@@ -115,11 +121,11 @@ export class LevelList {
     const items = LEVELS.map(({ title, less }, i) => {
       const [isDone, isOn] = [this.passed.has(i + 1), this.level?.number === i + 1];
       const label = `level ${i + 1}: ${title}, no word of less than ${less} symbols may notice${isDone ? ", passed" : ""}`;
-      const button = action(`${less} symbols: ${title}`, () => this.play(i + 1), { "aria-pressed": String(isOn), "aria-label": label });
+      const button = action(`${less} symbols: ${title}`, () => this.begin(i + 1), { "aria-pressed": String(isOn), "aria-label": label });
       return html("li", {}, button, isDone ? html("b", { class: "right" }, " ✓") : "");
     });
     const at = [...this.list.querySelectorAll("button")].indexOf(document.activeElement);
     this.list.replaceChildren(...items);
-    if (at >= 0) items[at].querySelector("button").focus();
+    if (at >= 0) items[at].querySelector("button").focus({ preventScroll: true });
   }
 }

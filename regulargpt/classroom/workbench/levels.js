@@ -36,7 +36,7 @@ export function made(level) {
   const cases = casesOf(language);
   const count = cases.leaves.length + cases.nodes.length + cases.answers.filter((answer) => answer !== null).length;
   const snapshot = { lane: "regulargpt", step: 0, phase: "done", loss: 0, accuracy: 1, seconds: 0, point: null, note: "", ...oneHot(language, cases) };
-  const sentence = `This network is made, not trained: its weights are written down from the products of the machine's elements. All its ${count} cases are right, so it is right on words of every length.`;
+  const sentence = `This network is made, not trained, from the products of the machine's elements. All its ${count} cases are right, so it is right on words of every length.`;
   return { ...level, drawn, language, cases, snapshot, proven: { snapshot, cases, sentence } };
 }
 

@@ -24,7 +24,7 @@ export class MapPanel {
     this.said = html("p", { class: "said" });
     this.list = html("ul", { class: "elements" });
     const tools = html("div", { class: "tools" }, this.range, this.when);
-    const check = html("p", { class: "check" }, this.tint, html("label", { for: "tint" }, "Colour by element: the automaton only checks"));
+    const check = html("p", { class: "check" }, this.tint, html("label", { for: "tint" }, "Colour by what is right (the network does not see it). Orange rim: nearest to a wrong point"));
     place.append(this.picture, tools, check, this.said, html("p", { class: "caption" }, SHADOW), html("details", {}, html("summary", {}, "Elements as a list"), this.list));
     this.range.addEventListener("input", () => this.show());
     this.tint.addEventListener("change", () => this.show());

@@ -26,7 +26,7 @@ PANELS = {
 }
 SCRIPT = re.compile(r"(<script(?: id=\"calculations\")?>\n)(.*?)(?=\n</script>)", re.DOTALL)
 STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
-SPACE, BESIDE = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) ")
+SPACE, BESIDE, REMARK = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) "), re.compile(r"/\*.*?\*/", re.DOTALL)
 """In a style sheet: a space, and one behind a sign; texts of ours have no such sign before a space."""
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
@@ -66,8 +66,13 @@ def render(machine: str | None = None) -> str:
         has_figures=False,
     )
     named = page.replace(f'modules["{HERE}/', 'modules["').replace('modules["regulargpt/', 'modules["')
-    styled = STYLE.sub(lambda match: BESIDE.sub(r"\1", SPACE.sub(" ", match[0])), named)
+    styled = STYLE.sub(lambda match: short(match[0]), named)
     return SCRIPT.sub(lambda match: match[1] + str(jsmin(match[2])), styled)
+
+
+def short(sheet: str) -> str:
+    """A style sheet without comments, and without signs that it does as well without."""
+    return BESIDE.sub(r"\1", SPACE.sub(" ", REMARK.sub("", sheet))).replace(";}", "}")
 
 
 def script(name: str) -> PageScript:

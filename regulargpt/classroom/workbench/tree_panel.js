@@ -9,6 +9,7 @@ const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
 const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
+const BEFORE = "Rims and letters are by the machine: the element of the symbols below. No network has colours yet.";
 const ALONG = "The tree follows the brackets. What stands in a pair is merged first, as a word of its own; then come a node over the opening bracket and the inside, and one over this and the closing bracket. An element is here what words do wherever they stand.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
@@ -45,13 +46,15 @@ class DotTree extends TreeView {
   paint(made, node) {
     const { state, verdict } = node;
     const { run } = this;
-    const [fill, ink] = state === null ? ["var(--line)", "var(--ink)"] : run.colours[run.standsFor[state - 1][0]];
-    const words = state === null ? "" : run.elements.words[run.standsFor[state - 1][0]] || "ε";
+    // Before there are prototypes the machine says what will be right.
+    const shown = state === null ? (this.isKnown ? null : node.element) : run.standsFor[state - 1][0];
+    const [fill, ink] = state === null ? ["var(--line)", "var(--ink)"] : run.colours[shown];
+    const words = run.colours[shown] ? run.elements.words[shown] || "ε" : "";
     const [circle, name, mark] = made.children;
     made.classList.remove("right", "wrong", "unknown");
     made.classList.add(verdict);
     for (const [key, value] of Object.entries({ ...facts(node), "aria-label": this.words(node) })) made.setAttribute(key, value);
-    circle.style.fill = fill;
+    circle.style = `fill: ${fill}; --rim: ${run.colours[shown]?.[0] ?? "var(--soft)"}`;
     name.style.fill = ink;
     name.textContent = [...words].length <= MOST_NAME ? words : "";
     mark.textContent = verdict === "wrong" ? MARKS.wrong : "";
@@ -152,6 +155,7 @@ export class TreePanel {
   }
 
   levelsNow() {
+    this.tree.isKnown = Boolean(this.bench.prototypes);
     return levelsOf(this.shown, this.run, this.bench.network, this.bench.prototypes);
   }
 
@@ -171,7 +175,7 @@ export class TreePanel {
     const number = (verdict) => nodes.filter((node) => node.verdict === verdict).length;
     const counted = bench.prototypes ? `: ${number("right").toLocaleString("en")} right, ${number("wrong").toLocaleString("en")} wrong` : "";
     this.count.textContent = shown.length ? `${nodes.length.toLocaleString("en")} nodes${counted}.` : "";
-    this.key.textContent = [...(bench.language?.nesting ? [ALONG] : []), ...(bench.prototypes ? [KEY] : [])].join(" ");
+    this.key.textContent = [...(bench.language?.nesting ? [ALONG] : []), ...(nodes.length ? [bench.prototypes ? KEY : BEFORE] : [])].join(" ");
     this.listLevels();
   }
 

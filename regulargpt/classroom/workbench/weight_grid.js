@@ -5,6 +5,9 @@ import { calmly } from "./calmly.js";
 const MOST = 8; // that a slider adds or takes away
 const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
+// The layers of a network by the ends of their names.
+const LAYERS = { embedding: "symbols", ln1: "first norm", query: "queries", key: "keys", value: "values", out: "attended", r: "places", ln2: "second norm", ff_in: "first layer", ff_out: "second layer", state_norm: "last norm", readout: "answers" };
+
 export class WeightGrid {
   // `strike(hit)` sets what is added to a weight.
   constructor(strike) {
@@ -33,7 +36,7 @@ export class WeightGrid {
     const isNew = this.weights !== weights;
     Object.assign(this, { weights, hits });
     if (isNew && Object.keys(weights).join() !== [...this.names.options].map(({ value }) => value).join()) {
-      this.names.replaceChildren(...Object.entries(weights).map(([name, { shape }]) => html("option", { value: name }, `${name}, ${shape.join(" × ")}`)));
+      this.names.replaceChildren(...Object.entries(weights).map(([name, { shape }]) => html("option", { value: name }, `${layerOf(name)}, ${shape.join(" × ")}`)));
       this.name = null;
     }
     if (!(this.name in weights)) this.choose(Object.keys(weights).find((name) => name.endsWith("ff_out.weight")) ?? Object.keys(weights)[0], 0);
@@ -89,7 +92,7 @@ export class WeightGrid {
     const [before, by] = [data[this.index], this.added(this.index)];
     if (document.activeElement !== this.slider) this.slider.value = by;
     this.value.textContent = by ? `${number(before)} → ${number(before + by)}` : number(before);
-    this.canvas.setAttribute("aria-label", `${this.name}: row ${row + 1} of ${rows}, column ${column + 1} of ${columns}, ${this.value.textContent}. Arrow keys choose another weight.`);
+    this.canvas.setAttribute("aria-label", `${layerOf(this.name)}: row ${row + 1} of ${rows}, column ${column + 1} of ${columns}, ${this.value.textContent}. Arrow keys choose another weight.`);
     this.paint(rows, columns, data);
     Object.assign(this.mark.style, { left: `${(100 * column) / columns}%`, top: `${(100 * row) / rows}%`, width: `${100 / columns}%`, height: `${100 / rows}%` });
     this.mark.hidden = false;
@@ -110,6 +113,12 @@ export class WeightGrid {
     });
     this.canvas.getContext("2d").putImageData(image, 0, 0);
   }
+}
+
+// A tensor's name in words.
+export function layerOf(name) {
+  const [, layer, bias] = /(\w+?)(?:\.weight|\.(bias))?$/u.exec(name);
+  return [LAYERS[layer] ?? layer, ...(bias ? [bias] : [])].join(", ");
 }
 
 const number = (value) => (Number.isFinite(value) ? value.toFixed(3).replace("-", "−") : value < 0 ? "−∞" : "∞");

@@ -295,7 +295,7 @@ def test_a_level_has_a_solution_and_refuses_an_easy_break(browser: Browser, writ
     solution, length, easy = LEVELS[level]
     opened(browser, written, f"#level={level}")
     browser.wait("bench.wrong.regulargpt?.ended")
-    assert "made, not trained" in browser.one(".task .caption")
+    assert "made, not trained" in browser.one(".task .hint")
     strike(browser, *easy)
     assert browser.one(".task .verdict").startswith("✗ A word of ")
     browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Undo"))
@@ -370,6 +370,13 @@ def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser,
     assert "There is no network to strike yet" in browser.one(".break .target")
     browser.click(".break .levels button", 2)
     browser.wait("bench.wrong.regulargpt?.ended")
+    # What to do and what is decided stand above the tools, and the first case is none with a pad.
+    order = (
+        "document.querySelector('.task').compareDocumentPosition(document.querySelector('.break .tools [data-tool]'))"
+    )
+    assert browser.evaluate(order) == 4
+    assert "0" not in browser.all("#struck-far, #struck-near", "e.value")
+    browser.wait("document.querySelector('.task').getBoundingClientRect().top < 300")
     assert "level=3" in browser.evaluate("location.hash")
     browser.click(".break .task button")
     assert browser.evaluate("JSON.stringify(bench.drawn)") == own

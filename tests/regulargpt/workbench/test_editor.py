@@ -123,6 +123,19 @@ def test_an_even_number_of_a_is_drawn_with_the_mouse(editor: Browser):
     assert fills == [f" {fill}".strip() for fill, _ in editor.evaluate("bench.language.colours")]
 
 
+def test_a_new_arrow_proposes_a_symbol_that_its_state_has_not(editor: Browser):
+    """Enter alone never makes a machine nondeterministic."""
+    for place in (LEFT, RIGHT):
+        press(editor, place)
+    for a, b in ((LEFT, RIGHT), (RIGHT, LEFT), (LEFT, LEFT), (RIGHT, RIGHT), (LEFT, BELOW)):
+        press(editor, a, (a[0] + 20, a[1] - 50), b)
+        editor.key("Enter")
+    assert [[one["from"], one["symbols"]] for one in drawn(editor)["arrows"]] == [
+        *([0, [0]], [1, [0]], [0, [1]], [1, [1]], [0, [2]]),
+    ]
+    assert drawn(editor)["alphabet"] == ["a", "b", "c"]
+
+
 def test_and_with_keys_alone(editor: Browser):
     editor.focus(".plane")
     editor.key("n")
@@ -400,7 +413,7 @@ def test_a_regular_expression(editor: Browser):
 
 def test_machines_to_start_from(editor: Browser):
     titles = editor.all(".begin option")[2:]
-    assert len(titles) == 10
+    assert len(titles) == 12
     for title in titles:
         choose(editor, title)
         assert editor.one(".begin select", "e.selectedOptions[0].text") == title
@@ -408,7 +421,7 @@ def test_machines_to_start_from(editor: Browser):
         # No label lies on a state, and nothing is outside.
         assert editor.evaluate(LABELS_ARE_FREE)
         assert editor.evaluate(ALL_IS_IN_VIEW)
-    assert titles[-1] == "Third symbol from the end"
+    choose(editor, "Third symbol from the end")
     assert "nondeterministic" in editor.one(".notes")
     assert editor.one(".counts") == "A language: 8 states, 15 elements"
     assert editor.count(".smallest .state") == 8

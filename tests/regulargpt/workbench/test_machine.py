@@ -176,17 +176,17 @@ PROBLEMS = [
     (
         drawn("a", [*ANSWERS], [1], [(0, 0, 0)]),
         "Every word is answered with accept, so there is nothing to learn. "
-        "Give a state that an arrow leads to another answer.",
+        "Double-click a state that an arrow leads to: its answer changes.",
     ),
     (
         drawn("a", [*ANSWERS], [0, 1], [(0, 0, 1), (1, 0, 1)]),  # only the empty word, which no network reads, differs
         "Every word is answered with accept, so there is nothing to learn. "
-        "Give a state that an arrow leads to another answer.",
+        "Double-click a state that an arrow leads to: its answer changes.",
     ),
     (
         drawn("a", ["x", "y"], [0, 1], [(0, 0, 1)]),  # what follows has no answer
         "Every word is answered with y, so there is nothing to learn. "
-        "Give a state that an arrow leads to another answer.",
+        "Double-click a state that an arrow leads to: its answer changes.",
     ),
     (
         drawn("a", ["x", "y"], [0, None], [(0, 0, 1)]),

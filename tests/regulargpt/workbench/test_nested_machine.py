@@ -191,7 +191,7 @@ PROBLEMS = [
     (
         drawn(states=[{"name": name, "x": 0, "y": 0, "output": 0} for name in "ab"]),
         "Every word is answered with reject, so there is nothing to learn. "
-        "Give a state that an arrow leads to another answer.",
+        "Double-click a state that an arrow leads to: its answer changes.",
     ),
 ]
 

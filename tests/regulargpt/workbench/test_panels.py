@@ -356,6 +356,12 @@ def test_the_tree_grows_with_the_word_and_the_focus_stays_while_it_learns(browse
     assert browser.one(".tree .said") == "The machine: odd. The network has not begun."
     grey = browser.one(".dots .node circle", "getComputedStyle(e).fill")
     assert browser.all(".dots .node", "e.dataset.verdict") == ["unknown"] * 7
+    # The machine says what the nodes will be: their letters and rims.
+    elements = browser.all(".dots .node", "bench.language.elements.words[e.dataset.element] || 'ε'")
+    assert browser.all(".dots .node text.name") == elements
+    rims = browser.all(".dots .node circle", "e.style.getPropertyValue('--rim')")
+    assert len(set(rims)) == len(set(elements)) == 2
+    assert "by the machine" in browser.evaluate("panels.tree.key.textContent")
     browser.key("ArrowDown", at=".dots .node")
     place = browser.evaluate("[document.activeElement.dataset.level, document.activeElement.dataset.index]")
     for moment in (0, 1):
