@@ -59,7 +59,7 @@ def render(lesson: Material) -> str:
         skip=("language", "To the first step"),
         body=body(lesson),
         data=script_data(lesson),
-        styles=("page.css", "lesson/lesson.css"),
+        styles=("page.css", "lesson/lesson.css", "lesson/steps.css"),
         scripts=SCRIPTS,
         modules=bundle([WEIGHTS, *twins]),
     )

@@ -145,7 +145,7 @@ export class BreakPanel {
     const text = word && write(word, this.bench.language.alphabet);
     const before = isShortest ? `The shortest word that it now gets wrong has ${sized(length)}: ` : `All words of up to ${tried} symbols are still right. This one of ${sized(length)} is wrong: `;
     const show = word ? action(short(text, 40), () => this.bench.set.word(word), { class: "word-button", "aria-label": `show ${text}` }) : "too long to be shown.";
-    return html("p", {}, before, show, ` It answers ${answer ?? "nothing, its numbers overflow"}; right is ${truth}.`);
+    return html("p", {}, before, show, ` It answers ${answer ?? "nothing"}; right is ${truth}.`);
   }
 }
 

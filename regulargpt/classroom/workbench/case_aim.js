@@ -46,7 +46,7 @@ export class CaseAim {
     this.fill();
     const [right, found] = [this.imageOf(this.at), this.landing()];
     const chipOf = (image) => chip(cases.elements[image - 1], language);
-    const lands = found.right ? [", and lands there."] : found.here ? [", but lands at ", chipOf(found.here)] : [", but its numbers overflow."];
+    const lands = found.right ? [", and lands there."] : found.here ? [", but lands at ", chipOf(found.here)] : [", but at none."];
     const others = cases.elements.flatMap((element, k) => (k + 1 === found.here ? [] : [this.lander(k + 1, element)]));
     const shown = [
       html("div", { class: "tools" }, ...Object.values(this.picks).map(({ place }) => place)),

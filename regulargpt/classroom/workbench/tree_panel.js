@@ -3,6 +3,7 @@
 import { calmly } from "./calmly.js";
 import { Random } from "./random.js";
 import { levelsOf, runOf } from "./reading.js";
+import { nameOf } from "./wall.js";
 import { longestDrawn, wordWith } from "./word_draws.js";
 
 const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
@@ -185,8 +186,7 @@ export class TreePanel {
     if (!shown.length) return "Type a word, or take a random one.";
     const truth = answerOf(shown, bench.language);
     if (!bench.network) return `The machine: ${truth}. The network has not begun.`;
-    const logits = Array.from(bench.network.read(tree.root.vector));
-    const said = bench.language.output_names[logits.indexOf(Math.max(...logits))];
+    const said = nameOf(Array.from(bench.network.read(tree.root.vector)), bench.language.output_names) ?? "nothing";
     const mark = truth === NO_ANSWER ? "" : said === truth ? "✓ " : "✗ ";
     return `The machine: ${truth}. The network: ${mark}${said}.`;
   }

@@ -182,7 +182,7 @@ export class WallPanel {
     }
     const given = `${PARTS[part]}: ${[...window].reverse().map(name).join(", then ")}, is ${this.words("nodes", image)}.`;
     if (!found) return `${given} Not tried yet.`;
-    if (!found.here) return `${given} The network's numbers overflow. ✗ Wrong.`;
+    if (!found.here) return `${given} No prototype is nearest. ✗ Wrong.`;
     const near = found.margin === Infinity ? "" : ` The next prototype is ${found.margin.toFixed(2)} farther.`;
     return `${given} The network comes to ${this.words("nodes", found.here)}, ${found.off.toFixed(2)} off. ${found.right ? "✓ Right" : "✗ Wrong"}.${near}`;
   }
