@@ -114,6 +114,6 @@ function startShape({ path, head }) {
 
 // A frame round states: a broad line from each to the next, and a narrower line of the paper's colour on it.
 function frame(states) {
-  const d = `M${states.map(({ x, y }) => `${x},${y}`).join("L")}`;
+  const d = `M${states.map(({ x, y }) => [x, y].join()).join("L")}`;
   return ["frame", "frame within"].map((name) => svg("path", { class: name, d }));
 }

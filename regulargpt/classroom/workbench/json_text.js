@@ -132,11 +132,13 @@ export function json(value) {
   return Array.isArray(value) ? `[${value.map(json).join(", ")}]` : JSON.stringify(value);
 }
 
+const pair = ([key, value]) => `${json(key)}: ${value}`;
+
 export function object(pairs) {
-  return `{${pairs.map(([key, value]) => `${json(key)}: ${value}`).join(", ")}}`;
+  return `{${pairs.map(pair).join(", ")}}`;
 }
 
 // The lines of a file.
 export function lines(pairs) {
-  return `{\n${pairs.map(([key, value]) => `  ${json(key)}: ${value}`).join(",\n")}\n}\n`;
+  return `{\n  ${pairs.map(pair).join(",\n  ")}\n}\n`;
 }

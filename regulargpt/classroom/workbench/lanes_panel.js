@@ -121,7 +121,7 @@ class Lane {
     this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
     else if (!found) this.wrong.replaceChildren();
-    else if (!isWrong) this.wrong.replaceChildren(`Right on ${found.ended ? "every word" : `all words of up to ${found.tried} symbols`}${lane === LANES[0] ? ROUNDED : ""}.`);
+    else if (!isWrong) this.wrong.replaceChildren("Right on ", found.ended ? "every word" : `all words of up to ${found.tried} symbols`, lane === LANES[0] ? ROUNDED : "", ".");
     else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
   }
 

@@ -106,4 +106,5 @@ export function unquantisedClaim(slack, nested) {
 const ascii = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 // A line for each key.
-const lines = (value) => `{\n${Object.entries(value).map(([key, item]) => `  ${JSON.stringify(key)}: ${JSON.stringify(item)}`).join(",\n")}\n}\n`;
+const line = ([key, item]) => `  ${JSON.stringify(key)}: ${JSON.stringify(item)}`;
+const lines = (value) => `{\n${Object.entries(value).map(line).join(",\n")}\n}\n`;

@@ -164,7 +164,8 @@ export class WallPanel {
   wrongOf(found, isProven) {
     if (isProven) return [`None, at any length${this.bench.proven.snapshot?.balls ? "" : ", with each node at its prototype"}: that is the proof.`];
     if (!found) return ["Not searched yet."];
-    if (found.word === null) return [found.length ? `One of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `None${found.ended ? ", at any length" : ` of at most ${found.tried} symbols`}${ROUNDED}.`];
+    const tried = found.ended ? ", at any length" : ` of at most ${found.tried} symbols`;
+    if (found.word === null) return [found.length ? `One of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `None${tried}${ROUNDED}.`];
     const text = write(found.word, this.bench.language.alphabet) || "ε";
     const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
     return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 import languages
 from languages.automata import MooreMachine
 from languages.convert.json_text import read_json
+from regulargpt.classroom import document
 from regulargpt.classroom.lesson.wording import Sentence, captions, glossary, plain
+from regulargpt.classroom.live.twins import gathered
 from regulargpt.classroom.workbench import page
 from regulargpt.classroom.workbench.beginning import machine_of
 from regulargpt.cli import call
@@ -55,6 +58,16 @@ def test_a_caption_assumes_only_what_an_earlier_one_gave():
     for sentence in spoken():
         assert set(sentence.assumes) <= known, plain(sentence)
         known |= set(sentence.gives)
+
+
+def test_no_template_stands_in_a_template():
+    """What makes the scripts short would take the inner one for code, and its blanks away."""
+    hole_with_template = re.compile(r"\$\{(?:[^`{}]|\{[^`{}]*\})*`")
+    calculations = gathered(map(page.script, page.CALCULATIONS)) | gathered([page.script(page.START)])
+    shared = [name for name in (*document.SCRIPTS, *page.SHARED) if name not in document.FIGURES]
+    scripts = [*calculations.values(), *map(document.file, shared)]
+    assert hole_with_template.search("`${a ? `b c` : {}}`")
+    assert [found[0] for script in scripts for found in hole_with_template.finditer(script)] == []
 
 
 def test_a_word_of_the_glossary_is_marked_where_it_first_stands():
