@@ -70,17 +70,20 @@ export class Captions {
     this.links.forEach((link, i) => (i === step - 1 ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current")));
   }
 
+  get isColumn() {
+    return this.captions.every((caption) => caption.checkVisibility());
+  }
+
   // In one column the caption is read that the reader has scrolled to.
   follow() {
-    const isColumn = this.captions.every((caption) => caption.checkVisibility());
     const read = this.captions.filter((caption) => caption.getBoundingClientRect().top < innerHeight / 2).length || 1;
-    if (isColumn && read !== this.bench.step) this.bench.set.step(read);
+    if (this.isColumn && read !== this.bench.step) this.bench.set.step(read);
   }
 
   // In one column to the caption; else to its panel, below the caption.
   scroll() {
     const caption = this.captions[this.bench.step - 1];
-    if (this.captions.every((other) => other.checkVisibility())) caption.scrollIntoView({ behavior: pace() });
+    if (this.isColumn) caption.scrollIntoView({ behavior: pace() });
     else if (caption.id === "compare") reveal(".lane:last-of-type", "end");
     else this.scrollTo(caption);
   }
