@@ -1,9 +1,8 @@
 """The workbench: one page in which a student draws a machine, trains a network on it, sees it proven, and breaks it.
 
 text.toml   what the captions say, and what each of their sentences assumes
-page        all of it in one HTML file
+page        all of it in one HTML file, its scripts made short by rjsmin
 beginning   the machine of a language, for the page to begin with
-squeezed    scripts without what only their readers need
 
 start.js makes the panels on one bench.js, by which alone they hear of each other: editor.js, tree_panel.js,
 map_panel.js, wall_panel.js, break_panel.js and lanes_panel.js; captions.js leads through them. training.js has the
