@@ -90,8 +90,8 @@ def test_pages_are_as_small_as_the_reasons_for_drawing_them_say():
     assert said
     every = [*document.SCRIPTS, *document.STYLES, "page.css", "states.css"]
     for parts, most in (
-        ((*every, *report_page.SCRIPTS), said[1]),
-        ((*every, *lesson_page.SCRIPTS, "lesson/lesson.css"), said[2]),
+        ((*every, "tools.css", *report_page.SCRIPTS), said[1]),
+        ((*every, *lesson_page.SCRIPTS, "lesson/lesson.css", "lesson/steps.css"), said[2]),
     ):
         size = sum(len(document.file(name).encode()) for name in parts)
         assert int(most) - 10 <= size / 1000 < int(most)

@@ -78,7 +78,11 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
         skip=("runs", "To the runs"),
         body=body + (file("footer.html") if has_trees else ""),
         data=data,
-        styles=("page.css", *(["states.css", "tools.css", "rows.css"] if has_words else []), *(["text.css"] if on_texts else [])),
+        styles=(
+            "page.css",
+            *(["states.css", "tools.css", "rows.css"] if has_words else []),
+            *(["text.css"] if on_texts else []),
+        ),
         scripts=SCRIPTS if has_words else (),
         modules=bundle(twins) if twins else "",
     )

@@ -182,6 +182,8 @@ KNOWN = {
     # What can be certified; "learned" is an automaton.
     "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
     "training/chain_fine_tuning.py": {*CHECKED, "learned"},
+    "runs/pretrained.py": {"DecoderOnly"},  # whose folders are read
+    "evaluation/methods.py": {"log_n"},  # an option of encodings, too
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
     "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
