@@ -1,6 +1,8 @@
 """`hf:PATH`, a decoder that others trained: evaluate, measurements and align on a text; what is refused."""
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ import torch
 from languages.text import corpus
 from regulargpt.cli import call
 from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
+from tests.test_imports import ROOT
 
 WORDS = "the cat sat on a mat. a dog ran to the old house, and all of them were glad."
 
@@ -204,3 +207,19 @@ def test_a_tokenizer_must_be_there_and_fit(asked: Callable, home: Path, tmp_path
     assert "has 51 tokens, and the network knows 50" in asked(*given, code=2)
     (folder / "tokenizer.json").unlink()
     assert "has no tokenizer.json; save the fast tokenizer beside the weights" in asked(*given, code=2)
+
+
+def test_the_guides_commands_on_a_checkpoint(asked: Callable, tmp_path: Path):
+    """As they stand in the guide, but on a tiny folder and a text of random words."""
+    guide = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
+    block = re.search(r"## Your checkpoint\n.*?```sh\n(.*?)```", guide, re.DOTALL)
+    assert block
+    made(tmp_path / "models" / "pythia-160m", "neox")
+    byte_tokenizer().save(str(tmp_path / "models" / "pythia-160m" / "tokenizer.json"))
+    (tmp_path / "book.txt").write_text(" ".join(np.random.default_rng(0).choice(WORDS.split(), 60_000)))
+    few = {"methods": ["--words", "2"], "evaluate": ["--samples", "2"]}
+    commands = [shlex.split(line, comments=True)[1:] for line in block[1].splitlines()]
+    listed, compared, tested = (asked(*command, *few.get(command[0], [])) for command in commands)
+    assert {"trained", "yarn", "bca"} <= {row["name"] for row in listed["methods"]}
+    assert list(compared["methods"]) == ["trained", "yarn", "bca"]
+    assert set(tested["measures"]["bits_per_byte"]["values"]) == {"512", "1024", "2048"}
