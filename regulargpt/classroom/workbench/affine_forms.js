@@ -153,7 +153,7 @@ function columnLengths({ rows, columns, data }) {
 }
 
 // At most 7 % above the spectral norm: ||M||^64 <= ||G^16||_F^2 for G = M M^T or M^T M.
-export function spectralBound(m) {
+function spectralBound(m) {
   let power = gram(m);
   const size = (g) => Math.sqrt(dot(g.data, g.data)) + 1e-300;
   let log = 0;

@@ -135,12 +135,12 @@ class Lane {
     const { bench, lane } = this;
     const { right, tried, of, lengths = [LONG] } = bench.tested[lane] ?? {};
     if (!tried) return this.end.replaceChildren();
-    if (lane === "regulargpt" && bench.hits.length) return this.end.replaceChildren(`Before it was struck: ${right} of ${tried} words of 1,000 symbols right.`);
+    const long = [...new Set(lengths)].map((n) => n.toLocaleString("en")).join(" to ");
+    if (lane === "regulargpt" && bench.hits.length) return this.end.replaceChildren(`Before it was struck: ${right} of ${tried} words of ${long} symbols right.`);
     const { accuracy, phase } = bench.snapshots[lane] ?? {};
     const isLearning = right < tried && accuracy < LEARNED && phase !== "done";
     const isRight = right < tried ? false : this.isProven && bench.proven.snapshot.balls ? true : null;
     const verdict = isRight === null ? (tried < of ? "" : " Another word may still be wrong: no test decides that.") : isLearning ? " It was still learning: let it go on." : sayWager(bench.wagers[lane], isRight);
-    const long = [...new Set(lengths)].map((n) => n.toLocaleString("en")).join(" to ");
     // A wager is about words of just so many symbols.
     return this.end.replaceChildren(html("b", {}, `Words of ${long} symbols: ${right} of ${tried} right.`), lengths[0] > LONG ? "" : verdict);
   }

@@ -5,7 +5,6 @@
 // full nodes of a level, and leftmost nodes of a level: of each such kind only a shortest word is kept. Insides of pairs are
 // roots of rows, shorter by two symbols than the pair.
 
-import { landing, nameOf, sure } from "./wall.js";
 import { answersOfElements } from "./nested_machine.js";
 import { windows, written } from "./shortlex.js";
 
@@ -173,33 +172,5 @@ function* rootsOver(merging, items) {
     }
     level = { full: full.of(0), rest: rest.of(0) };
     key = [full, rest].map(({ known }) => [...known].sort().join()).join(";");
-  }
-}
-
-// The quantised network: each node above the symbols has the number, from 1, of the prototype nearest to its state. Behind
-// the prototypes come the symbols, and then what has no place, as its numbers overflow.
-export class QuantisedAlong {
-  every = 2048;
-  made = 0;
-
-  // `network` is a twin, hits and all.
-  constructor(network, prototypes, names) {
-    this.prototypes = prototypes;
-    const [{ over }] = network.treeLayers(2);
-    const rows = [network.absent, ...prototypes, ...network.leaves().slice(1), network.absent.map(() => NaN)];
-    Object.assign(this, { merge: over(rows), width: rows.length, images: [] });
-    this.answers = prototypes.map((point) => nameOf(network.read(point), names));
-  }
-
-  leaf(symbol) {
-    return 1 + this.prototypes.length + symbol;
-  }
-
-  over(near, far) {
-    return { state: (this.images[near * this.width + far] ??= sure(landing(this.merge([near, far]), this.prototypes)) || this.width - 1) };
-  }
-
-  answer({ state }) {
-    return this.answers[state - 1] ?? null;
   }
 }

@@ -11,7 +11,7 @@ const LARGEST = 250; // decimal digits of a number of words
 const OTHER_KIND = 0.5; // of the edits of a bracket that has others of its direction: its kind changes, not its depth
 
 // Words of a language by their elements, up to a length; those that stand in no word with an answer are left out.
-export class NestedDraws {
+class NestedDraws {
   // A symbol counts as one over `base`, so that the words of all lengths are numbers that a computer has.
   constructor(language, longest, base = longest > SHORT ? baseOf(language, longest) : language.alphabet.length) {
     const { table, elements, alphabet, nesting } = language;

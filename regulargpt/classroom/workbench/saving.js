@@ -53,7 +53,7 @@ export function configOf({ options, language: { alphabet, output_names, nesting 
 }
 
 // certificate.json; `balls` {slack, radii}, where there are some, are of the network as it is.
-export function certificateOf({ language, cases, prototypes, balls }, files) {
+function certificateOf({ language, cases, prototypes, balls }, files) {
   const stated = Object.entries(FILES).map(([part, file]) => [part, { file, sha256: sha256(files[file]) }]);
   return {
     format: FORMAT,

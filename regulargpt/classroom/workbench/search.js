@@ -15,7 +15,7 @@
 import { Draws } from "./draws.js";
 import { struck } from "./hits.js";
 import { answerOf } from "./machine.js";
-import { QuantisedAlong, shortestAlong } from "./nested_search.js";
+import { shortestAlong } from "./nested_search.js";
 import { answersOfElements } from "./nested_machine.js";
 import { networkOf } from "./networks.js";
 import { AsItIs, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
@@ -39,8 +39,8 @@ export function* search({ network, hits = [], prototypes = null, language, seed 
 }
 
 // The quantised network's shortest wrong word.
-export function* ofQuantised(twin, prototypes, language, options = {}) {
-  const space = new (twin.direction ? QuantisedAlong : Quantised)(twin, prototypes, language.output_names);
+function* ofQuantised(twin, prototypes, language, options = {}) {
+  const space = new Quantised(twin, prototypes, language.output_names);
   return yield* shortest(twin, language, space, { looks: MOST_LOOKED_AT, isFinite: true, ...options });
 }
 

@@ -96,33 +96,35 @@ export function truthsOf({ initial, delta, outputs, elements }) {
   return states.map((state) => outputs[state]);
 }
 
-// The quantised network: each node above the leaves has the number, from 1, of the prototype nearest to its state; the number
-// behind the last one where it has none: two are as near, or its numbers overflow.
+// The quantised network: each node above the leaves has the number, from 1, of the prototype nearest to its state. Along
+// brackets symbols stand beside prototypes, and are numbered behind them. The last number is of what has no place: two
+// prototypes are as near, or its numbers overflow.
 export class Quantised {
   every = 2048;
   made = 0;
 
   // `network` is a twin, hits and all.
   constructor(network, prototypes, names) {
-    this.prototypes = prototypes;
     const [{ over }] = network.treeLayers(2);
     const leaves = network.leaves();
-    const rows = [network.absent, ...prototypes, network.absent.map(() => NaN)];
+    const beside = network.direction ? leaves.slice(1) : [];
+    const rows = [network.absent, ...prototypes, ...beside, network.absent.map(() => NaN)];
     this.parts = { leaves: { merge: over(leaves), width: leaves.length, images: [] }, nodes: { merge: over(rows), width: rows.length, images: [] } };
-    this.answers = [...prototypes.map((point) => nameOf(network.read(point), names)), null];
+    Object.assign(this, { prototypes, before: 1 + (beside.length && prototypes.length), nowhere: rows.length - 1 });
+    this.answers = prototypes.map((point) => nameOf(network.read(point), names));
   }
 
   leaf(symbol) {
-    return 1 + symbol;
+    return this.before + symbol;
   }
 
   over(near, far, isFirst) {
     const { merge, width, images } = this.parts[isFirst ? "leaves" : "nodes"];
-    return { state: (images[near * width + far] ??= sure(landing(merge([near, far]), this.prototypes)) || 1 + this.prototypes.length) };
+    return { state: (images[near * width + far] ??= sure(landing(merge([near, far]), this.prototypes)) || this.nowhere) };
   }
 
   answer({ state }) {
-    return this.answers[state - 1];
+    return this.answers[state - 1] ?? null;
   }
 }
 
