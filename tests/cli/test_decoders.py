@@ -14,6 +14,7 @@ import torch
 
 from languages.text import corpus
 from regulargpt.cli import call
+from tests.regulargpt.checkpoint_folders import quiet
 from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
 from tests.test_imports import ROOT
 
@@ -64,7 +65,6 @@ def test_a_checkpoint_is_tested_as_transformers_computes(asked: Callable, home: 
     text = corpus(f"text:{home / 'text'}", home / "llama" / "tokenizer.json")
     from regulargpt.data import build
     from regulargpt.runs.pretrained import open_checkpoint
-    from tests.regulargpt.tiny_decoders import quiet
 
     run = open_checkpoint(f"hf:{home / 'llama'}", str(home / "text"))
     theirs = quiet().AutoModelForCausalLM.from_pretrained(home / "llama").eval()

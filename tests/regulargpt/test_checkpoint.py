@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from regulargpt.measurements.alignment.checkpoint import CONTINUED, Continuation
 from regulargpt.models.pretrained import digest
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
+from tests.regulargpt.checkpoint_folders import copied, quiet, refused, taken_apart
 
 SMALL = {"vocab_size": 60, "d_model": 24, "d_kv": 6, "d_ff": 40, "num_layers": 2, "num_decoder_layers": 3,
          "num_heads": 5, "decoder_start_token_id": 0}  # fmt: skip
@@ -35,15 +35,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     "gelu": {"feed_forward_proj": "gelu", "layer_norm_epsilon": 1e-3, "relative_attention_num_buckets": 16,
              "relative_attention_max_distance": 50},
 }  # fmt: skip
-
-
-def quiet() -> Any:
-    """`transformers`, without what it prints."""
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    return transformers
 
 
 def theirs(shape: str) -> Any:
@@ -183,7 +174,7 @@ def test_weights_in_several_files_and_in_half_precision(saved: dict, tmp_path: P
         ({"shared.weight": "none.safetensors"}, "none.safetensors is missing; model.safetensors.index.json names it"),
     ):
         changed(tmp_path / "parts", "model.safetensors.index.json", weight_map=weights)
-        refused(tmp_path / "parts", reason)
+        refused(load, tmp_path / "parts", reason)
 
 
 def test_older_files_have_copies_and_say_less(saved: dict, tmp_path: Path):
@@ -213,7 +204,7 @@ def test_mt5_is_read_as_t5(saved: dict, tmp_path: Path):
 
 def test_without_transformers_the_extra_is_named(saved: dict, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    refused(saved["t5"][1], re.escape("a T5 checkpoint needs transformers; pip install 'regulargpt-testbed[hf]'"))
+    refused(load, saved["t5"][1], re.escape("a T5 checkpoint needs transformers; pip install 'regulargpt-testbed[hf]'"))
 
 
 def test_nothing_of_transformers_is_printed_and_its_settings_stay(saved: dict, capfd: pytest.CaptureFixture):
@@ -224,11 +215,6 @@ def test_nothing_of_transformers_is_printed_and_its_settings_stay(saved: dict, c
     assert capfd.readouterr() == ("", "")
     assert (log.get_verbosity(), log.is_progress_bar_enabled()) == (before, True)
     log.disable_progress_bar()
-
-
-def copied(folder: Path, to: Path) -> Path:
-    shutil.copytree(folder, to)
-    return to
 
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
@@ -258,7 +244,7 @@ def test_configs_that_are_refused(saved: dict, tmp_path: Path, changes: dict, re
     for derived in ("dense_act_fn", "is_gated_act"):  # older files have feed_forward_proj alone
         del config[derived]
     (folder / "config.json").write_text(json.dumps(config | changes))
-    refused(folder, reason)
+    refused(load, folder, reason)
 
 
 SPECIAL = [
@@ -273,7 +259,7 @@ SPECIAL = [
 def test_special_tokens_that_are_refused(saved: dict, tmp_path: Path, changes: dict, reason: str):
     folder = copied(saved["t5"][1], tmp_path / "wrong")
     changed(folder, "generation_config.json", **changes)
-    refused(folder, reason)
+    refused(load, folder, reason)
 
 
 def test_several_ends_are_read(saved: dict, tmp_path: Path):
@@ -281,12 +267,6 @@ def test_several_ends_are_read(saved: dict, tmp_path: Path):
     changed(folder, "generation_config.json", eos_token_id=[1, 7], decoder_start_token_id=5)
     found = Pretrained.load(folder)
     assert (found.start, found.ends) == (5, (1, 7))
-
-
-def refused(folder: Path, reason: str) -> None:
-    with pytest.raises(UserError, match=reason) as error:
-        load(folder)
-    assert "\n" not in str(error.value)
 
 
 def damaged(folder: Path) -> Iterator[str]:
@@ -302,21 +282,12 @@ def damaged(folder: Path) -> Iterator[str]:
     yield "no T5 has a tensor classifier.weight; its config.json is of another"
     save_file({name: tensor for name, tensor in tensors.items() if name.startswith(("shared", "encoder"))}, weights)
     yield "has no tensor decoder.block.0.layer.0.SelfAttention.k.weight; is it a whole"
-    weights.unlink()
-    yield "has no model.safetensors; give the folder of a checkpoint in safetensors"
-    (folder / "pytorch_model.bin").write_bytes(b"never opened")
-    yield "pytorch_model.bin is a pickle, which may run code when it is opened; .* writes safetensors"
-    (folder / "config.json").write_text("[]")
-    yield "config.json is not a JSON object"
-    (folder / "config.json").unlink()
-    yield "has no config.json; give the folder of a T5 checkpoint, as `save_pretrained` writes it"
-    shutil.rmtree(folder)
-    yield "no such folder; a checkpoint is read from disk: download it first"
+    yield from taken_apart(folder, "T5")
 
 
 def test_damaged_folders_are_refused_in_one_line(saved: dict, tmp_path: Path):
     for reason in damaged(folder := copied(saved["t5"][1], tmp_path / "t5")):
-        refused(folder, reason)
+        refused(load, folder, reason)
 
 
 @pytest.fixture

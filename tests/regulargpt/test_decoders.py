@@ -2,7 +2,6 @@
 
 import copy
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,8 @@ from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOption
 from regulargpt.models.transformer.decoder_only.to_transformers import save
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.options.views import Bca, Full, Sliding, Within
-from tests.regulargpt.tiny_decoders import KINDS, ROPES, TRAINED, VOCABULARY, made, network, quiet
+from tests.regulargpt.checkpoint_folders import copied, quiet, refused, taken_apart
+from tests.regulargpt.tiny_decoders import KINDS, ROPES, TRAINED, VOCABULARY, made, network
 
 # Their angles are float32, and ours float64: at position 150 they differ by 1e-5.
 CLOSE = {"atol": 4e-5, "rtol": 1e-5}
@@ -309,17 +309,6 @@ def test_a_window_within_a_view():
     assert (Within(Full(), 3).most, Within(Sliding(2), 3).most, Within(Bca(8), 3).most) == (3, 2, 3)
 
 
-def copied(folder: Path, to: Path) -> Path:
-    shutil.copytree(folder, to)
-    return to
-
-
-def refused(folder: Path, reason: str) -> None:
-    with pytest.raises(UserError, match=reason) as error:
-        load(folder)
-    assert "\n" not in str(error.value)
-
-
 CONFIGS: list[tuple[str, dict[str, Any], str]] = [
     ("llama", {"model_type": "gemma"}, "model_type = 'gemma'; only 'gpt2', 'gpt_neox', .* can be read"),
     ("llama", {"model_type": "t5"}, "model_type = 't5'; only"),
@@ -353,7 +342,7 @@ def test_configs_that_are_refused(saved: dict, tmp_path: Path, kind: str, change
     folder = copied(saved[kind][1], tmp_path / "wrong")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | changes))
-    refused(folder, reason)
+    refused(load, folder, reason)
 
 
 def damaged(folder: Path) -> Iterator[str]:
@@ -371,21 +360,12 @@ def damaged(folder: Path) -> Iterator[str]:
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "another"}')
     yield "adapter_config.json is of an adapter; merge it into its network, and save that alone"
     (folder / "adapter_config.json").unlink()
-    weights.unlink()
-    yield "has no model.safetensors; give the folder of a checkpoint in safetensors"
-    (folder / "pytorch_model.bin").write_bytes(b"never opened")
-    yield "pytorch_model.bin is a pickle, which may run code when it is opened; .* writes safetensors"
-    (folder / "config.json").write_text("[]")
-    yield "config.json is not a JSON object"
-    (folder / "config.json").unlink()
-    yield "has no config.json; give the folder of a decoder checkpoint, as `save_pretrained` writes it"
-    shutil.rmtree(folder)
-    yield "no such folder; a checkpoint is read from disk: download it first"
+    yield from taken_apart(folder, "decoder")
 
 
 def test_damaged_folders_are_refused_in_one_line(saved: dict, tmp_path: Path):
     for reason in damaged(folder := copied(saved["llama"][1], tmp_path / "llama")):
-        refused(folder, reason)
+        refused(load, folder, reason)
 
 
 def test_no_code_of_a_folder_is_run(saved: dict, tmp_path: Path):

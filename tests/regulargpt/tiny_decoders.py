@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from tests.regulargpt.checkpoint_folders import quiet
+
 VOCABULARY, TRAINED = 50, 64
 SIZES = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40,
          "max_position_embeddings": TRAINED}  # fmt: skip
@@ -44,15 +46,6 @@ ROPES: dict[str, dict[str, Any]] = {
     "longrope-factor": {"rope_type": "longrope", "original_max_position_embeddings": 16, "factor": 2.0,
                         "short_factor": [1.0] * PAIRS, "long_factor": [3.0] * PAIRS},
 }  # fmt: skip
-
-
-def quiet() -> Any:
-    """`transformers`, without what it prints."""
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    return transformers
 
 
 def network(given: dict[str, Any], seed: int = 0) -> Any:

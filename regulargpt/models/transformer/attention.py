@@ -30,6 +30,13 @@ MOST_AT_ONCE = 1 << 25
 # The same on a CPU where every query sees every key: each piece has a gradient for all keys, so that few are better.
 BOTH_WAYS_AT_ONCE = 1 << 22
 
+# Queries, keys and values, by head.
+Heads = tuple[
+    Float[Tensor, "batch n_heads queries d_head"],
+    Float[Tensor, "batch kv_heads length d_head"],
+    Float[Tensor, "batch kv_heads length d_head"],
+]
+
 
 @dataclass
 class Pass:
@@ -173,13 +180,7 @@ class Attention(MultiHead):
         k, v = self.for_all_heads(k), self.for_all_heads(v)
         return Piece(q, k, encoding, at, passing.view, passing.begin, first), v
 
-    def heads(
-        self, x: Float[Tensor, "batch length d_model"], readout: Readout
-    ) -> tuple[
-        Float[Tensor, "batch n_heads queries d_head"],
-        Float[Tensor, "batch kv_heads length d_head"],
-        Float[Tensor, "batch kv_heads length d_head"],
-    ]:
+    def heads(self, x: Float[Tensor, "batch length d_model"], readout: Readout) -> Heads:
         if readout == "last":
             # One query a word: the projection of the others would be thrown away.
             return self.queries(x[:, -1:]), *self.keys_values(x)
@@ -200,13 +201,7 @@ class NormedAttention(Attention):
         d_head = self.inner // self.n_heads
         self.norm_q, self.norm_k = nn.RMSNorm(d_head, epsilon), nn.RMSNorm(d_head, epsilon)
 
-    def heads(
-        self, x: Float[Tensor, "batch length d_model"], readout: Readout
-    ) -> tuple[
-        Float[Tensor, "batch n_heads queries d_head"],
-        Float[Tensor, "batch kv_heads length d_head"],
-        Float[Tensor, "batch kv_heads length d_head"],
-    ]:
+    def heads(self, x: Float[Tensor, "batch length d_model"], readout: Readout) -> Heads:
         q, k, v = super().heads(x, readout)
         return self.norm_q(q), self.norm_k(k), v
 
