@@ -9,37 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
 from regulargpt.evaluation.by_length import Point
-from regulargpt.evaluation.extrapolation import ratio_of
 from regulargpt.evaluation.methods import METHODS
 from regulargpt.evaluation.temperature import Temperature
-from regulargpt.findings import Axis, Curves, Data, Finding, Picture
+from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
+from regulargpt.measurements.method_scores import SCORES, Score
+from regulargpt.measurements.method_tables import TRAINED, finding_of
 from regulargpt.measurements.options import MethodOptions
-from regulargpt.measurements.rounding import rounded
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.options.lengths import read_lengths
-from regulargpt.plots import Line
 from regulargpt.runs.again import Retest
 from regulargpt.runs.opened import Opened
-from regulargpt.tables import Table
 
-TRAINED, ALIGNED = "trained", "alignment"
-BITS = "bits_per_byte"
+ALIGNED = "alignment"
 Progress = Callable[[int, int], None]
-Points = dict[int, Point]
 
 
 @dataclass(frozen=True)
 class Methods:
-    """A network on a text, the lengths it is tested at, and how it is tested."""
+    """A network on a text, the lengths it is tested at, and by which scores."""
 
     run: Opened
     lengths: Sequence[int]
     seed: int
+    scores: Sequence[Score] = SCORES
 
     @property
     def train_len(self) -> int:
@@ -73,9 +71,14 @@ class Methods:
             config = self.config(name, length)
             if config.network.too_long(length) is not None:
                 continue
-            test = Retest.of(self.run, replace(config, model=self.run.config.model), [length], self.seed)
+            test = self.test(config, length)
             changes = METHODS[name].settings(self.train_len, length)
             yield test.points(test.model(changes, self.temperature(name, length)))[0]
+
+    def test(self, config: Any, length: int) -> Retest:
+        """The test of one length, which measures every score."""
+        test = Retest.of(self.run, replace(config, model=self.run.config.model), [length], self.seed)
+        return reduce(lambda test, score: score.within(test), self.scores, test)
 
     def temperature(self, name: str, length: int) -> Temperature | None:
         """That of alignment at a longer length; none of other methods."""
@@ -125,90 +128,3 @@ def names_of(written: str | None) -> list[str]:
         if name not in METHODS:
             raise UserError(f"unknown method {name!r:.40};{nearest(name, METHODS) or f' choose {one_of(METHODS)}'}")
     return names
-
-
-def values_of(points: Points, trained: Points, base: int) -> dict[str, Any]:
-    """What is said of a method: bits per byte, and its ratios to the network as trained, by length."""
-    bits = {T: point.measures[BITS] for T, point in points.items()}
-    here = {T: ratio_of(point, trained[T]) for T, point in points.items() if T in trained}
-    at_base = {T: ratio_of(point, trained[base]) for T, point in points.items() if base in trained}
-    named = {BITS: bits, "to_trained": here, "to_training_length": at_base}
-    return {name: {str(T): [x.value, x.low, x.high] for T, x in of.items()} for name, of in named.items()}
-
-
-def finding_of(methods: Methods, found: dict[str, Points], left_out: dict[str, str]) -> Finding:
-    """Two tables of methods by lengths, a picture, the CSV, and what is best at the longest length."""
-    run, base, trained = methods.run, methods.train_len, found[TRAINED]
-    values = rounded({"methods": {name: values_of(points, trained, base) for name, points in found.items()}})
-    lengths, longest = [str(T) for T in methods.lengths], str(max(trained))
-    rows = [
-        (name, T, *(x for key in (BITS, "to_trained", "to_training_length") for x in of[key].get(T, ["", "", ""])))
-        for name, of in values["methods"].items()
-        for T in of[BITS]
-    ]
-    ends = [f"{key}{end}" for key in (BITS, "to_trained", "to_training_length") for end in ("", "_low", "_high")]
-    return Finding(
-        name="methods",
-        title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, trained on {base:,} symbols",
-        facts=run.facts("train_len") | {"seed": methods.seed, "lengths": list(methods.lengths), "left_out": left_out},
-        values={**values, "summary": sentence(values["methods"], longest)},
-        data=Data(("method", "length", *ends), rows),
-        picture=picture(methods, values["methods"]),
-        tables=[
-            Table(("bits per byte", *lengths), table(values["methods"], lengths, BITS)),
-            Table(("x as trained, at this length", *lengths), table(values["methods"], lengths, "to_trained")),
-        ],
-        sentence=sentence(values["methods"], longest),
-        notes=[f"left out: {name}, {reason}" for name, reason in left_out.items()],
-    )
-
-
-def samples(points: Points) -> str:
-    """How many segments a length has.
-
-    >>> samples({})
-    '0'
-    """
-    counts = sorted({point.samples for point in points.values()}) or [0]
-    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-
-
-def table(values: dict[str, Any], lengths: Sequence[str], key: str) -> list[tuple[str, ...]]:
-    """A row a method: the value at each length with its interval."""
-    return [
-        (name, *("{:.3f} ({:.3f}-{:.3f})".format(*of[key][T]) if T in of[key] else "" for T in lengths))
-        for name, of in values.items()
-        if key == BITS or name != TRAINED
-    ]
-
-
-def sentence(values: dict[str, Any], longest: str) -> str:
-    """The best method at the longest length, by its own interval; many are compared, so a close one may be chance.
-
-    >>> values = {"trained": {"to_trained": {"64": [1.0, 1.0, 1.0]}}, "bca": {"to_trained": {"64": [0.5, 0.4, 0.6]}}}
-    >>> sentence(values, "64")
-    'at 64 symbols, bca is best: perplexity x 0.500 that of the network as trained (95 % interval 0.400 to 0.600)'
-    """
-    ratios = {name: of["to_trained"][longest] for name, of in values.items() if longest in of["to_trained"]}
-    ratios.pop(TRAINED, None)
-    if not ratios:
-        return f"at {int(longest):,} symbols, no method can be held against the network as trained"
-    best = min(ratios, key=lambda name: ratios[name][0])
-    value, low, high = ratios[best]
-    figures = f"perplexity x {value:.3f} that of the network as trained (95 % interval {low:.3f} to {high:.3f})"
-    if high >= 1:
-        return f"at {int(longest):,} symbols, no method is better than none: {best} has {figures}"
-    return f"at {int(longest):,} symbols, {best} is best: {figures}"
-
-
-def picture(methods: Methods, values: dict[str, Any]) -> Picture:
-    """Bits per byte by length, a line a method."""
-    lines = [line(name, of[BITS]) for name, of in values.items()]
-    curves = Curves(lines, Axis("length", True), Axis("bits per byte"), {"training length": methods.train_len})
-    return Picture([curves], f"{methods.run.data.name}, {methods.run.facts()['model']}")
-
-
-def line(name: str, bits: dict[str, Any]) -> Line:
-    """A method's line with its band."""
-    value, low, high = zip(*bits.values(), strict=True)
-    return Line(name, [int(T) for T in bits], value, low, high)
