@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.method_scores import BITS, Points, Score
 from regulargpt.measurements.rounding import rounded
+from regulargpt.options import as_mapping
 from regulargpt.plots import Line
 from regulargpt.tables import Table
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from regulargpt.measurements.methods import Methods
 
 TRAINED = "trained"
+SCORED = ("scoring", "last", "step", "region")
+"""The options of a text that say which symbols count."""
 
 
 def finding_of(methods: Methods, found: Mapping[str, Points], left_out: Mapping[str, str]) -> Finding:
@@ -26,7 +29,9 @@ def finding_of(methods: Methods, found: Mapping[str, Points], left_out: Mapping[
     return Finding(
         name="methods",
         title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, trained on {base:,} symbols",
-        facts=run.facts("train_len") | {"seed": methods.seed, "lengths": list(methods.lengths), "left_out": left_out},
+        facts=run.facts("train_len")
+        | {"seed": methods.seed, "lengths": list(methods.lengths), "left_out": left_out}
+        | {"segments": {str(T): point.samples for T, point in trained.items()}, "how": how(methods)},
         values={**values, "summary": said},
         data=data(values["methods"], scores),
         picture=picture(methods, values["methods"]),
@@ -34,6 +39,12 @@ def finding_of(methods: Methods, found: Mapping[str, Points], left_out: Mapping[
         sentence=said,
         notes=[f"left out: {name}, {reason}" for name, reason in left_out.items()],
     )
+
+
+def how(methods: Methods) -> dict[str, Any]:
+    """How it was measured: what every result depends on but the options of the network, and the scoring."""
+    scored = {key: value for key, value in as_mapping(methods.run.config.data).items() if key in SCORED}
+    return {**scored, **{key: value for key, value in methods.of_run.items() if key != "network"}}
 
 
 def values_of(points: Points, trained: Points, base: int, scores: Sequence[Score]) -> dict[str, Any]:

@@ -7,17 +7,19 @@ that restores P_max, found on the training part (Chi 2024, Algorithm 1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
+from pathlib import Path
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.by_length import Point, samples_at
 from regulargpt.evaluation.methods import METHODS
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
+from regulargpt.measurements.method_cells import CELLS, Cells, facts_of, facts_of_test
 from regulargpt.measurements.method_scores import SCORES, Score
 from regulargpt.measurements.method_tables import TRAINED, finding_of
 from regulargpt.measurements.options import MethodOptions
@@ -25,9 +27,26 @@ from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.options.lengths import read_lengths
 from regulargpt.runs.again import Retest
 from regulargpt.runs.opened import Opened
+from regulargpt.runs.run import Watch, prepare
 
 ALIGNED = "alignment"
 Progress = Callable[[int, int], None]
+Notice = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method at a length, its test, and all that its result depends on."""
+
+    name: str
+    length: int
+    test: Retest
+    facts: Mapping[str, Any]
+
+    @property
+    def symbols(self) -> int:
+        """Those that its segments have."""
+        return self.length * samples_at(self.length, self.test.config.evaluation)
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,7 @@ class Methods:
     run: Opened
     lengths: Sequence[int]
     seed: int
+    cells: Cells
     scores: Sequence[Score] = SCORES
 
     @property
@@ -65,15 +85,27 @@ class Methods:
         view = method.attention(self.train_len, length)
         return self.run.config.replaced({**changes, "evaluation.attention": view})
 
-    def points(self, name: str) -> Iterator[Point]:
-        """The test at each length that the network, so changed, has positions for."""
-        for length in self.lengths:
-            config = self.config(name, length)
-            if config.network.too_long(length) is not None:
-                continue
-            test = self.test(config, length)
-            changes = METHODS[name].settings(self.train_len, length)
-            yield test.points(test.model(changes, self.temperature(name, length)))[0]
+    def cell(self, name: str, length: int) -> Cell | None:
+        """The test of a method at a length; None where the network, so changed, has no positions for it."""
+        config = self.config(name, length)
+        if config.network.too_long(length) is not None:
+            return None
+        test, changes = self.test(config, length), METHODS[name].settings(self.train_len, length)
+        scores = [score.measure for score in self.scores]
+        return Cell(name, length, test, facts_of_test(self.of_run, name, test, changes, scores))
+
+    @cached_property
+    def of_run(self) -> dict[str, Any]:
+        """What every result depends on."""
+        return facts_of(self.run, str(prepare(self.run.config)))
+
+    def point(self, cell: Cell, watch: Watch) -> Point:
+        """What the test of a cell says, kept at once."""
+        changes = METHODS[cell.name].settings(self.train_len, cell.length)
+        model = cell.test.model(changes, self.temperature(cell.name, cell.length))
+        point = cell.test.points(model, watch)[0]
+        self.cells.keep(cell.facts, point)
+        return point
 
     def test(self, config: Any, length: int) -> Retest:
         """The test of one length, which measures every score."""
@@ -87,22 +119,46 @@ class Methods:
         return find(setting_of(self.run, length, seed=self.seed), "p_max")
 
 
-def measure(run: Opened, options: MethodOptions, progress: Progress = lambda done, count: None) -> Finding:
-    """Every method that is asked for at every length; the refusals of `Retest.of`."""
-    run = replace(run, config=run.config.replaced({"evaluation.samples": options.words}))  # type: ignore[type-var]
-    lengths = lengths_of(run, options.lengths)
-    methods = Methods(run, lengths, run.config.seed if options.seed is None else options.seed)
+def measure(
+    run: Opened,
+    options: MethodOptions,
+    progress: Progress = lambda done, count: None,
+    notice: Notice = lambda text: None,
+    out: Path | None = None,
+) -> Finding:
+    """Every method that is asked for at every length; the refusals of `Retest.of`.
+
+    Each result is kept in the folder `out` at once, and none that is there is computed again.
+    """
+    changes = {"evaluation.samples": options.words, "device": options.device}
+    run = replace(run, config=run.config.replaced(changes))  # type: ignore[type-var]
+    prepare(run.config)  # a device that is not there is refused first
+    lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
+    methods = Methods(run, lengths, run.config.seed if options.seed is None else options.seed, cells)
     asked = [name for name in names_of(options.methods) if name != TRAINED]
     left_out = {name: reason for name in asked if (reason := methods.why_not(name)) is not None}
     if options.methods and left_out:
         name, reason = next(iter(left_out.items()))
         raise UserError(f"--methods {name}: {reason}")
-    chosen, found = [TRAINED, *(name for name in asked if name not in left_out)], {}
-    for done, name in enumerate(chosen):
-        progress(done, len(chosen))
-        found[name] = {point.length: point for point in methods.points(name)}
-    progress(len(chosen), len(chosen))
-    return finding_of(methods, found, left_out)
+    chosen = [TRAINED, *(name for name in asked if name not in left_out)]
+    return finding_of(methods, found_by(methods, chosen, progress), left_out)
+
+
+def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict[str, dict[int, Point]]:
+    """What each method comes to at each length; `progress` counts the symbols of all of them."""
+    cells = [cell for name in names for T in methods.lengths if (cell := methods.cell(name, T)) is not None]
+    kept = [methods.cells.kept(cell.facts) for cell in cells]
+    if count := sum(point is not None for point in kept):
+        methods.cells.notice(f"{count} of {len(cells)} results are kept in {methods.cells.where}")
+    found: dict[str, dict[int, Point]] = {name: {} for name in names}
+    done, total = 0, sum(cell.symbols for cell in cells)
+    for cell, point in zip(cells, kept, strict=True):
+        progress(done, total)
+        watch = Watch(on_words=lambda length, count, done=done: progress(done + length * count, total))
+        found[cell.name][cell.length] = methods.point(cell, watch) if point is None else point
+        done += cell.symbols
+    progress(total, total)
+    return found
 
 
 def lengths_of(run: Opened, written: str | None) -> list[int]:

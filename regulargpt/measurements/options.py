@@ -136,6 +136,7 @@ class MethodOptions(TextOptions):
     """Compare what can be done to a trained network in a test, so that it reads longer texts.
 
     `regulargpt list methods` lists the methods. Each is held against the network as it was trained, segment by segment.
+    Results are kept one by one: the same command goes on where it was stopped.
     """
 
     on: ClassVar[tuple[str, ...]] = ("text",)
@@ -144,6 +145,7 @@ class MethodOptions(TextOptions):
     methods: str | None = option(None, "Methods, as in yarn,bca.", usual="all that the network can be tested by")
     words: int = option(32, "How many segments a length.", least=2)
     seed: int | None = seed_of("segments")
+    device: str = option("auto", "auto, cpu or cuda.")
 
 
 @dataclass(frozen=True)
