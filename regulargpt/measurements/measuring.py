@@ -11,6 +11,7 @@ from regulargpt.findings import Finding, write
 from regulargpt.findings.files import refuse_file
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.options.registry import load
 from regulargpt.runs.opened import Opened
 
 
@@ -44,4 +45,6 @@ def measured(
     finding = measure(subject, options, **more)
     if out is not None:
         write(finding, out)
+        if options.page:
+            load(options.page)(finding, out / f"{finding.name}.html")
     return finding

@@ -40,8 +40,8 @@ class MeasurementOptions(Options):
 
     `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
     measured where they are gone, too. `through` is the attention without an option of that name, `scoring` that of a
-    text, "" the run's own; `files` the folder of the results in RUN, if not that of its name. A measurement outside
-    derives its options from this class.
+    text, "" the run's own; `files` the folder of the results in RUN, if not that of its name; `page` the function that
+    writes a page of the finding, as "module:NAME". A measurement outside derives its options from this class.
     """
 
     argument: ClassVar[str] = "RUN"
@@ -50,6 +50,7 @@ class MeasurementOptions(Options):
     through: ClassVar[str] = "full"
     scoring: ClassVar[str] = "position"
     files: ClassVar[str] = ""
+    page: ClassVar[str] = ""
 
     def subject(self, place: str | None) -> Any:
         """What is measured: the run in this folder. UserError for what speaks against it, before torch is imported."""
@@ -141,6 +142,7 @@ class MethodOptions(TextOptions):
 
     on: ClassVar[tuple[str, ...]] = ("text",)
     scoring: ClassVar[str] = ""
+    page: ClassVar[str] = "regulargpt.classroom.methods_page:write"
     lengths: str | None = option(None, "Lengths, as in 512,1024,4096.", usual="the training length and its doubles")
     methods: str | None = option(None, "Methods, as in yarn,bca.", usual="all that the network can be tested by")
     words: int = option(32, "How many segments a length.", least=2)

@@ -14,7 +14,10 @@ import torch
 
 from languages.text import corpus
 from regulargpt.cli import call
+from tests.regulargpt.axe import violations
+from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.checkpoint_folders import quiet
+from tests.regulargpt.test_page_print import CUT, SHEET
 from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
 from tests.test_imports import ROOT
 
@@ -219,6 +222,31 @@ def test_a_result_that_was_changed_is_computed_again(
     again = [f"methods/llama/cells/{name} is damaged; it is computed again" for name in names[:4]]
     assert sorted(err.splitlines()) == sorted([*again, "2 of 6 results are kept in methods/llama/cells"])
     assert cells(place) == before
+
+
+@needs_browser
+def test_the_page_of_a_comparison_fits_and_breaks_no_rule(
+    asked: Callable, home: Path, tmp_path: Path, browser: Browser
+):
+    """Every method, and of a network with learned positions what was left out; on paper nothing is cut."""
+    for name, dark in (("llama", True), ("gpt2", False)):
+        found = asked("methods", *of(home, name), "--lengths", "32,64,128", "--words", "4")
+        page = tmp_path / "methods" / name / "methods.html"
+        for width in (390, 1280):
+            browser.open(page, width=width, dark=dark)
+            browser.assert_fits()
+            assert violations(browser) == []
+            browser.assert_silent()
+        assert browser.all(".methods tbody th") == list(found["methods"])
+        assert browser.all(".left-out dt") == list(found["left_out"])
+        said = browser.one("main")
+        for part in (found["how"]["weights"], found["how"]["corpus"]["sha256"], "last_k: the last 32 symbols"):
+            assert part in said
+        assert found["summary"][1:] in said
+        browser.call("Emulation.setDeviceMetricsOverride", width=SHEET, height=1000, deviceScaleFactor=1, mobile=False)
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert browser.evaluate(CUT) == []
 
 
 def test_a_comparison_says_how_far_it_has_come(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
