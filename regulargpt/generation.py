@@ -74,8 +74,7 @@ class Writer:
 
 
 def spelling(run: Opened) -> tuple[Callable[[str], Symbols], Decode, frozenset[int]]:
-    """From text to symbols and back, and those that end a text. A checkpoint reads a prompt as its tokenizer begins one.
-    """
+    """From text to symbols and back, and those that end a text. A checkpoint reads a prompt as its tokenizer begins one."""
     assert isinstance(run.config.data, TextOptions)
     encode, decode = symbols_of(run.config.data)
     if not isinstance(run, OpenedCheckpoint):
