@@ -28,8 +28,8 @@ SOME = (
 NEEDLE = "One of the special magic numbers for {key} is: {value}."
 CHAIN = (
     "Memorize and track the chain(s) of variable assignment hidden in the following text.\n\n{context}\nQuestion: Find "
-    "all variables that are assigned the value {query} in the text above. Answer: According to the chain(s) of variable "
-    "assignment in the text above, {count} variables are assigned the value {query}, they are:"
+    "all variables that are assigned the value {query} in the text above. Answer: According to the chain(s) of "
+    "variable assignment in the text above, {count} variables are assigned the value {query}, they are:"
 )
 DIGITS = 7
 HOPS = 4
