@@ -51,7 +51,7 @@ class Recomputing(Decoder):
 
     def repeated(self, count: int) -> Recomputing:
         other = Recomputing(self.model, self.window)
-        other.symbols = None if self.symbols is None else self.symbols.expand(count, -1)
+        other.symbols = None if self.symbols is None else self.symbols.expand(count, -1)  # (count, seen)
         return other
 
 

@@ -56,7 +56,8 @@ class Cache:
         """The same of so many equal texts; nothing is copied before they go on."""
         other = Cache()
         other.k, other.v, other.state, other.before = (
-            None if x is None else x.expand(count, *x.shape[1:]) for x in (self.k, self.v, self.state, self.before)
+            None if x is None else x.expand(count, *x.shape[1:])  # (count, ...)
+            for x in (self.k, self.v, self.state, self.before)
         )
         return other
 
