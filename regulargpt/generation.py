@@ -74,7 +74,7 @@ class Writer:
 
 
 def spelling(run: Opened) -> tuple[Callable[[str], Symbols], Decode, frozenset[int]]:
-    """From text to symbols and back, and those that end a text; a checkpoint's prompt begins as its tokenizer has it."""
+    """From text to symbols and back, and those that end a text; of a checkpoint as its tokenizer begins it."""
     assert isinstance(run.config.data, TextOptions)
     encode, decode = symbols_of(run.config.data)
     if not isinstance(run, OpenedCheckpoint):

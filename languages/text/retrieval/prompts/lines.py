@@ -47,7 +47,8 @@ class LinePrompts(NeedleTask):
         names, contents = drawn(random, amount)
         found = self.asked(names, contents, int(depth * amount))
         wrong = sorted({str(content) for content in contents} - {found.answer})
-        chosen = [wrong[at] for at in random.permutation(len(wrong))[:WRONG].tolist()]
+        order: list[int] = random.permutation(len(wrong)).tolist()
+        chosen = [wrong[at] for at in order[:WRONG]]
         others = [*chosen, *other_numbers(random, WRONG - len(chosen), {found.answer, *chosen}, len(str(LARGEST)))]
         cue = CUE.format(name=names[int(depth * amount)])
         return Prompt(found.text + cue, f"<{found.answer}>", tuple(f"<{one}>" for one in others))
