@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from regulargpt.classroom.document import document
 from regulargpt.evaluation.methods import METHODS
-from regulargpt.findings import Finding
+from regulargpt.findings import Curves, Finding, Picture
 from regulargpt.findings.html import html, table
 from regulargpt.findings.markup import section, tag, text
 from regulargpt.storage.atomic import write_text
 from regulargpt.tables import Table
 
 RATIO = (
-    "x as trained is the perplexity over that of the network as it was trained, at the same length, with its 95 % "
-    "interval: below 1 a method helps."
+    "x as trained is the perplexity over that of the network as it was trained, at the same length: below 1 a method "
+    "helps. In brackets stand 95 % intervals."
 )
 MADE_WITH = {
     **{"device": "device", "device_name": "processor", "threads": "threads", "torch": "PyTorch", "numpy": "NumPy"},
@@ -54,10 +55,15 @@ def render(finding: Finding) -> str:
 
 
 def plain(finding: Finding) -> Finding:
-    """The tables that stand on the page, the ratios first, without what has a place of its own."""
+    """The curves without bands, which would hide each other, and the tables, the ratios first."""
     first, second, *more = finding.tables
     captioned = [Table(each.header, each.rows, caption=each.header[0]) for each in (second, first, *more)]
-    return Finding(name="lengths", title="", picture=finding.picture, tables=captioned, notes=[RATIO])
+    curves = [
+        replace(panel, lines=[replace(line, low=line.values, high=line.values) for line in panel.lines])
+        for panel in finding.picture.panels
+        if isinstance(panel, Curves)
+    ]
+    return Finding(name="lengths", title="", picture=Picture(curves), tables=captioned, notes=[RATIO])
 
 
 def methods(report: dict[str, Any]) -> str:

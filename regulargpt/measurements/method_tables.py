@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
-from regulargpt.measurements.method_scores import BITS, Points, Score
+from regulargpt.measurements.method_cells import facts_of
+from regulargpt.measurements.method_scores import BITS, SCORES, Points, Score
 from regulargpt.measurements.rounding import rounded
 from regulargpt.options import as_mapping
 from regulargpt.plots import Line
+from regulargpt.runs.opened import Opened
+from regulargpt.runs.run import prepare
 from regulargpt.tables import Table
-
-if TYPE_CHECKING:
-    from regulargpt.measurements.methods import Methods
 
 TRAINED = "trained"
 SCORED = ("scoring", "last", "step", "region")
 """The options of a text that say which symbols count."""
 
 
-def finding_of(methods: Methods, found: Mapping[str, Points], left_out: Mapping[str, str]) -> Finding:
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What is compared: a network on a text, the lengths it is tested at, the seed of the segments, the scores."""
+
+    run: Opened
+    lengths: Sequence[int]
+    seed: int
+    scores: Sequence[Score] = SCORES
+
+    @property
+    def train_len(self) -> int:
+        """The training length."""
+        return self.run.train_len
+
+    @cached_property
+    def of_run(self) -> dict[str, Any]:
+        """What every result depends on."""
+        return facts_of(self.run, str(prepare(self.run.config)))
+
+
+def finding_of(methods: Compared, found: Mapping[str, Points], left_out: Mapping[str, str]) -> Finding:
     """Two tables a score, a picture, the CSV, and what is best at the longest length by the first score."""
     run, base, trained, scores = methods.run, methods.train_len, found[TRAINED], methods.scores
     values = rounded({"methods": {name: values_of(points, trained, base, scores) for name, points in found.items()}})
@@ -41,7 +63,7 @@ def finding_of(methods: Methods, found: Mapping[str, Points], left_out: Mapping[
     )
 
 
-def how(methods: Methods) -> dict[str, Any]:
+def how(methods: Compared) -> dict[str, Any]:
     """How it was measured: what every result depends on but the options of the network, and the scoring."""
     scored = {key: value for key, value in as_mapping(methods.run.config.data).items() if key in SCORED}
     return {**scored, **{key: value for key, value in methods.of_run.items() if key != "network"}}
@@ -107,7 +129,7 @@ def sentence(values: Mapping[str, Any], longest: str, key: str = BITS.to_trained
     return f"at {int(longest):,} symbols, {best} is best: {figures}"
 
 
-def picture(methods: Methods, values: Mapping[str, Any]) -> Picture:
+def picture(methods: Compared, values: Mapping[str, Any]) -> Picture:
     """Each score by length, a line a method."""
     marks = {"training length": methods.train_len}
     panels = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,8 @@ from regulargpt.evaluation.methods import METHODS
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
-from regulargpt.measurements.method_cells import CELLS, Cells, facts_of, facts_of_test
-from regulargpt.measurements.method_scores import SCORES, Score
-from regulargpt.measurements.method_tables import TRAINED, finding_of
+from regulargpt.measurements.method_cells import CELLS, Cells, facts_of_test
+from regulargpt.measurements.method_tables import TRAINED, Compared, finding_of
 from regulargpt.measurements.options import MethodOptions
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.options.lengths import read_lengths
@@ -49,20 +48,11 @@ class Cell:
         return self.length * samples_at(self.length, self.test.config.evaluation)
 
 
-@dataclass(frozen=True)
-class Methods:
-    """A network on a text, the lengths it is tested at, and by which scores."""
+@dataclass(frozen=True, kw_only=True)
+class Methods(Compared):
+    """What is compared, and where its results are kept."""
 
-    run: Opened
-    lengths: Sequence[int]
-    seed: int
     cells: Cells
-    scores: Sequence[Score] = SCORES
-
-    @property
-    def train_len(self) -> int:
-        """The training length."""
-        return self.run.train_len
 
     def why_not(self, name: str) -> str | None:
         """Why a method cannot be tried on this network; None if it can."""
@@ -93,11 +83,6 @@ class Methods:
         test, changes = self.test(config, length), METHODS[name].settings(self.train_len, length)
         scores = [score.measure for score in self.scores]
         return Cell(name, length, test, facts_of_test(self.of_run, name, test, changes, scores))
-
-    @cached_property
-    def of_run(self) -> dict[str, Any]:
-        """What every result depends on."""
-        return facts_of(self.run, str(prepare(self.run.config)))
 
     def point(self, cell: Cell, watch: Watch) -> Point:
         """What the test of a cell says, kept at once."""
@@ -134,7 +119,8 @@ def measure(
     run = replace(run, config=run.config.replaced(changes))  # type: ignore[type-var]
     prepare(run.config)  # a device that is not there is refused first
     lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
-    methods = Methods(run, lengths, run.config.seed if options.seed is None else options.seed, cells)
+    seed = run.config.seed if options.seed is None else options.seed
+    methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells)
     asked = [name for name in names_of(options.methods) if name != TRAINED]
     left_out = {name: reason for name in asked if (reason := methods.why_not(name)) is not None}
     if options.methods and left_out:
