@@ -21,7 +21,7 @@ from regulargpt.plots import Line
 from regulargpt.runs.again import Retest
 from regulargpt.runs.lengthen import FILE, Lengthening, lengthen
 from regulargpt.runs.opened import Opened
-from regulargpt.runs.run import UNWATCHED, Watch, prepare
+from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.storage.atomic import read_bytes
 from regulargpt.storage.folder import METRICS
 
@@ -96,8 +96,8 @@ def finding_of(
     said = sentence(values["tests"], max(set(lengths) & {*map(str, trained)}, key=int))
     steps = [(row["step"], row["loss"], row[BITS.measure]) for row in rows]
     title = f"{run.data.name}, {before['model']}: {samples(trained)} segments, trained on {base:,} symbols"
-    facts = {"length": asked.length, "steps": asked.steps, "batch_size": asked.batch_size, "lr": asked.lr,
-             "seed": asked.seed, "changes": dict(asked.changes or {}), "bias": str(bias), "file": str(file)}  # fmt: skip
+    facts = {key: getattr(asked, key) for key in ("length", "steps", "batch_size", "lr", "seed")}
+    facts |= {"changes": dict(asked.changes or {}), "bias": str(bias), "file": str(file)}
     return Finding(
         name="lengthen",
         title=title,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from languages.errors import UserError
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.measuring import show
 from regulargpt.cli.output import printed, say
@@ -81,7 +82,10 @@ def command(
     from regulargpt.config.schema import network_of_test
 
     run = network(folder, named, train_len)
-    written = texts({}, several(run.config, settings), {"data": "leave it out"})
+    written = texts({}, several(run.config, settings), {})
+    for key in written:
+        if not key.startswith("model."):
+            raise UserError(f"--set {key}: only options of the network, as in --set scaling=interpolation,factor=4")
     config = run.config.reading(written)
     changes = network_of_test(config, written)
     refuse_unused(config, written)
