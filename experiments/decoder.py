@@ -1,7 +1,8 @@
 """`python -m experiments.decoder OUT RUN`: the page of what methods of a test do to one decoder that was trained here.
 
     regulargpt run text:code-large --model decoder-only ... --out RUN
-    regulargpt methods hf:PATH --text text:code-large --seed 0 --out OUT/0     # and so on, a folder a draw of segments
+    regulargpt lengthen hf:PATH --text text:code-large --out LENGTHENED           # the bias that is learned afterwards
+    regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --seed 0 --out OUT/0   # a folder a draw
     python -m experiments.decoder OUT RUN
 
 `methods` keeps what each segment cost. This pools the draws, tests claims on them in pairs of segments, and writes
@@ -29,7 +30,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.methods import METHODS
 from regulargpt.measurements.method_cells import CELLS
-from regulargpt.measurements.methods import TRAINED
+from regulargpt.measurements.method_tables import TRAINED
 from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 from regulargpt.runs.exits import REFUSED
@@ -38,7 +39,7 @@ from regulargpt.storage.folder import RunFolder
 
 NAME = "decoder"
 TITLE = "A rotary decoder beyond its training length"
-DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "alignment")
+DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "alignment", "kerple")
 CLAIMS = {
     "Press et al. 2022": {"A rotary network explodes beyond its training length.": explodes("trained")},
     "Chen et al. 2023": {
@@ -63,6 +64,10 @@ CLAIMS = {
         "It mends it: perplexity is below 1.5 times that at the training length.": Bound(
             tuple(Ratio("alignment", k) for k in (2, 4, 8, 16)), "below", 1.5
         ),
+        "So does a bias of KERPLE that is learned afterwards, 8 numbers.": beats("kerple", "trained"),
+        "With it perplexity stays below 1.5 times that at the training length.": Bound(
+            tuple(Ratio("kerple", k) for k in (2, 4, 8, 16)), "below", 1.5
+        ),
     },
     "Su 2021": {"So does the temperature that knows lengths alone, ln n / ln L.": beats("log_n", "trained")},
 }
@@ -84,12 +89,13 @@ def tested(out: Path) -> tuple[list[Values], Values]:
     """
     paths = sorted(out.glob(f"*/{CELLS}/*.json"))
     found = [json.loads(atomic.read_bytes(path).rpartition(b"}")[0] + b"}") for path in paths]
-    shared = ("weights", "network", "corpus", "data", "made_with")
+    shared = ("weights", "network", "corpus", "data")
     kinds = {json.dumps({key: one["facts"][key] for key in shared}, sort_keys=True) for one in found}
     if len(kinds) != 1:
-        what = "of several networks, texts or machines; begin a new folder" if kinds else f"not in */{CELLS}"
+        what = "of several networks or texts; begin a new folder" if kinds else f"not in */{CELLS}"
         raise UserError(f"{atomic.shown(out)}: results of `regulargpt methods` are {what}")
-    return found, json.loads(kinds.pop())
+    made = {json.dumps(one["facts"]["made_with"], sort_keys=True) for one in found}
+    return found, json.loads(kinds.pop()) | {"made_with": [*map(json.loads, sorted(made))]}
 
 
 def pooled(found: Sequence[Values], train_len: int) -> Results:
@@ -235,7 +241,7 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
         command="regulargpt methods hf:PATH --text text:code-large --seed N --out OUT/N; "
         "python -m experiments.decoder OUT RUN",
         train_seconds=summary["train_seconds"],
-        environments=({**shared["made_with"], "runs": 1},),
+        environments=tuple({**one, "runs": 1} for one in shared["made_with"]),
     )
     return made, results
 

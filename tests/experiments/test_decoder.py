@@ -72,7 +72,7 @@ def test_results_of_two_networks_are_refused(home: Path, tmp_path: Path, capsys:
     out = shutil.copytree(home / "out", tmp_path / "out")
     path = next((out / "0" / "cells").glob("bca-64-*"))
     path.write_text(path.read_text("utf-8").replace('"weights": "', '"weights": "0'), "utf-8")
-    with pytest.raises(UserError, match="of several networks, texts or machines; begin a new folder"):
+    with pytest.raises(UserError, match="of several networks or texts; begin a new folder"):
         decoder.tested(out)
     assert decoder.main([str(tmp_path), str(home / "run")]) == 2
     assert "results of `regulargpt methods` are not in */cells" in capsys.readouterr().err
