@@ -1,11 +1,11 @@
 """`python -m experiments.decoder OUT RUN`: the page of what methods of a test do to one decoder that was trained here.
 
     regulargpt run text:code-large --model decoder-only ... --out RUN
-    regulargpt lengthen hf:PATH --text text:code-large --out LENGTHENED           # the bias that is learned afterwards
-    regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --seed 0 --out OUT/0   # a folder a draw
+    regulargpt lengthen hf:PATH --text text:code-large --out LENGTHENED           # a bias that is learned afterwards
+    regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --seed 0 --out OUT/0
     python -m experiments.decoder OUT RUN
 
-`methods` keeps what each segment cost. This pools the draws, tests claims on them in pairs of segments, and writes
+`methods` keeps what each segment cost, in a folder a draw of segments. This pools the draws, tests claims on them in pairs of segments, and writes
 OUT/page.json, OUT/page.md and OUT/losses.json. It tests and trains nothing.
 """
 

@@ -49,8 +49,12 @@ def test_draws_are_one_network_on_more_segments(home: Path, tmp_path: Path):
     assert decoder.main([str(out), str(home / "run")]) == 0
     found, results = files.read(out), read_losses(out)
     kept, _ = decoder.tested(out)
-    assert {one["facts"]["seed"] for one in kept} == {0, 1} and len(kept) == 18
-    of_bca = [one["of_words"]["nll"] for one in kept if one["facts"]["method"] == "bca" and one["facts"]["length"] == 64]
+    assert {one["facts"]["seed"] for one in kept} == {0, 1}
+    assert len(kept) == 18
+    of = {
+        (one["facts"]["method"], one["facts"]["length"], one["facts"]["seed"]): one["of_words"]["nll"] for one in kept
+    }
+    of_bca = [of["bca", 64, seed] for seed in (0, 1)]
     assert results.losses["bca"][0][64] == pytest.approx(np.concatenate(of_bca), abs=6e-4)
     cells = {(one["row"], one["length"]): one for one in found.cells}
     assert set(cells) == {(row, T) for row in ("trained", "interpolation", "bca") for T in (16, 32, 64)}
