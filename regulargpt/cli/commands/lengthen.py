@@ -33,7 +33,7 @@ from regulargpt.encodings.options import ADDED
 )
 @click.option(
     "--length",
-    type=click.IntRange(min=2),
+    type=click.IntRange(2, 1_000_000),
     help="Symbols of a training segment.  [default: twice what the network was trained on]",
 )
 @click.option("--steps", type=click.IntRange(1, 1_000_000), default=300, show_default=True, help="Training steps.")
