@@ -5,8 +5,8 @@
     regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --seed 0 --out OUT/0
     python -m experiments.decoder OUT RUN
 
-`methods` keeps what each segment cost, in a folder a draw of segments. This pools the draws, tests claims on them in pairs of segments, and writes
-OUT/page.json, OUT/page.md and OUT/losses.json. It tests and trains nothing.
+`methods` keeps what each segment cost, in a folder a draw of segments. This pools the draws, tests claims on them in
+pairs of segments, and writes OUT/page.json, OUT/page.md and OUT/losses.json. It tests and trains nothing.
 """
 
 from __future__ import annotations
