@@ -171,8 +171,7 @@ def learning(folder: RunFolder) -> Picture:
     steps, bits = zip(*((one["step"], round(one["bits_per_byte"], 4)) for one in rows), strict=True)
     line = Curve("running mean of the training loss", steps, bits)
     text = "What the network cost on the words it learned from."
-    more = {"measure": "bits_per_byte", "axis": "step", "scale": "even"}
-    return Picture("Learning", "learning.svg", text, (line,), **more)
+    return Picture("Learning", "learning.svg", text, (line,), measure="bits_per_byte", axis="step", scale="even")
 
 
 def conditions(

@@ -14,6 +14,8 @@ from experiments.text.results import read_losses
 from languages.errors import UserError
 from regulargpt.cli import call
 from regulargpt.models.transformer.decoder_only import to_transformers
+from regulargpt.models.transformer.decoder_only.model import DecoderOnly
+from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
 from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 from tests.test_imports import ROOT
@@ -36,7 +38,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = ["run", text, "--model", "decoder-only", "--train-len", "16", *SMALL, "--out", str(home / "run")]
         assert call(run) == 0
         opened = open_run(RunFolder.open(home / "run"))
-        to_transformers.save(home / "saved", opened.model, opened.config.network, 16)
+        model, options = opened.model, opened.config.network
+        assert isinstance(model, DecoderOnly)
+        assert isinstance(options, DecoderOnlyOptions)
+        to_transformers.save(home / "saved", model, options, 16)
         for seed in ("0", "1"):
             asked = ["--words", "3", "--seed", seed, "--methods", "interpolation,bca", "--lengths", "16,32,64"]
             place = ["--text", text, "--out", str(home / "out" / seed)]
