@@ -15,8 +15,8 @@ from regulargpt.evaluation.temperature import number
 from regulargpt.storage import atomic
 
 if TYPE_CHECKING:
+    from regulargpt.config.schema import RunConfig
     from regulargpt.models.base import Model
-    from regulargpt.runs.opened import Opened
 
 Tables = Mapping[str, tuple[tuple[float, ...], ...]]
 
@@ -69,8 +69,8 @@ def write(path: Path, bias: Bias) -> None:
     atomic.write_json(path, asdict(bias))
 
 
-def read(path: Path, run: Opened) -> Bias:
-    """The bias in a file, for this network.
+def read(path: Path, config: RunConfig, weights: str) -> Bias:
+    """The bias in a file, for the network of this config with the weights of this digest.
 
     Raises UserError if there is no such file, it holds something else, or it was trained for another network.
     """
@@ -84,11 +84,11 @@ def read(path: Path, run: Opened) -> Bias:
         changes = {f"model.{key}": value for key, value in found.changes.items()}
     except (KeyError, TypeError, AttributeError):
         raise problem from None
-    if found.weights != run.weights:
+    if found.weights != weights:
         raise UserError(f"{atomic.shown(path)} was trained for another network; run `regulargpt lengthen` on this one")
-    if not is_whole(found, *(getattr(run.config.model, key, 0) for key in ("n_layers", "n_heads"))):
+    if not is_whole(found, *(getattr(config.model, key, 0) for key in ("n_layers", "n_heads"))):
         raise problem
-    network_of_test(run.config.replaced(changes), changes)
+    network_of_test(config.replaced(changes), changes)
     return found
 
 

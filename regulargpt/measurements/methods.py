@@ -130,7 +130,7 @@ def measure(
     run = replace(run, config=run.config.replaced(changes))  # type: ignore[type-var]
     prepare(run.config)  # a device that is not there is refused first
     lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
-    bias = None if options.bias is None else read(options.bias, run)
+    bias = None if options.bias is None else read(options.bias, run.config, run.weights)
     seed = run.config.seed if options.seed is None else options.seed
     methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, bias=bias)
     asked = [name for name in names_of(options.methods) if name != TRAINED]

@@ -174,7 +174,7 @@ def test_training_moves_the_bias_alone_and_lowers_the_loss(home: Path, tmp_path:
     assert all(value.grad is None for value in run.parameters.values())
     assert max(bias.numbers["r1"][0]) > 0.3
     assert min(bias.numbers["r1"][0]) >= 0
-    assert files.read(tmp_path / "out" / FILE, run) == bias
+    assert files.read(tmp_path / "out" / FILE, run.config, run.weights) == bias
     first, last = (float(np.mean([row["loss"] for row in some])) for some in (rows[:8], rows[-8:]))
     assert last < first
     found = list((tmp_path / "out").rglob("*.safetensors"))
@@ -250,13 +250,17 @@ def test_a_spoilt_file_is_refused_in_one_line(home: Path, tmp_path: Path, spoilt
     run = opened(home)
     good = Bias.start("kerple_log", 1, HEADS, weights=run.weights)
     files.write(tmp_path / FILE, good)
-    assert files.read(tmp_path / FILE, run) == good
+    assert files.read(tmp_path / FILE, run.config, run.weights) == good
     (tmp_path / FILE).write_text(json.dumps(json.loads((tmp_path / FILE).read_text()) | spoilt))
-    refused(lambda path: files.read(path, run), tmp_path / FILE, reason)
+    refused(lambda path: files.read(path, run.config, run.weights), tmp_path / FILE, reason)
 
 
 def test_a_file_that_is_none_is_refused(home: Path, tmp_path: Path):
     run = opened(home)
-    refused(lambda path: files.read(path, run), tmp_path / FILE, "no such file; `regulargpt lengthen` writes one")
+    refused(
+        lambda path: files.read(path, run.config, run.weights),
+        tmp_path / FILE,
+        "no such file; `regulargpt lengthen` writes one",
+    )
     (tmp_path / FILE).write_text("[]")
-    refused(lambda path: files.read(path, run), tmp_path / FILE, "is not a JSON object")
+    refused(lambda path: files.read(path, run.config, run.weights), tmp_path / FILE, "is not a JSON object")

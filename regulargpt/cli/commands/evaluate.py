@@ -113,7 +113,7 @@ def command(
         wanted = tuple(config.tested)
     else:
         config = config.replaced({"protocol": ""}).reading(written)
-    added = None if bias is None else read_bias(bias, run)
+    added = None if bias is None else read_bias(bias, run.config, run.weights)
     # It is tested with what it was trained with, where nothing else is said.
     of_bias = {} if added is None else {f"model.{key}": value for key, value in added.changes.items()}
     config = config.replaced({key: value for key, value in of_bias.items() if key not in written})
