@@ -95,7 +95,11 @@ def tested(out: Path) -> tuple[list[Values], Values]:
         what = "of several networks or texts; begin a new folder" if kinds else f"not in */{CELLS}"
         raise UserError(f"{atomic.shown(out)}: results of `regulargpt methods` are {what}")
     made = {json.dumps(one["facts"]["made_with"], sort_keys=True) for one in found}
-    return found, json.loads(kinds.pop()) | {"made_with": [*map(json.loads, sorted(made))]}
+    biases = [one["facts"]["changes"]["bias"] for one in found if "bias" in one["facts"]["changes"]]
+    return found, json.loads(kinds.pop()) | {
+        "made_with": [*map(json.loads, sorted(made))],
+        "bias": (biases or [None])[0],
+    }
 
 
 def pooled(found: Sequence[Values], train_len: int) -> Results:
@@ -190,6 +194,9 @@ def conditions(
     yield "training", f"{summary['train_seconds'] / 3600:.2f} hours of one CPU core"
     yield "symbols that count", f"the last {shared['data']['last']} of each segment, the same ones at every length"
     yield "segments", f"{segments}, in {draws} draws with seeds of their own"
+    if bias := shared["bias"]:
+        trained_on = f"{bias['steps']} steps on segments of {bias['length']:,} bytes of the training part"
+        yield "bias of the method kerple", f"{bias['kernel']}, {trained_on}"
     yield "weights as a folder of transformers", f"SHA-256 {shared['weights']}"
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
-from regulargpt.config.schema import network_of_test
+from regulargpt.config.schema import RunConfig, network_of_test
 from regulargpt.encodings.options import ADDED
 from regulargpt.evaluation.temperature import number
 from regulargpt.storage import atomic
 
 if TYPE_CHECKING:
-    from regulargpt.config.schema import RunConfig
     from regulargpt.models.base import Model
 
 Tables = Mapping[str, tuple[tuple[float, ...], ...]]
