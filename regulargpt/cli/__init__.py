@@ -71,7 +71,7 @@ EXAMPLES = {
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
     "methods": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --methods bca,sinks"),
     "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
-    "lengthen": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --per layer --steps 100 --out runs/per-layer"),
+    "lengthen": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --per layer --out bias"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),
