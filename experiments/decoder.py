@@ -29,13 +29,13 @@ from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.methods import METHODS
-from regulargpt.measurements.method_cells import CELLS
+from regulargpt.measurements.method_cells import CELLS, content
 from regulargpt.measurements.method_tables import TRAINED
 from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 from regulargpt.runs.exits import REFUSED
-from regulargpt.storage import atomic
-from regulargpt.storage.folder import RunFolder
+from regulargpt.storage import atomic, metrics
+from regulargpt.storage.folder import METRICS, RunFolder
 
 NAME = "decoder"
 TITLE = "A rotary decoder beyond its training length"
@@ -85,10 +85,10 @@ JUDGED = (
 def tested(out: Path) -> tuple[list[Values], Values]:
     """All results that `methods` kept in the folders of OUT, and what they share.
 
-    Raises UserError where there are none, or they are of several networks, texts or protocols.
+    Raises UserError where there are none, one is damaged, or they are of several networks, texts or protocols.
     """
     paths = sorted(out.glob(f"*/{CELLS}/*.json"))
-    found = [json.loads(atomic.read_bytes(path).rpartition(b"}")[0] + b"}") for path in paths]
+    found = [content(path) for path in paths]
     shared = ("weights", "network", "corpus", "data")
     kinds = {json.dumps({key: one["facts"][key] for key in shared}, sort_keys=True) for one in found}
     if len(kinds) != 1:
@@ -171,7 +171,7 @@ def curves(found: Sequence[Values], train_len: int) -> Picture:
 
 def learning(folder: RunFolder) -> Picture:
     """The loss in training, a running mean of the steps."""
-    rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text("utf-8").splitlines()]
+    rows = metrics.read_rows(folder.path / METRICS)
     steps, bits = zip(*((one["step"], round(one["bits_per_byte"], 4)) for one in rows), strict=True)
     line = Curve("running mean of the training loss", steps, bits)
     text = "What the network cost on the words it learned from."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from regulargpt.runs.again import Retest
 from regulargpt.runs.lengthen import FILE, Lengthening, lengthen
 from regulargpt.runs.opened import Opened
 from regulargpt.runs.run import UNWATCHED, Watch
-from regulargpt.storage.atomic import read_bytes
+from regulargpt.storage import metrics
 from regulargpt.storage.folder import METRICS
 
 FOLDER, UNBIASED = "lengthen", "the same without bias"
@@ -52,7 +51,7 @@ def lengthen_report(
     bias = lengthen(run, asked, out, watch)
     found = {name: points(run, tested, changes, None, watch) for name, changes in without.items()}
     found[bias.kernel] = points(run, tested, bias.changes, bias, watch)
-    finding = finding_of(run, asked, bias, found, rows_of(out / METRICS), out / FILE)
+    finding = finding_of(run, asked, bias, found, metrics.read_rows(out / METRICS), out / FILE)
     findings.write(finding, out)
     return finding
 
@@ -74,11 +73,6 @@ def points(run: Opened, lengths: Sequence[int], changes: Mapping[str, Any], bias
         raise UserError(f"length {lengths[0]}: {config.network.too_long(lengths[0])}")
     test = Retest.of(run, config, fitting, config.seed)
     return {point.length: point for point in test.points(test.model(changes, bias=bias), watch)}
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    """The rows of a training's metrics."""
-    return [json.loads(row) for row in read_bytes(path).splitlines()]
 
 
 def finding_of(

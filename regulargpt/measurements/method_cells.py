@@ -94,16 +94,21 @@ def render(facts: Facts, point: Point) -> bytes:
     return content + digest(content).encode() + b"\n"
 
 
+def content(path: Path) -> dict[str, Any]:
+    """What a file says: `facts`, `files` and `of_words`. IntegrityError for bytes that are not those written."""
+    written, _, end = atomic.read_bytes(path).removesuffix(b"\n").rpartition(b"\n")
+    written += b"\n"
+    if digest(written).encode() != end:
+        raise damaged(path, end.decode("ascii", "backslashreplace"), digest(written))
+    return atomic.parse_json(written, path)
+
+
 def read(path: Path, facts: Facts) -> Point:
     """The result in a file.
 
-    Raises IntegrityError for bytes that are not those that were written, FormatError for another result's.
+    Raises IntegrityError as `content` does, and for another result's; FormatError for what is none.
     """
-    content, _, end = atomic.read_bytes(path).removesuffix(b"\n").rpartition(b"\n")
-    content += b"\n"
-    if digest(content).encode() != end:
-        raise damaged(path, end.decode("ascii", "backslashreplace"), digest(content))
-    found = atomic.parse_json(content, path)
+    found = content(path)
     if found.get("facts") != facts:
         raise IntegrityError(f"{shown(path)} is of another test; delete it")
     try:

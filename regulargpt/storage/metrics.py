@@ -24,6 +24,11 @@ def render_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows that were written, one JSON object a line."""
+    return [json.loads(line) for line in atomic.read_bytes(path).splitlines()]
+
+
 def _plain(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value

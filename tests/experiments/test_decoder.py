@@ -18,6 +18,7 @@ from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
 from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.manifest import IntegrityError, digest
 from tests.test_imports import ROOT
 
 RESULTS = ROOT / "experiments" / "results" / "decoder-cpu"
@@ -80,7 +81,12 @@ def test_a_length_that_one_draw_lacks_is_left_out(home: Path, tmp_path: Path):
 def test_results_of_two_networks_are_refused(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     out = shutil.copytree(home / "out", tmp_path / "out")
     path = next((out / "0" / "cells").glob("bca-64-*"))
-    path.write_text(path.read_text("utf-8").replace('"weights": "', '"weights": "0'), "utf-8")
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"weights": "', b'"weights": "0'))
+    with pytest.raises(IntegrityError):  # what was changed by hand is not what was written
+        decoder.tested(out)
+    written = path.read_bytes().removesuffix(b"\n").rpartition(b"\n")[0] + b"\n"
+    path.write_bytes(written + digest(written).encode() + b"\n")
     with pytest.raises(UserError, match="of several networks or texts; begin a new folder"):
         decoder.tested(out)
     assert decoder.main([str(tmp_path), str(home / "run")]) == 2

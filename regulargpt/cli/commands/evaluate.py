@@ -156,6 +156,21 @@ def usual_lengths(config: RunConfig) -> Sequence[int]:
     return read_lengths("41-500") if is_endless else config.tested
 
 
+def changed(config: RunConfig, settings: Iterable[str]) -> dict[str, Any]:
+    """The options of the network behind --set; UserError for others, and one that a trained network cannot change."""
+    from regulargpt.cli.configure import texts
+    from regulargpt.config.schema import network_of_test
+
+    written = texts({}, several(config, settings), {})
+    for key in written:
+        if not key.startswith("model."):
+            raise UserError(f"--set {key}: only options of the network, as in --set scaling=interpolation,factor=4")
+    config = config.replaced({"protocol": ""}).reading(written)
+    changes = network_of_test(config, written)
+    refuse_unused(config, written)
+    return changes
+
+
 def refuse_unused(config: RunConfig, written: Mapping[str, str]) -> None:
     """UserError for an option that changes nothing in this test."""
     from regulargpt.config.schema import why_unused

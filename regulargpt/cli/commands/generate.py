@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,6 @@ from regulargpt.cli.output import as_json, emit, say
 from regulargpt.cli.types import PATH, FiniteRange
 
 if TYPE_CHECKING:
-    from regulargpt.config.schema import RunConfig
     from regulargpt.runs.opened import Opened
 
 MOST_SYMBOLS = 100_000
@@ -64,6 +63,8 @@ def command(
 
     if window is not None and attention is not None:
         raise UserError("--window and --attention both say what is remembered; leave one of them out")
+    from regulargpt.cli.commands.evaluate import changed
+
     run = opened(folder, train_len)
     changes = changed(run.config, settings)
 
@@ -109,19 +110,3 @@ def opened(place: Path, train_len: int | None) -> Opened:
         return open_alone(place, train_len)
     refuse_text(None, train_len)
     return open_run(RunFolder.open(place), on=("text",), reads=False)
-
-
-def changed(config: RunConfig, settings: Iterable[str]) -> dict[str, Any]:
-    """The options of the network behind --set; UserError for one that a trained network cannot have otherwise."""
-    from regulargpt.cli.commands.evaluate import refuse_unused, several
-    from regulargpt.cli.configure import texts
-    from regulargpt.config.schema import network_of_test
-
-    written = texts({}, several(config, settings), {})
-    for key in written:
-        if not key.startswith("model."):
-            raise UserError(f"{key} does not change what a text goes on with; leave it out")
-    config = config.replaced({"protocol": ""}).reading(written)
-    changes = network_of_test(config, written)
-    refuse_unused(config, written)
-    return changes

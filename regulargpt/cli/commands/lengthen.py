@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from languages.errors import UserError
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.measuring import show
 from regulargpt.cli.output import printed, say
@@ -77,18 +76,10 @@ def command(
 
     RUN may be hf:PATH, the folder of a decoder on disk.
     """
-    from regulargpt.cli.commands.evaluate import network, refuse_unused, several
-    from regulargpt.cli.configure import texts
-    from regulargpt.config.schema import network_of_test
+    from regulargpt.cli.commands.evaluate import changed, network
 
     run = network(folder, named, train_len, on=("text",))
-    written = texts({}, several(run.config, settings), {})
-    for key in written:
-        if not key.startswith("model."):
-            raise UserError(f"--set {key}: only options of the network, as in --set scaling=interpolation,factor=4")
-    config = run.config.reading(written)
-    changes = network_of_test(config, written)
-    refuse_unused(config, written)
+    changes = changed(run.config, settings)
 
     from regulargpt.cli.bars import Bars
     from regulargpt.measurements.lengthening import lengthen_report
