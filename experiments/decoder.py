@@ -88,7 +88,7 @@ def tested(out: Path) -> tuple[list[Values], Values]:
     Raises UserError where there are none, one is damaged, or they are of several networks, texts or protocols.
     """
     paths = sorted(out.glob(f"*/{CELLS}/*.json"))
-    found = [content(path) for path in paths]
+    found: list[Values] = [content(path) for path in paths]
     shared = ("weights", "network", "corpus", "data")
     kinds = {json.dumps({key: one["facts"][key] for key in shared}, sort_keys=True) for one in found}
     if len(kinds) != 1:
