@@ -90,6 +90,7 @@ SUCCEED = {
     "align": "align TEXT --length 9 --words 2",
     "needles": "needles DOCUMENTS --lengths 40 --words 2",
     "positions": "positions TEXT --length 9 --words 2",
+    "lengthen": "lengthen TEXT --length 16 --steps 2 --words 2 --out new",
     "methods": "methods TEXT --lengths 8,16 --words 2 --methods bca",
     "results": "results RUN",
     "reproduce": "reproduce figure-6.4a --dry-run",
