@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -72,6 +73,11 @@ class CachedDecoder(Decoder):
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
         check_words(symbols, "last")
         return [self.advance(piece) for piece in symbols.split(PIECE, dim=1)][-1]
+
+    def repeated(self, count: int) -> CachedDecoder:
+        other = copy(self)
+        other.caches = [cache.repeated(count) for cache in self.caches]
+        return other
 
     def advance(self, piece: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
         n = torch.arange(self.seen, self.seen + piece.shape[1], dtype=torch.float64, device=piece.device)

@@ -14,6 +14,8 @@ from languages.errors import CorpusError
 
 LARGEST = 50_000
 """Numbers to be found are 1 to this, in both papers."""
+WRONG = 3
+"""Wrong answers beside the right one, where it is asked which is likeliest."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Prompt:
 
     text: str
     answer: str
+    others: tuple[str, ...] = ()
+    """Wrong answers of the same form, where it may be asked which answer is likeliest."""
 
 
 class PromptTask(ABC):
@@ -53,6 +57,24 @@ class PromptTask(ABC):
         """Whether what was said is the answer."""
 
 
+class NeedleTask(PromptTask):
+    """A task whose needle stands at a depth of one's choice: the answer goes on behind the prompt, after a blank."""
+
+    longest: ClassVar[str]
+    """An answer with as many letters as any."""
+
+    @abstractmethod
+    def planted(self, random: np.random.Generator, amount: int, depth: float) -> Prompt:
+        """A prompt of so many lines, sentences or characters, of which a share of `depth` stands before the needle.
+
+        Of several needles that are asked for together, it is the first.
+        """
+
+    def is_found(self, said: str, answer: str) -> bool:
+        """Whether what was said behind such a prompt is the answer."""
+        return self.is_right(said, answer)
+
+
 def of_tokens(
     task: PromptTask, count: Callable[[str], int], tokens: int, draw: Callable[[], np.random.Generator]
 ) -> Prompt:
@@ -68,9 +90,11 @@ def of_tokens(
     147
     """
 
-    def at(amount: int) -> Prompt:
-        return task.growing(draw(), amount)
+    return longest(task, lambda amount: task.growing(draw(), amount), count, tokens)
 
+
+def longest(task: PromptTask, at: Callable[[int], Prompt], count: Callable[[str], int], tokens: int) -> Prompt:
+    """The same of prompts of a task that become longer with an amount, as `at` draws them."""
     prompt, fits, beyond = at(1), 1, task.most + 1
     if (least := count(prompt.text)) > tokens:
         what = f"the shortest prompt of '{task.name}' has {least:,} tokens of this tokenizer"
@@ -93,6 +117,16 @@ def numbers(said: str) -> list[str]:
     ['24169', '7']
     """
     return [digits.lstrip("0") for digits in re.findall(r"[0-9]+", said)]
+
+
+def other_numbers(random: np.random.Generator, count: int, known: set[str], digits: int) -> list[str]:
+    """So many different numbers of so many digits that are not known."""
+    found: list[str] = []
+    while len(found) < count:
+        one = str(int(random.integers(10 ** (digits - 1), 10**digits)))
+        if one not in known and one not in found:
+            found.append(one)
+    return found
 
 
 def number(random: np.random.Generator) -> int:

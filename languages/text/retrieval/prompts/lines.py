@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from languages.text.retrieval.prompts.base import Prompt, PromptTask, number, numbers
-from languages.text.retrieval.prompts.names import ADJECTIVES, NOUNS
+from languages.text.retrieval.prompts.base import LARGEST, WRONG, NeedleTask, Prompt, number, numbers, other_numbers
+from languages.text.retrieval.prompts.names import ADJECTIVES, NOUNS, name
 
 TASK = (
     "Below is a record of lines I want you to remember. Each line begins with 'line <line index>' and contains a "
@@ -16,7 +18,10 @@ TASK = (
 QUESTION = "\nNow the record is over. Tell me what is the <REGISTER_CONTENT> in line {name}? I need the number."
 
 
-class LinePrompts(PromptTask):
+CUE = " The <REGISTER_CONTENT> in line {name} is"
+
+
+class LinePrompts(NeedleTask):
     """So many lines with names of their own; the content of one of them, any of them, is asked for.
 
     >>> from languages.randomness import rng
@@ -26,19 +31,45 @@ class LinePrompts(PromptTask):
 
     name = "line"
     unit = "lines"
+    longest = " <50000>"
     most = len(ADJECTIVES) * len(NOUNS)
 
     def prompt(self, random: np.random.Generator, size: int) -> Prompt:
         """Names are drawn without replacement, contents with."""
-        chosen = random.choice(len(ADJECTIVES) * len(NOUNS), size, replace=False)
-        names = [f"{ADJECTIVES[at // len(NOUNS)]}-{NOUNS[at % len(NOUNS)]}" for at in chosen.tolist()]
-        contents = [number(random) for _ in names]
+        names, contents = drawn(random, size)
+        return self.asked(names, contents, int(random.integers(size)))
+
+    def planted(self, random: np.random.Generator, amount: int, depth: float) -> Prompt:
+        """With the beginning of the answer behind the question, since a network need not have learned to answer.
+
+        Wrong answers are the contents of other lines, as far as there are such.
+        """
+        names, contents = drawn(random, amount)
+        found = self.asked(names, contents, int(depth * amount))
+        wrong = sorted({str(content) for content in contents} - {found.answer})
+        order: list[int] = random.permutation(len(wrong)).tolist()
+        chosen = [wrong[at] for at in order[:WRONG]]
+        others = [*chosen, *other_numbers(random, WRONG - len(chosen), {found.answer, *chosen}, len(str(LARGEST)))]
+        cue = CUE.format(name=names[int(depth * amount)])
+        return Prompt(found.text + cue, f"<{found.answer}>", tuple(f"<{one}>" for one in others))
+
+    def asked(self, names: Sequence[str], contents: Sequence[int], at: int) -> Prompt:
+        """The lines, of which one is asked for."""
         lines = "".join(
             f"line {name}: REGISTER_CONTENT is <{content}>\n" for name, content in zip(names, contents, strict=True)
         )
-        asked = int(random.integers(size))
-        return Prompt(TASK + lines + QUESTION.format(name=names[asked]), str(contents[asked]))
+        return Prompt(TASK + lines + QUESTION.format(name=names[at]), str(contents[at]))
 
     def is_right(self, said: str, answer: str) -> bool:
         """The last number in what was said is the content, which is how LongEval reads an answer."""
         return numbers(said)[-1:] == [answer]
+
+    def is_found(self, said: str, answer: str) -> bool:
+        """The first number in what goes on is the content: a network that is no assistant goes on with other lines."""
+        return numbers(said)[:1] == numbers(answer)
+
+
+def drawn(random: np.random.Generator, size: int) -> tuple[list[str], list[int]]:
+    """Names without replacement, contents with."""
+    chosen = random.choice(len(ADJECTIVES) * len(NOUNS), size, replace=False)
+    return [name(at) for at in chosen.tolist()], [number(random) for _ in range(size)]

@@ -23,3 +23,12 @@ ticket tower train tree trumpet turtle uncle valley village violin wagon walker 
 wolf yard zebra
 """
 ADJECTIVES, NOUNS = tuple(OF_THINGS.split()), tuple(THINGS.split())
+
+
+def name(at: int) -> str:
+    """The name of a number below as many as there are pairs.
+
+    >>> name(0)
+    'able-actor'
+    """
+    return f"{ADJECTIVES[at // len(NOUNS)]}-{NOUNS[at % len(NOUNS)]}"
