@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 LEVEL = 0.95
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
@@ -54,6 +54,24 @@ class Interval:
         # Rounding may put the interval's end beside a share of 0 or 1, which is in it.
         low, high = max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
         return cls(100 * p, 100 * low, 100 * high, {WORDS: n})
+
+    @classmethod
+    def of_paired(cls, right: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> Interval:
+        """The share of right words less another one's of the same words, in percent (Agresti and Min 2005).
+
+        Wald's interval of matched pairs with half a word added to each of the four cells: it has a width, also where
+        both are right or wrong together.
+
+        >>> found = Interval.of_paired(np.array([True] * 8), np.array([True] * 4 + [False] * 4))
+        >>> found.value, round(found.low, 1), round(found.high, 1)
+        (50.0, 4.2, 75.8)
+        """
+        n = len(right)
+        gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
+        middle, added = (gained - lost) / (n + 2), n + 2
+        half = Z * math.sqrt((gained + lost + 1) / added - middle**2) / math.sqrt(added)
+        low, high = max(-1.0, middle - half), min(1.0, middle + half)
+        return cls(100 * (gained - lost) / n, 100 * low, 100 * high, {WORDS: n})
 
     @classmethod
     def of_mean(cls, numbers: Float[np.ndarray, " n"], files: Int[np.ndarray, " n"] | None = None) -> Interval:

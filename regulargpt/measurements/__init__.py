@@ -39,7 +39,7 @@ MEASUREMENTS = Registry(
             "Sun et al. 2022, section 3.1",
         ),
         "needles": Row(
-            PLACE + "needles:measure",
+            PLACE + "needle_methods:measure",
             options.NeedleOptions,
             "Say how often a network finds what it is asked for, by length and depth.",
             "Hsieh et al. 2024",

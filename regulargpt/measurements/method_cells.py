@@ -6,7 +6,7 @@ PLACE/METHOD-LENGTH-DIGEST.json has the numbers of each segment, and all that th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,13 @@ class Cells:
             self.notice(f"{shown(path)} is damaged; it is computed again")
             return None
 
+    def all_kept(self, facts: Sequence[Facts]) -> list[Point | None]:
+        """The same of all results that are asked for; says how many are there."""
+        kept = [self.kept(of_one) for of_one in facts]
+        if count := sum(point is not None for point in kept):
+            self.notice(f"{count} of {len(kept)} results are kept in {self.where}")
+        return kept
+
     def keep(self, facts: Facts, point: Point) -> None:
         """Write a result."""
         if self.place is not None:
@@ -70,9 +77,14 @@ class Cells:
 
 def facts_of(run: Opened, device: str) -> dict[str, Any]:
     """What every result of a network depends on: weights, text, options, training length, machine and versions."""
+    return facts_of_network(run, device) | run.data.fingerprint()
+
+
+def facts_of_network(run: Opened, device: str) -> dict[str, Any]:
+    """The same without the text."""
     made_with = {key: value for key, value in environment(device).items() if key not in ANYWHERE}
-    network, text = as_mapping(run.config.model), run.data.fingerprint()
-    return {"weights": run.weights, "network": network, **text, "classes": digests(run.config), "made_with": made_with}
+    network = as_mapping(run.config.model)
+    return {"weights": run.weights, "network": network, "classes": digests(run.config), "made_with": made_with}
 
 
 def facts_of_test(of_run: Facts, name: str, test: Retest, changes: Facts, scores: list[str]) -> dict[str, Any]:

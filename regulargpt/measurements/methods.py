@@ -72,6 +72,18 @@ class Methods(Compared):
             return str(error)
         return None
 
+    def chosen(self, written: str | None) -> tuple[list[str], dict[str, str]]:
+        """The methods between the commas, or all that can be tried, behind none; why the others are left out.
+
+        Raises UserError for one that is asked for by its name and cannot be tried.
+        """
+        asked = [name for name in names_of(written) if name != TRAINED]
+        left_out = {name: reason for name in asked if (reason := self.why_not(name)) is not None}
+        if written and left_out:
+            name, reason = next(iter(left_out.items()))
+            raise UserError(f"--methods {name}: {reason}")
+        return [TRAINED, *(name for name in asked if name not in left_out)], left_out
+
     def changes(self, name: str, length: int) -> Mapping[str, Any]:
         """The options of the network that a method sets, or its bias was trained with, by their keys within `model`."""
         if name == BIASED and self.bias is not None:
@@ -133,21 +145,14 @@ def measure(
     bias = None if options.bias is None else read(options.bias, run.config, run.weights)
     seed = run.config.seed if options.seed is None else options.seed
     methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, bias=bias)
-    asked = [name for name in names_of(options.methods) if name != TRAINED]
-    left_out = {name: reason for name in asked if (reason := methods.why_not(name)) is not None}
-    if options.methods and left_out:
-        name, reason = next(iter(left_out.items()))
-        raise UserError(f"--methods {name}: {reason}")
-    chosen = [TRAINED, *(name for name in asked if name not in left_out)]
+    chosen, left_out = methods.chosen(options.methods)
     return finding_of(methods, found_by(methods, chosen, progress), left_out)
 
 
 def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict[str, dict[int, Point]]:
     """What each method comes to at each length; `progress` counts the symbols of all of them."""
     cells = [cell for name in names for T in methods.lengths if (cell := methods.cell(name, T)) is not None]
-    kept = [methods.cells.kept(cell.facts) for cell in cells]
-    if count := sum(point is not None for point in kept):
-        methods.cells.notice(f"{count} of {len(cells)} results are kept in {methods.cells.where}")
+    kept = methods.cells.all_kept([cell.facts for cell in cells])
     found: dict[str, dict[int, Point]] = {name: {} for name in names}
     done, total = 0, sum(cell.symbols for cell in cells)
     for cell, point in zip(cells, kept, strict=True):

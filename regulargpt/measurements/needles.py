@@ -35,7 +35,7 @@ from regulargpt.options.lengths import read_lengths
 from regulargpt.runs.opened import OpenedRun
 from regulargpt.tables import Table, percent
 
-MOST_LENGTHS = 100
+WORDS, MOST_LENGTHS = 128, 100
 COLUMNS = ("length", "depth_from", "depth_to", "needles", "found", "exact_match", "low", "high")
 Values = dict[str, Any]
 
@@ -116,14 +116,15 @@ def measure(run: OpenedRun, options: NeedleOptions) -> Finding:
     wanted = lengths_of(run, options, source)
     temperature = None if options.temperature is None else read(options.temperature, weights_of(run.folder))
     seed = run.config.seed if options.seed is None else options.seed
+    words = options.words or WORDS
     if temperature is not None:
         temperature.set_on(run.model)
     objective = Retrieve(source)
     with run.through():
-        hits = {T: found_at(objective, run.model, source.test(seed, T, options.words), options.bins) for T in wanted}
+        hits = {T: found_at(objective, run.model, source.test(seed, T, words), options.bins) for T in wanted}
     facts = run.facts("train_len", "attention") | {
         "temperature": None if temperature is None else str(temperature),
-        "words": options.words,
+        "words": words,
         "seed": seed,
         "measure": "exact_match",
         "chance": 100 * source.task.chance,
@@ -149,7 +150,7 @@ def lengths_of(run: OpenedRun, options: NeedleOptions, source: RetrievalData) ->
             raise UserError(f"length {length}: {reason}")
         if run.config.model.quadratic and length > LONGEST:
             raise UserError(f"length {length}: at most {LONGEST:,} for {run.config.model.label}; choose a shorter one")
-        refuse_many(length, options.words, "words")
+        refuse_many(length, options.words or WORDS, "words")
     return wanted
 
 
@@ -229,15 +230,15 @@ def sentence(report: Values) -> str:
     return f"{text}; chance {report['chance']:.3g} %"
 
 
-def heat_map(facts: Values, by_length: Values) -> HeatMap:
-    """A row a length, a column a bin; chance is a line on the scale."""
+def heat_map(facts: Values, by_length: Values, label: str = "length T") -> HeatMap:
+    """A row a length, a column a bin; chance, if there is one, is a line on the scale."""
     known, trained = measure_of(facts["measure"]), sum(int(T) <= facts["train_len"] for T in by_length)
     return HeatMap(
         values=[[part["value"] for part in found["bins"]] for found in by_length.values()],
         rows=[f"{int(T):,}" for T in by_length],
         edges=facts["depths"],
         x=Axis("depth in the document (%)"),
-        y=Axis("length T"),
+        y=Axis(label),
         scale=Axis(known.label, low=known.low, high=known.high),
         level=facts["chance"],
         mark=("below: longer than training words", trained),

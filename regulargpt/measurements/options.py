@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from languages.errors import UserError
+from languages.errors import UserError, nearest, one_of
 from regulargpt.options import Options, option
 
 if TYPE_CHECKING:
+    from languages.text.retrieval.prompts import NeedleTask
     from regulargpt.runs.opened import Opened, OpenedRun
     from regulargpt.storage.folder import RunFolder
 
@@ -156,15 +157,58 @@ class NeedleOptions(MeasurementOptions):
     """Say how often a network finds what it is asked for, by the length of the document and the depth in it.
 
     RUN is a run on a retrieval task. With its seed the documents are those of its own test.
+
+    RUN may be hf:PATH, a folder of GPT-2, GPT-NeoX, Llama, Mistral, Qwen2 or Qwen3 on disk. Then documents are English,
+    in its tokens, and methods of `regulargpt list methods` are compared. Kinds: passkey, line (LongEval), single,
+    multikey, multivalue, multiquery and variables (RULER). Results are kept one by one.
     """
 
     on: ClassVar[tuple[str, ...]] = ("retrieval",)
     through: ClassVar[str] = ""
-    lengths: str | None = option(None, "Lengths and ranges, as in 64,128,256.", usual="those of the run's test")
+    lengths: str | None = option(
+        None, "Lengths and ranges, as in 64,128,256.", usual="those of the run's test; the training length and doubles"
+    )
     bins: int = option(10, "Parts of a document.", least=1, most=100)
-    words: int = option(128, "Documents a length.", least=1)
-    temperature: Path | None = option(None, SHARPEN)  # noqa: RUF009  # a path is immutable
-    seed: int | None = seed_of("documents")
+    words: int | None = option(None, "Documents a length.", least=1, usual="128; 40 of hf:PATH")
+    temperature: Path | None = option(  # noqa: RUF009  # a path is immutable
+        None, f"{SHARPEN[:-1]}; of hf:PATH for the method alignment."
+    )
+    seed: int | None = option(None, "Seed of the documents.", least=0, usual="the run's; 0 of hf:PATH")
+    kinds: str | None = option(None, "Of hf:PATH: kinds, as in passkey,multikey.", usual="passkey")
+    methods: str | None = option(None, "Of hf:PATH: methods, as in yarn,bca.", usual="all that it can be tested by")
+    score: Literal["exact", "choice"] | None = option(
+        None, "Of hf:PATH: exact reads what it writes; choice asks which of 4 answers is likeliest.", usual="exact"
+    )
+    bias: Path | None = option(None, "Of hf:PATH: file of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
+    train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+
+    def subject(self, place: str | None) -> Opened:
+        """The run in this folder, or the checkpoint at hf:PATH."""
+        from regulargpt.runs.pretrained import is_checkpoint, open_alone, refuse_text
+
+        if is_checkpoint(str(place)):
+            kinds_of(self.kinds)
+            return open_alone(str(place), self.train_len)
+        refuse_text(None, self.train_len)
+        for name in ("kinds", "methods", "score", "bias"):
+            if (given := getattr(self, name)) is not None:
+                raise UserError(f"--{name} {given}: of a checkpoint only; leave it out, or give one as hf:PATH")
+        return super().subject(place)
+
+
+def kinds_of(written: str | None) -> list[NeedleTask]:
+    """The kinds of needles between the commas; UserError for one that there is not.
+
+    >>> [task.name for task in kinds_of("line,multikey")]
+    ['line', 'multikey']
+    """
+    from languages.text.retrieval.prompts import NEEDLES
+
+    names = [name.strip() for name in (written or "passkey").split(",")]
+    for name in names:
+        if name not in NEEDLES:
+            raise UserError(f"unknown kind {name!r:.40};{nearest(name, NEEDLES) or f' choose {one_of(NEEDLES)}'}")
+    return [NEEDLES[name] for name in dict.fromkeys(names)]
 
 
 @dataclass(frozen=True)

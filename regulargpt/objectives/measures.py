@@ -68,6 +68,7 @@ MEASURES = {
         Measure("next_sets", "words with every set of next symbols right (%)", "%", True, 0.0, 100.0),
         Measure("next_sets_by_position", "sets of next symbols by position (%)", "%", True, 0.0, 100.0),
         Measure("exact_match", "exact match (%)", "%", True, 0.0, 100.0),
+        Measure("choice", "likeliest of four answers (%)", "%", True, 0.0, 100.0),
         Measure("bits_per_byte", "bits per byte", "bits per byte", False, 0.0, None),
         Measure("nll", "nats per symbol", "nats", False, 0.0, None),
         Measure("perplexity", "perplexity", "", False, 1.0, None, exp),

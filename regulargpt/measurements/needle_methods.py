@@ -1,0 +1,221 @@
+"""Where a checkpoint that others trained finds a needle, by length, by depth, and by what is done to it in the test.
+
+The kinds are a pass key (Mohtashami and Jaggi 2023), LongEval's lines (Li et al. 2023), and RULER's needles and variables
+(Hsieh et al. 2024), in its own tokens. Every method reads the same documents, so differences are taken in pairs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from languages.errors import UserError, shown
+from languages.text.retrieval.prompts import Prompt
+from regulargpt.evaluation import bias, temperature
+from regulargpt.evaluation.by_length import Point, measured_of
+from regulargpt.evaluation.temperature import Temperature
+from regulargpt.findings import Finding
+from regulargpt.generation import Writer, spelling
+from regulargpt.measurements import needles
+from regulargpt.measurements.method_cells import CELLS, Cells, facts_of_network
+from regulargpt.measurements.method_tables import TRAINED
+from regulargpt.measurements.methods import ALIGNED, BIASED, Methods, Notice, Progress, names_of
+from regulargpt.measurements.needle_prompts import CHANCE, MEASURE, SCORES, Documents
+from regulargpt.measurements.needle_tables import Found, finding_of
+from regulargpt.measurements.options import NeedleOptions, kinds_of
+from regulargpt.options.lengths import read_lengths
+from regulargpt.runs.opened import Opened, OpenedRun
+from regulargpt.runs.pretrained import OpenedCheckpoint
+
+WORDS = 40
+LONGEST = 1 << 20
+"""The most tokens of a document."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method at a length, what it is asked, and all that its result depends on."""
+
+    name: str
+    length: int
+    documents: Documents
+    facts: Mapping[str, Any]
+
+    @property
+    def symbols(self) -> int:
+        """Those of its documents."""
+        return self.length * self.documents.words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Methods):
+    """What is asked of a network, with each method at each length."""
+
+    run: OpenedCheckpoint
+    documents: Sequence[Documents]
+    score: str
+    sharper: Temperature | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was asked of which network, for the report."""
+        how = {key: value for key, value in self.of_run.items() if key != "network"}
+        return {
+            "run_dir": str(self.run.path),
+            "model": self.run.checkpoint.name,
+            "train_len": self.train_len,
+            "lengths": list(self.lengths),
+            "score": self.score,
+            "measure": MEASURE[self.score],
+            "chance": CHANCE[self.score],
+            "words": self.documents[0].words,
+            "seed": self.seed,
+            "temperature": None if self.sharper is None else str(self.sharper),
+            "bias": None if self.bias is None else str(self.bias),
+            "how": how,
+        }
+
+    @cached_property
+    def of_run(self) -> dict[str, Any]:
+        tokens = self.run.checkpoint.tokens
+        return facts_of_network(self.run, "cpu") | {"tokenizer": None if tokens is None else tokens.digest}
+
+    def why_not(self, name: str) -> str | None:
+        if name == ALIGNED:
+            remedy = f"`regulargpt align hf:{shown(self.run.path)} --text FILE` writes one"
+            return None if self.sharper else f"no --temperature FILE; {remedy}"
+        return super().why_not(name)
+
+    def asked(self, documents: Documents, name: str, length: int) -> Cell | None:
+        """Documents of one kind; None where the network, so changed, has no positions for them."""
+        config = self.config(name, length)
+        if config.network.too_long(length) is not None:
+            return None
+        how = {"changes": self.changes(name, length), "attention": config.evaluation.attention}
+        beside = {"temperature": self.sharper} if name == ALIGNED else {"bias": self.bias} if name == BIASED else {}
+        what = {"kind": documents.task.name, "score": self.score, "words": documents.words, "seed": self.seed}
+        more = {"train_len": self.train_len, "threads": config.threads, **{k: asdict(v) for k, v in beside.items() if v}}
+        facts = {"method": name, "length": length, **what, **how, **more, **self.of_run}
+        return Cell(name, length, documents, json.loads(json.dumps(facts)))  # as it is read back
+
+    def point(self, cell: Cell, prompts: Sequence[Prompt], on_document: Callable[[int], None]) -> Point:
+        """Which needles a method finds, kept at once."""
+        writer = Writer.of(self.run, cell.length, cell.facts["changes"], cell.facts["attention"])
+        if cell.name == ALIGNED and self.sharper:
+            self.sharper.set_on(writer.model)
+        if cell.name == BIASED and self.bias:
+            self.bias.set_on(writer.model)
+        found = []
+        for i, prompt in enumerate(prompts):
+            on_document(i)
+            found.append(float(SCORES[self.score](writer, cell.documents, i, prompt)))
+        numbers = {MEASURE[self.score]: torch.tensor(found, dtype=torch.float64)}
+        point = Point(cell.length, len(found), *measured_of(numbers, None))
+        self.cells.keep(cell.facts, point)
+        return point
+
+
+def measure(
+    run: Opened,
+    options: NeedleOptions,
+    progress: Progress = lambda done, count: None,
+    notice: Notice = lambda text: None,
+    out: Path | None = None,
+) -> Finding:
+    """Needles of a checkpoint by method, kind, length and depth; of a run on a retrieval task by length and depth.
+
+    Results of a checkpoint are kept in the folder `out` one by one. Raises UserError, before anything is computed, for
+    what neither can be asked.
+    """
+    if not isinstance(run, OpenedCheckpoint):
+        assert isinstance(run, OpenedRun)
+        return needles.measure(run, options)
+    seed, words, score = options.seed or 0, options.words or WORDS, options.score or "exact"
+    encode, decode, _ = spelling(run)
+    documents = [Documents(task, encode, words, seed) for task in kinds_of(options.kinds)]
+    for some in documents:
+        if not some.is_written_by(decode):
+            raise UserError(
+                f"--kinds {some.task.name}: the tokenizer of {shown(run.path)} cannot write an answer such as"
+                f" {some.task.longest.strip()!r}; choose another kind, or a checkpoint whose tokenizer can"
+            )
+    lengths, notes = lengths_of(run, options.lengths, documents)
+    asked = Asked(
+        run=run,
+        lengths=lengths,
+        seed=seed,
+        cells=Cells(None if out is None else out / CELLS, notice),
+        bias=None if options.bias is None else bias.read(options.bias, run.config, run.weights),
+        documents=documents,
+        score=score,
+        sharper=None if options.temperature is None else temperature.read(options.temperature, run.weights),
+    )
+    names, left_out = asked.chosen(options.methods)
+    for flag, given, name in (("temperature", asked.sharper, ALIGNED), ("bias", asked.bias, BIASED)):
+        if given is not None and name not in names:
+            raise UserError(f"--{flag} is for the method {name}, which --methods leaves out; name it there, too")
+    notes += [f"left out: {name}, {reason}" for name, reason in left_out.items()]
+    facts = {**asked.facts, "left_out": left_out, "depths": needles.edges(options.bins).tolist()}
+    depths = {some.task.name: some.depths for some in documents}
+    return finding_of(facts, found_by(asked, names, progress), depths, notes)
+
+
+def lengths_of(
+    run: OpenedCheckpoint, written: str | None, documents: Sequence[Documents]
+) -> tuple[list[int], list[str]]:
+    """The lengths that are asked for, or the training length and its doubles; which of the latter are left out.
+
+    Raises UserError for a length without documents or positions.
+    """
+    most = max(documents, key=lambda some: some.shortest)
+    lengths = list(read_lengths(written) if written else run.config.tested)
+    problems = {T: reason for T in lengths if (reason := why_no_length(run, T, most)) is not None}
+    if len(lengths) > needles.MOST_LENGTHS:
+        raise UserError(f"--lengths: {len(lengths)} of them; choose at most {needles.MOST_LENGTHS}")
+    if problems and (written or len(problems) == len(lengths)):
+        T = max(problems) if not written else min(problems)
+        raise UserError(f"--lengths {T}: {problems[T]}")
+    return [T for T in lengths if T not in problems], [f"left out: {T:,}, {why}" for T, why in problems.items()]
+
+
+def why_no_length(run: OpenedCheckpoint, length: int, most: Documents) -> str | None:
+    """Why nothing can be asked at a length; None if it can. `most` needs the most tokens."""
+    if length < most.shortest:
+        return f"a document of '{most.task.name}' has {most.shortest:,} tokens and more; choose a longer one"
+    if length > LONGEST:
+        return f"at most {LONGEST:,} tokens; choose a shorter one"
+    reason = run.config.network.too_long(length)
+    return None if reason is None else f"{reason.partition(';')[0]}; choose a shorter one"
+
+
+def found_by(asked: Asked, names: Sequence[str], progress: Progress) -> Found:
+    """What each method finds, by kind, method and length; `progress` counts the symbols of all of them."""
+    cells = [
+        cell
+        for some in asked.documents
+        for T in asked.lengths  # then the methods, since they read the same documents
+        for name in names
+        if (cell := asked.asked(some, name, T)) is not None
+    ]
+    kept = asked.cells.all_kept([cell.facts for cell in cells])
+    written = lru_cache(1)(lambda some, T: [some.document(i, T) for i in range(some.words)])
+    found: dict[str, dict[str, dict[int, Any]]] = {
+        some.task.name: {name: {} for name in names} for some in asked.documents
+    }
+    done, total = 0, sum(cell.symbols for cell in cells)
+    for cell, point in zip(cells, kept, strict=True):
+        progress(done, total)
+        if point is None:
+            prompts = written(cell.documents, cell.length)
+            point = asked.point(cell, prompts, lambda i, at=done, T=cell.length: progress(at + i * T, total))
+        right = point.of_words[MEASURE[asked.score]] == 1
+        found[cell.documents.task.name][cell.name][cell.length] = right
+        done += cell.symbols
+    progress(total, total)
+    return found

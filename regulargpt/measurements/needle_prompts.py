@@ -1,0 +1,128 @@
+"""A document with a needle in a checkpoint's own tokens, and whether the network finds it.
+
+A document is filled to just under a length, so that the longest answer goes on behind it. Two scores: `exact` lets the
+network go on with the likeliest tokens and reads the answer there (RULER, Hsieh et al. 2024); `choice` asks which of
+four answers is the likeliest, sum of log p, as tests of multiple choice do (Brown et al. 2020, section 2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+
+from languages.randomness import rng
+from languages.text import Symbols
+from languages.text.retrieval.prompts import NeedleTask, Prompt
+from languages.text.retrieval.prompts.base import WRONG, longest
+from regulargpt.generation import Decode, Writer
+from regulargpt.models.base import Model
+
+Encode = Callable[[str], Symbols]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """So many documents of one kind, as `encode` reads them.
+
+    The needle of number i stands at a depth between i / words and (i + 1) / words. A document is a pure function of the
+    seed, its number and its length: every method reads the same.
+
+    >>> from languages.text.retrieval.prompts import NEEDLES
+    >>> some = Documents(NEEDLES["single"], lambda text: np.frombuffer(text.encode(), np.uint8), words=2)
+    >>> some.room, some.shortest, some.tokens(some.document(1, length=900).text)
+    (24, 392, 860)
+    """
+
+    task: NeedleTask
+    encode: Encode
+    words: int
+    seed: int = 0
+
+    @property
+    def room(self) -> int:
+        """Tokens kept free for an answer: twice those of the longest, and some for what stands around it."""
+        return 2 * self.tokens(self.task.longest) + 8
+
+    @cached_property
+    def depths(self) -> Float[ndarray, "words"]:
+        """Where the needles stand, from 0 to below 1."""
+        drawn = [rng(self.seed, f"depth of {self.task.name}", i).random() for i in range(self.words)]
+        return (np.arange(self.words) + drawn) / self.words
+
+    @cached_property
+    def shortest(self) -> int:
+        """The shortest length that every document has."""
+        return max(self.tokens(self.planted(i, 1).text) for i in range(self.words)) + self.room
+
+    def document(self, i: int, length: int) -> Prompt:
+        """Number i, as long as it can be. CorpusError for a length below the shortest."""
+        return longest(self.task, partial(self.planted, i), self.tokens, length - self.room)
+
+    def planted(self, i: int, amount: int) -> Prompt:
+        """Number i with so much around the needle."""
+        return self.task.planted(rng(self.seed, f"needle of {self.task.name}", i), amount, float(self.depths[i]))
+
+    def tokens(self, text: str) -> int:
+        """How many a text has."""
+        return len(self.encode(text))
+
+    def is_written_by(self, decode: Decode) -> bool:
+        """Whether an answer is the same after it has been tokens: a tokenizer may know no digits."""
+        answer = self.task.longest.strip()
+        return self.task.is_found(decode(self.encode(answer).tolist()), answer)
+
+
+def exact(writer: Writer, documents: Documents, i: int, prompt: Prompt) -> bool:
+    """Whether the likeliest tokens behind a prompt are its answer, as far as the room for one goes."""
+    read = writer.encode(prompt.text)
+    said = writer.continuation(read, documents.room, temperature=0, seed=0)
+    return documents.task.is_found(writer.decode(list(said)), prompt.answer)
+
+
+def choice(writer: Writer, documents: Documents, i: int, prompt: Prompt) -> bool:
+    """Whether the answer is likelier than the wrong ones; it stands at place i mod 4, so that a network that gives all
+    of them the same finds a quarter."""
+    place, read = i % (WRONG + 1), writer.encode(prompt.text)
+    answers = [*prompt.others[:place], prompt.answer, *prompt.others[place:]]
+    # Read together with the prompt: some tokenizers put a mark before every text.
+    behind = [writer.encode(f"{prompt.text} {answer}")[len(read) :] for answer in answers]
+    return int(log_probabilities(writer.model, read, behind).argmax()) == place
+
+
+@torch.no_grad()
+def log_probabilities(model: Model, read: Symbols, answers: Sequence[Symbols]) -> Float[ndarray, "answers"]:
+    """log p of each answer behind what is read; that is read once.
+
+    >>> from regulargpt.models.transformer import Transformer
+    >>> model = Transformer(4, 4, d_model=8, n_heads=2, d_ff=8, n_layers=1)
+    >>> found = log_probabilities(model, np.array([0, 1]), [np.array([2]), np.array([2, 3])])
+    >>> said = model(torch.tensor([[0, 1, 2]]), readout="all")[0].detach().log_softmax(-1)
+    >>> np.allclose(found, [said[1, 2], said[1, 2] + said[2, 3]], atol=1e-6)
+    True
+    """
+    counts = torch.tensor([len(answer) for answer in answers])
+    padded = torch.zeros(len(answers), int(counts.max()), dtype=torch.int64)
+    for row, answer in zip(padded, answers, strict=True):
+        row[: len(answer)] = torch.from_numpy(answer.astype(np.int64))
+    decoder, total = model.decoder(), torch.zeros(len(answers), dtype=torch.float64)
+    logits = decoder.feed(torch.from_numpy(read.astype(np.int64))[None])  # (1, symbols)
+    decoder, logits = decoder.repeated(len(answers)), logits.expand(len(answers), -1)  # (answers, symbols)
+    for at, symbols in enumerate(padded.split(1, 1)):
+        said = logits.double().log_softmax(-1).gather(1, symbols)[:, 0]
+        total += torch.where(at < counts, said, 0.0)
+        if at + 1 < padded.shape[1]:
+            logits = decoder.feed(symbols)
+    return total.numpy()
+
+
+SCORES: Mapping[str, Callable[[Writer, Documents, int, Prompt], bool]] = {"exact": exact, "choice": choice}
+CHANCE: Mapping[str, float | None] = {"exact": None, "choice": 100 / (1 + WRONG)}
+"""What guessing finds, in percent; of `exact` next to nothing."""
+MEASURE = {"exact": "exact_match", "choice": "choice"}
+"""What the scores are called where measures are."""
