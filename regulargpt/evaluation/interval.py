@@ -64,7 +64,7 @@ class Interval:
 
         >>> found = Interval.of_paired(np.array([True] * 8), np.array([True] * 4 + [False] * 4))
         >>> found.value, round(found.low, 1), round(found.high, 1)
-        (50.0, 4.2, 75.8)
+        (50.0, 3.9, 76.1)
         """
         n = len(right)
         gained, lost = int((right & ~other).sum()), int((other & ~right).sum())

@@ -77,7 +77,7 @@ class Cells:
 
 def facts_of(run: Opened, device: str) -> dict[str, Any]:
     """What every result of a network depends on: weights, text, options, training length, machine and versions."""
-    return facts_of_network(run, device) | run.data.fingerprint()
+    return {**facts_of_network(run, device), **run.data.fingerprint()}
 
 
 def facts_of_network(run: Opened, device: str) -> dict[str, Any]:

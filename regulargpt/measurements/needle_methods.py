@@ -1,7 +1,7 @@
 """Where a checkpoint that others trained finds a needle, by length, by depth, and by what is done to it in the test.
 
-The kinds are a pass key (Mohtashami and Jaggi 2023), LongEval's lines (Li et al. 2023), and RULER's needles and variables
-(Hsieh et al. 2024), in its own tokens. Every method reads the same documents, so differences are taken in pairs.
+The kinds are a pass key (Mohtashami and Jaggi 2023), LongEval's lines (Li et al. 2023), and RULER's needles and
+variables (Hsieh et al. 2024), in its own tokens. Every method reads the same documents: differences are of pairs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import torch
 from languages.errors import UserError, shown
 from languages.text.retrieval.prompts import Prompt
 from regulargpt.evaluation import bias, temperature
+from regulargpt.evaluation.bias import Bias
 from regulargpt.evaluation.by_length import Point, measured_of
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.findings import Finding
 from regulargpt.generation import Writer, spelling
 from regulargpt.measurements import needles
 from regulargpt.measurements.method_cells import CELLS, Cells, facts_of_network
-from regulargpt.measurements.method_tables import TRAINED
-from regulargpt.measurements.methods import ALIGNED, BIASED, Methods, Notice, Progress, names_of
+from regulargpt.measurements.methods import ALIGNED, BIASED, Methods, Notice, Progress
 from regulargpt.measurements.needle_prompts import CHANCE, MEASURE, SCORES, Documents
 from regulargpt.measurements.needle_tables import Found, finding_of
 from regulargpt.measurements.options import NeedleOptions, kinds_of
@@ -98,19 +98,21 @@ class Asked(Methods):
         if config.network.too_long(length) is not None:
             return None
         how = {"changes": self.changes(name, length), "attention": config.evaluation.attention}
-        beside = {"temperature": self.sharper} if name == ALIGNED else {"bias": self.bias} if name == BIASED else {}
+        beside = None if (part := self.beside(name)) is None else asdict(part)
         what = {"kind": documents.task.name, "score": self.score, "words": documents.words, "seed": self.seed}
-        more = {"train_len": self.train_len, "threads": config.threads, **{k: asdict(v) for k, v in beside.items() if v}}
+        more = {"train_len": self.train_len, "threads": config.threads, "beside": beside}
         facts = {"method": name, "length": length, **what, **how, **more, **self.of_run}
         return Cell(name, length, documents, json.loads(json.dumps(facts)))  # as it is read back
 
-    def point(self, cell: Cell, prompts: Sequence[Prompt], on_document: Callable[[int], None]) -> Point:
+    def beside(self, name: str) -> Temperature | Bias | None:
+        """What a method adds to the network, from a file."""
+        return {ALIGNED: self.sharper, BIASED: self.bias}.get(name)
+
+    def ask(self, cell: Cell, prompts: Sequence[Prompt], on_document: Callable[[int], None]) -> Point:
         """Which needles a method finds, kept at once."""
         writer = Writer.of(self.run, cell.length, cell.facts["changes"], cell.facts["attention"])
-        if cell.name == ALIGNED and self.sharper:
-            self.sharper.set_on(writer.model)
-        if cell.name == BIASED and self.bias:
-            self.bias.set_on(writer.model)
+        if (part := self.beside(cell.name)) is not None:
+            part.set_on(writer.model)
         found = []
         for i, prompt in enumerate(prompts):
             on_document(i)
@@ -179,7 +181,7 @@ def lengths_of(
     if len(lengths) > needles.MOST_LENGTHS:
         raise UserError(f"--lengths: {len(lengths)} of them; choose at most {needles.MOST_LENGTHS}")
     if problems and (written or len(problems) == len(lengths)):
-        T = max(problems) if not written else min(problems)
+        T = min(problems) if written else max(problems)
         raise UserError(f"--lengths {T}: {problems[T]}")
     return [T for T in lengths if T not in problems], [f"left out: {T:,}, {why}" for T, why in problems.items()]
 
@@ -213,7 +215,7 @@ def found_by(asked: Asked, names: Sequence[str], progress: Progress) -> Found:
         progress(done, total)
         if point is None:
             prompts = written(cell.documents, cell.length)
-            point = asked.point(cell, prompts, lambda i, at=done, T=cell.length: progress(at + i * T, total))
+            point = asked.ask(cell, prompts, lambda i, at=done, T=cell.length: progress(at + i * T, total))
         right = point.of_words[MEASURE[asked.score]] == 1
         found[cell.documents.task.name][cell.name][cell.length] = right
         done += cell.symbols

@@ -7,7 +7,7 @@ four answers is the likeliest, sum of log p, as tests of multiple choice do (Bro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -92,11 +92,11 @@ def choice(writer: Writer, documents: Documents, i: int, prompt: Prompt) -> bool
     answers = [*prompt.others[:place], prompt.answer, *prompt.others[place:]]
     # Read together with the prompt: some tokenizers put a mark before every text.
     behind = [writer.encode(f"{prompt.text} {answer}")[len(read) :] for answer in answers]
-    return int(log_probabilities(writer.model, read, behind).argmax()) == place
+    return int(np.argmax(log_probabilities(writer.model, read, behind))) == place
 
 
 @torch.no_grad()
-def log_probabilities(model: Model, read: Symbols, answers: Sequence[Symbols]) -> Float[ndarray, "answers"]:
+def log_probabilities(model: Model, read: Symbols, answers: Iterable[Symbols]) -> list[float]:
     """log p of each answer behind what is read; that is read once.
 
     >>> from regulargpt.models.transformer import Transformer
@@ -106,19 +106,14 @@ def log_probabilities(model: Model, read: Symbols, answers: Sequence[Symbols]) -
     >>> np.allclose(found, [said[1, 2], said[1, 2] + said[2, 3]], atol=1e-6)
     True
     """
-    counts = torch.tensor([len(answer) for answer in answers])
-    padded = torch.zeros(len(answers), int(counts.max()), dtype=torch.int64)
-    for row, answer in zip(padded, answers, strict=True):
-        row[: len(answer)] = torch.from_numpy(answer.astype(np.int64))
-    decoder, total = model.decoder(), torch.zeros(len(answers), dtype=torch.float64)
-    logits = decoder.feed(torch.from_numpy(read.astype(np.int64))[None])  # (1, symbols)
-    decoder, logits = decoder.repeated(len(answers)), logits.expand(len(answers), -1)  # (answers, symbols)
-    for at, symbols in enumerate(padded.split(1, 1)):
-        said = logits.double().log_softmax(-1).gather(1, symbols)[:, 0]
-        total += torch.where(at < counts, said, 0.0)
-        if at + 1 < padded.shape[1]:
-            logits = decoder.feed(symbols)
-    return total.numpy()
+    decoder, found = model.decoder(), []
+    first = decoder.feed(torch.from_numpy(read.astype(np.int64))[None])  # (1, symbols)
+    for answer in answers:
+        reader, symbols = decoder.fork(), answer.tolist()
+        rows = [first, *(reader.feed(torch.tensor([[symbol]])) for symbol in symbols[:-1])]
+        said = torch.cat(rows).double().log_softmax(-1)  # (symbols of the answer, symbols)
+        found.append(float(said[range(len(symbols)), symbols].sum()))
+    return found
 
 
 SCORES: Mapping[str, Callable[[Writer, Documents, int, Prompt], bool]] = {"exact": exact, "choice": choice}

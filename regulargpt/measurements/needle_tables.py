@@ -1,4 +1,4 @@
-"""The finding of needles in a checkpoint: tables of methods by lengths and by depths, heat maps, the CSV, a sentence."""
+"""The finding of needles in a checkpoint: tables of methods by length and by depth, heat maps, CSV, a sentence."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def tables(kind: str, methods: Values, facts: Values) -> list[Table]:
     starts = [f"{low:.3g}" for low in facts["depths"][:-1]]
     for T, shown in zip(lengths, header, strict=True):
         by_depth = [(name, *map(whole, of[T]["bins"])) for name, of in methods.items() if T in of]
-        found.append(Table((f"{shown}, depth from (%)", *starts), by_depth))
+        found.append(Table((f"{shown}, by depth (%)", *starts), by_depth))
     return found
 
 
@@ -132,7 +132,7 @@ def sentence(kind: str, methods: Values) -> str:
     >>> sentence("line", {"trained": of(10.0, 0.0, -5.0, 5.0), "yarn": of(90.0, 80.0, 60.0, 90.0)})
     'line at 512 tokens: yarn finds most, 90 % (90 to 90), as trained 10 %'
     >>> sentence("line", {"trained": of(10.0, 0.0, -5.0, 5.0), "yarn": of(12.0, 2.0, -3.0, 7.0)})
-    'line at 512 tokens: no method finds more than as trained, 10 % (10 to 10); most finds yarn, 12 %'
+    'line at 512 tokens: 10 % (10 to 10) as trained, and no method is clearly above it (most: yarn, 12 %)'
     """
     longest = max((T for of in methods.values() for T in of), key=int)
     at = {name: of[longest] for name, of in methods.items() if longest in of}
@@ -143,5 +143,5 @@ def sentence(kind: str, methods: Values) -> str:
         return f"{lead} {best} finds most, {figure[best]} {interval[best]}"
     if at[best]["to_trained"][1] > 0:
         return f"{lead} {best} finds most, {figure[best]} {interval[best]}, as trained {figure[TRAINED]}"
-    found = f"{lead} no method finds more than as trained, {figure[TRAINED]} {interval[TRAINED]}"
-    return found if best == TRAINED else f"{found}; most finds {best}, {figure[best]}"
+    most = "" if best == TRAINED else f" (most: {best}, {figure[best]})"
+    return f"{lead} {figure[TRAINED]} {interval[TRAINED]} as trained, and no method is clearly above it{most}"

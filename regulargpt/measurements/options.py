@@ -166,7 +166,7 @@ class NeedleOptions(MeasurementOptions):
     on: ClassVar[tuple[str, ...]] = ("retrieval",)
     through: ClassVar[str] = ""
     lengths: str | None = option(
-        None, "Lengths and ranges, as in 64,128,256.", usual="those of the run's test; the training length and doubles"
+        None, "Lengths, as in 64,128,256.", usual="the run's; the training length and its doubles"
     )
     bins: int = option(10, "Parts of a document.", least=1, most=100)
     words: int | None = option(None, "Documents a length.", least=1, usual="128; 40 of hf:PATH")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
+from typing import Self
 
 import torch
 from jaxtyping import Float, Int
@@ -19,12 +21,9 @@ class Decoder(ABC):
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
         """Read on, at least one symbol of each text; the logits after the last one."""
 
-    def repeated(self, count: int) -> Decoder:
-        """Another one, which has read the one text of this one so many times, and reads on without it.
-
-        Only attention needs it: it is what asks for several answers to one long text.
-        """
-        raise NotImplementedError
+    def fork(self) -> Self:
+        """Another one, which has read the same and reads on by itself; nothing is copied before it does."""
+        return copy(self)  # what was read is replaced by each `feed`, never changed
 
 
 class Recomputing(Decoder):
@@ -48,11 +47,6 @@ class Recomputing(Decoder):
         seen = symbols if self.symbols is None else torch.cat([self.symbols, symbols], dim=1)
         self.symbols = seen if self.window is None else seen[:, -self.window :]
         return self.model(self.symbols)
-
-    def repeated(self, count: int) -> Recomputing:
-        other = Recomputing(self.model, self.window)
-        other.symbols = None if self.symbols is None else self.symbols.expand(count, -1)  # (count, seen)
-        return other
 
 
 def checked(window: int | None) -> int | None:

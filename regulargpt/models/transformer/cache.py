@@ -1,7 +1,5 @@
 """The keys and values that cached decoding keeps of one layer."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
@@ -51,15 +49,6 @@ class Cache:
         if self.k is not None and self.v is not None and count > 0:
             self.k, self.v = self.k[:, :, count:], self.v[:, :, count:]
             self.state = None if self.state is None else self.state[:, count:]
-
-    def repeated(self, count: int) -> Cache:
-        """The same of so many equal texts; nothing is copied before they go on."""
-        other = Cache()
-        other.k, other.v, other.state, other.before = (
-            None if x is None else x.expand(count, *x.shape[1:])  # (count, ...)
-            for x in (self.k, self.v, self.state, self.before)
-        )
-        return other
 
     @property
     def bytes(self) -> int:

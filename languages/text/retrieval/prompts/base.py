@@ -123,7 +123,7 @@ def other_numbers(random: np.random.Generator, count: int, known: set[str], digi
     """So many different numbers of so many digits that are not known."""
     found: list[str] = []
     while len(found) < count:
-        one = str(int(random.integers(10 ** (digits - 1), 10**digits)))
+        one = f"{random.integers(10 ** (digits - 1), 10**digits)}"
         if one not in known and one not in found:
             found.append(one)
     return found
