@@ -62,7 +62,8 @@ LIGHT = {
     "methods": ("--help", "missing | hf:missing --text README.md"),
     "needles": (
         "--help",
-        "missing | docs/certified/parity --lengths 5-3 | docs/certified/parity --temperature missing.json",
+        "missing | docs/certified/parity --lengths 5-3 | docs/certified/parity --temperature missing.json"
+        " | hf:missing | hf:missing --kinds lines | missing --kinds line",
     ),
     "reproduce": (
         "--help | table-6.2 --scale smoke --dry-run --out missing",

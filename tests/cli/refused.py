@@ -510,6 +510,7 @@ REFUSED = {
         "--lengths 20,99": "length 20: retrieval:line has words of 35 symbols and more; choose a lo",
         "--lengths 5-3": "'5-3' is not a length or an increasing range",
         "--bins 0": "--bins",
+        "--kinds line": "--kinds line: of a checkpoint only; leave it out, or give one as hf:PATH",
         "--temperature none.json": "none.json: no such file; `regulargpt align RUN` writes one",
         "--out documents/DONE": "documents/DONE is a file; choose another --out",
     },
