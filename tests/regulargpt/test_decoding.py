@@ -109,6 +109,22 @@ def test_what_an_encoding_does_not_see_is_not_kept():
     assert decoder.kept == 15
 
 
+@pytest.mark.parametrize("view", ["full", "bca"])
+@pytest.mark.parametrize("name", ["rotary", "xpos", "none"])
+def test_a_fork_reads_on_by_itself(name: str, view: str):
+    """Two texts that begin alike: each is read as if there were no other, in any order."""
+    model, one, other = transformer(name, train_len=LENGTH), words(2, LENGTH), words(2, LENGTH).roll(1, 0)
+    other = torch.cat([one[:, :20], other[:, 20:]], 1)
+    model.set_attention(view, train_len=8)
+    for decoder in (model.decoder(), Recomputing(model)):
+        decoder.feed(one[:, :20])
+        fork = decoder.fork()
+        halves = [(decoder, one[:, 20:30]), (fork, other[:, 20:30]), (fork, other[:, 30:]), (decoder, one[:, 30:])]
+        logits = [reader.feed(some) for reader, some in halves]
+        assert torch.allclose(logits[2], model(other), atol=1e-10, rtol=1e-10)
+        assert torch.allclose(logits[3], model(one), atol=1e-10, rtol=1e-10)
+
+
 def test_a_recurrent_model_keeps_its_state_alone():
     decoder = Rnn(5, 5, d_model=8).decoder()
     decoder.feed(words(1, 30))
