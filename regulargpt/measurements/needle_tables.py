@@ -83,7 +83,7 @@ def tables(kind: str, methods: Values, facts: Values) -> list[Table]:
     every = [(name, *(share(of[T]["all"]) if T in of else "" for T in lengths)) for name, of in methods.items()]
     more = [(name, *(difference(of, T) for T in lengths)) for name, of in methods.items() if name != TRAINED]
     found = [Table((f"{kind} (%)", *header), every)]
-    found += [Table(("more than as trained", *header), more)] if more else []
+    found += [Table(("minus trained", *header), more)] if more else []
     starts = [f"{low:.3g}" for low in facts["depths"][:-1]]
     for T, shown in zip(lengths, header, strict=True):
         by_depth = [(name, *map(whole, of[T]["bins"])) for name, of in methods.items() if T in of]
@@ -114,12 +114,12 @@ def difference(of: Values, length: str) -> str:
     """The difference to the network as trained with its interval, in points of percent; empty where there is none.
 
     >>> difference({"64": {"to_trained": [-2.5, -10.0, 4.9]}}, "64")
-    '-2 (-10 to +5)'
+    '-2 (-10 to 5)'
     """
     if "to_trained" not in of.get(length, {}):
         return ""
-    value, low, high = of[length]["to_trained"]
-    return f"{value:+.0f} ({low:+.0f} to {high:+.0f})"
+    value, low, high = map(round, of[length]["to_trained"])
+    return f"{value:+d} ({low} to {high})"
 
 
 def sentence(kind: str, methods: Values) -> str:
