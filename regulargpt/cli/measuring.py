@@ -42,7 +42,7 @@ def measure(name: str, place: Path | str | None, out: Path | None, as_json: bool
     from regulargpt.measurements.measuring import measured
 
     with closing(CountBar(name)) as progress:
-        finding = measured(name, place, out, progress=progress, **values)
+        finding = measured(name, place, out, progress=progress, notice=partial(say, err=True), **values)
     show(finding, as_json)
 
 

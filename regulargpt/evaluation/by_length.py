@@ -78,17 +78,19 @@ def measures_by_length(
     train_len: int = 0,
     on_test: Callable[[Mapping[int, int]], None] = lambda words: None,
     on_point: Callable[[Point], None] = lambda point: None,
+    on_words: Callable[[int, int], None] = lambda length, count: None,
 ) -> list[Point]:
     """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only.
 
-    `on_test` is told at first how many words there are of each length, `on_point` each result. `train_len` is what
-    a view such as `bca` is made from.
+    `on_test` is told at first how many words there are of each length, `on_point` each result, `on_words` how many
+    words of a length have been read, where they are read piece by piece. `train_len` is what a view such as `bca` is
+    made from.
     """
     model.eval()
     words, points = {T: samples_at(T, config) for T in lengths if data.is_tested(T)}, []
     with seen_through(model, config.attention, train_len):
         on_test(words)
-        for point in points_at(model, data, objective, words, seed, device):
+        for point in points_at(model, data, objective, words, seed, device, on_words):
             points.append(point)
             on_point(point)
     return points
@@ -108,7 +110,13 @@ def seen_through(model: nn.Module, attention: str, train_len: int) -> Iterator[N
 
 
 def points_at(
-    model: nn.Module, data: Data, objective: Objective, samples: Mapping[int, int], seed: int, device: torch.device
+    model: nn.Module,
+    data: Data,
+    objective: Objective,
+    samples: Mapping[int, int],
+    seed: int,
+    device: torch.device,
+    on_words: Callable[[int, int], None] = lambda length, count: None,
 ) -> Iterator[Point]:
     """The measures of a model, as it is, at each length on so many test words.
 
@@ -117,7 +125,7 @@ def points_at(
     at_once = objective.symbols_at_once(model) if isinstance(objective, AtOnce) else 0
     for lengths in together(samples, at_once):
         if not isinstance(objective, AtOnce) or sum(T * samples[T] for T in lengths) > at_once:
-            yield from (point_at(model, data, objective, T, samples[T], seed, device) for T in lengths)
+            yield from (point_at(model, data, objective, T, samples[T], seed, device, on_words) for T in lengths)
             continue
         words = [data.test(seed, T, samples[T]) for T in lengths]
         for T, alike, found in zip(lengths, words, objective.measure_at_once(model, words, device), strict=True):
@@ -141,14 +149,24 @@ def together(samples: Mapping[int, int], at_once: int) -> Iterator[list[int]]:
 
 
 def point_at(
-    model: nn.Module, data: Data, objective: Objective, length: int, samples: int, seed: int, device: torch.device
+    model: nn.Module,
+    data: Data,
+    objective: Objective,
+    length: int,
+    samples: int,
+    seed: int,
+    device: torch.device,
+    on_words: Callable[[int, int], None] = lambda length, count: None,
 ) -> Point:
     """The measures of a model, as it is, on so many test words of one length."""
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
     symbols = words.shape[1] if data.has_rows else length  # with those that ask for answers
     at_once = words_at_once(model, symbols, objective.n_outputs)
-    parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
+    parts = []
+    for at in range(0, len(words), at_once):
+        parts.append(objective.measure(model, words[at : at + at_once], device))
+        on_words(length, min(at + at_once, len(words)))
     found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
     return point_of(length, words, found, objective, data.files(seed, length, samples))
 
@@ -160,13 +178,19 @@ def point_of(
     found = {name: of_words.cpu() for name, of_words in measured.items()}
     if not all(bool(of_words.isfinite().all()) for of_words in found.values()):
         raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
-    measures = {name: _value(name, of_words, files) for name, of_words in found.items()}
-    numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
+    measures, guesses, numbers = measured_of(found, files, objective.guesses(words))
     main = next(iter(found.values()))
     wrong = words[~main.numpy()][:1] if main.dtype == torch.bool else words[:0]  # (1 or 0, length)
-    return Point(
-        length, len(words), measures, objective.guesses(words), numbers, files, wrong[0] if len(wrong) else None
-    )
+    return Point(length, len(words), measures, guesses, numbers, files, wrong[0] if len(wrong) else None)
+
+
+def measured_of(
+    found: Mapping[str, Tensor], files: np.ndarray | None, guesses: Mapping[str, Guess] = {}
+) -> tuple[dict[str, Interval], Mapping[str, Guess], dict[str, np.ndarray]]:
+    """Of a point the measures, the guesses, and each word's number, from what was measured of each word."""
+    measures = {name: _value(name, of_words, files) for name, of_words in found.items()}
+    numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
+    return measures, guesses, numbers
 
 
 def _value(name: str, of_words: Tensor, files: np.ndarray | None) -> Interval:

@@ -11,6 +11,7 @@ from regulargpt.findings import Finding, write
 from regulargpt.findings.files import refuse_file
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.options.registry import load
 from regulargpt.runs.opened import Opened
 
 
@@ -20,12 +21,14 @@ def measured(
     out: Path | None = None,
     *,
     progress: Callable[[int, int], None] = lambda done, count: None,
+    notice: Callable[[str], None] = lambda text: None,
     **values: Any,
 ) -> Finding:
     """Measure a finished run, or what else a measurement can be of, and write the files of what comes out.
 
-    They go to `out`, by default RUN/`name`; of what is no run, only where `out` is given. `values` are
-    options. Raises UserError, before anything is computed, for what speaks against it, and for an `out` that is a file.
+    They go to `out`, by default RUN/`name`; of what is no run, only where `out` is given. `values` are options. A
+    measurement that keeps results on its way is given `out`, and tells `notice` of them. Raises UserError, before
+    anything is computed, for what speaks against it, and for an `out` that is a file.
     """
     row = MEASUREMENTS[name]
     options = row.options(**values)
@@ -37,8 +40,11 @@ def measured(
         out = refuse_file(subject.results(options.files or name))
     loaded = row.load()
     measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside
-    more = {"progress": progress} if "progress" in inspect.signature(measure).parameters else {}
+    given, wanted = {"progress": progress, "notice": notice, "out": out}, inspect.signature(measure).parameters
+    more = {key: value for key, value in given.items() if key in wanted}
     finding = measure(subject, options, **more)
     if out is not None:
         write(finding, out)
+        if options.page:
+            load(options.page)(finding, out / f"{finding.name}.html")
     return finding

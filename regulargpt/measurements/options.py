@@ -40,8 +40,8 @@ class MeasurementOptions(Options):
 
     `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
     measured where they are gone, too. `through` is the attention without an option of that name, `scoring` that of a
-    text, "" the run's own; `files` the folder of the results in RUN, if not that of its name. A measurement outside
-    derives its options from this class.
+    text, "" the run's own; `files` the folder of the results in RUN, if not that of its name; `page` the function that
+    writes a page of the finding, as "module:NAME". A measurement outside derives its options from this class.
     """
 
     argument: ClassVar[str] = "RUN"
@@ -50,6 +50,7 @@ class MeasurementOptions(Options):
     through: ClassVar[str] = "full"
     scoring: ClassVar[str] = "position"
     files: ClassVar[str] = ""
+    page: ClassVar[str] = ""
 
     def subject(self, place: str | None) -> Any:
         """What is measured: the run in this folder. UserError for what speaks against it, before torch is imported."""
@@ -136,14 +137,17 @@ class MethodOptions(TextOptions):
     """Compare what can be done to a trained network in a test, so that it reads longer texts.
 
     `regulargpt list methods` lists the methods. Each is held against the network as it was trained, segment by segment.
+    Results are kept one by one: the same command goes on where it was stopped.
     """
 
     on: ClassVar[tuple[str, ...]] = ("text",)
     scoring: ClassVar[str] = ""
+    page: ClassVar[str] = "regulargpt.classroom.methods_page:write"
     lengths: str | None = option(None, "Lengths, as in 512,1024,4096.", usual="the training length and its doubles")
     methods: str | None = option(None, "Methods, as in yarn,bca.", usual="all that the network can be tested by")
     words: int = option(32, "How many segments a length.", least=2)
     seed: int | None = seed_of("segments")
+    device: str = option("auto", "auto, cpu or cuda.")
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ class Retest:
             train_len=self.config.data.train_len,
             on_test=watch.on_test,
             on_point=watch.on_point,
+            on_words=watch.on_words,
         )
 
     def beside(

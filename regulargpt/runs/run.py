@@ -49,7 +49,7 @@ Heard = TypeVar("Heard")
 class Watch:
     """What a run tells its caller on the way: a training step, a row of metrics, the words of a test a length that
     begins, a tested length, how far the check of its certificate has come (part, entries done, entries in all), and
-    so the search for wrong words."""
+    so the search for wrong words; and how many words of a length a test has read."""
 
     on_step: Callable[[Trainer], None] = lambda trainer: None
     on_row: Callable[[dict[str, Any]], None] = lambda row: None
@@ -58,6 +58,7 @@ class Watch:
     on_notice: Callable[[str], None] = lambda text: None
     on_check: Callable[[str, int, int], None] = lambda part, done, count: None
     on_search: Callable[[str, int, int], None] = lambda part, done, count: None
+    on_words: Callable[[int, int], None] = lambda length, count: None
 
 
 UNWATCHED = Watch()

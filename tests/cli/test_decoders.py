@@ -14,7 +14,10 @@ import torch
 
 from languages.text import corpus
 from regulargpt.cli import call
+from tests.regulargpt.axe import violations
+from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.checkpoint_folders import quiet
+from tests.regulargpt.test_page_print import CUT, SHEET
 from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
 from tests.test_imports import ROOT
 
@@ -151,6 +154,135 @@ def test_methods_are_compared_as_single_tests_say(asked: Callable, home: Path, t
     assert sorted(every["methods"]) == ["alignment", "bca", "sinks", "sliding", "trained"]
     assert "'learned' has no scaling" in every["left_out"]["yarn"]
     assert "positions in the embeddings" in every["left_out"]["self-extend"]
+
+
+def compared(asked: Callable, home: Path, *more: str) -> Any:
+    return asked("methods", *of(home), "--lengths", "64,128", "--words", "4", "--methods", "bca,alignment", *more)
+
+
+def cells(place: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (place / "cells").iterdir()}
+
+
+def test_a_comparison_goes_on_where_it_was_stopped(
+    asked: Callable, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    """Killed before the fourth of six results, it comes to the bytes of a comparison that nothing stopped."""
+    from regulargpt.runs.again import Retest
+
+    whole, parts, plain = compared(asked, home, "--out", "whole"), [], Retest.points
+
+    def stopping(*given: Any) -> Any:
+        if len(parts) == 3:
+            raise KeyboardInterrupt
+        parts.append(given)
+        return plain(*given)
+
+    monkeypatch.setattr(Retest, "points", stopping)
+    command = ["methods", *of(home), "--lengths", "64,128", "--words", "4", "--methods", "bca,alignment"]
+    assert (call([*command, "--out", "part"]), capsys.readouterr().err) == (75, "\nstopped\n")
+    assert [path.name for path in (tmp_path / "part").iterdir()] == ["cells"]
+    assert len(cells(tmp_path / "part")) == 3
+    parts.clear()
+    assert call([*command, "--out", "part", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert (json.loads(out), err) == (whole, "3 of 6 results are kept in part/cells\n")
+    assert len(parts) == 3
+    assert cells(tmp_path / "part") == cells(tmp_path / "whole")
+    for end in ("csv", "json"):
+        assert len({(tmp_path / place / f"methods.{end}").read_bytes() for place in ("part", "whole")}) == 1
+    # Of another seed nothing is taken; where a method is added, what is there.
+    monkeypatch.setattr(Retest, "points", plain)
+    assert call([*command, "--out", "part", "--seed", "7"]) == 0
+    assert (len(cells(tmp_path / "part")), "kept" in capsys.readouterr().err) == (12, False)
+    assert call([*command[:-1], "bca,alignment,yarn", "--out", "part"]) == 0
+    assert capsys.readouterr().err == "6 of 8 results are kept in part/cells\n"
+
+
+def test_a_result_that_was_changed_is_computed_again(
+    asked: Callable, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    """A bit of its numbers, its end, the name of another one's: each is said in one line, and nothing of it is used."""
+    whole, place = compared(asked, home), tmp_path / "methods" / "llama"
+    before = cells(place)
+    names = sorted(before)
+    spoilt = [
+        before[names[0]].replace(b'"nll": [\n      ', b'"nll": [\n      1'),
+        before[names[1]][:-9],
+        before[names[0]],
+        b"",
+    ]
+    for name, content in zip(names, spoilt, strict=False):
+        assert before[name] != content
+        (place / "cells" / name).write_bytes(content)
+    command = ["methods", *of(home), "--lengths", "64,128", "--words", "4", "--methods", "bca,alignment"]
+    assert call([*command, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == whole
+    again = [f"methods/llama/cells/{name} is damaged; it is computed again" for name in names[:4]]
+    assert sorted(err.splitlines()) == sorted([*again, "2 of 6 results are kept in methods/llama/cells"])
+    assert cells(place) == before
+
+
+@needs_browser
+def test_the_page_of_a_comparison_fits_and_breaks_no_rule(
+    asked: Callable, home: Path, tmp_path: Path, browser: Browser
+):
+    """Every method, and of a network with learned positions what was left out; on paper nothing is cut."""
+    for name, dark in (("llama", True), ("gpt2", False)):
+        found = asked("methods", *of(home, name), "--lengths", "32,64,128", "--words", "4")
+        page = tmp_path / "methods" / name / "methods.html"
+        for width in (390, 1280):
+            browser.open(page, width=width, dark=dark)
+            browser.assert_fits()
+            assert violations(browser) == []
+            browser.assert_silent()
+        assert browser.all(".methods tbody th") == list(found["methods"])
+        assert browser.all(".left-out dt") == list(found["left_out"])
+        said = browser.one("main")
+        for part in (found["how"]["weights"], found["how"]["corpus"]["sha256"], "last_k: the last 32 symbols"):
+            assert part in said
+        assert found["summary"][1:] in said
+        browser.call("Emulation.setDeviceMetricsOverride", width=SHEET, height=1000, deviceScaleFactor=1, mobile=False)
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert browser.evaluate(CUT) == []
+
+
+def test_a_comparison_says_how_far_it_has_come(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Within a length, too: 4 segments that are read one by one."""
+    from regulargpt.evaluation import by_length
+    from regulargpt.measurements.measuring import measured
+
+    monkeypatch.setenv("LANGUAGES_CACHE", str(home / "cache"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(by_length, "CPU_PAIRS_AT_ONCE", 1)
+    heard: list[tuple[int, int]] = []
+    given = {"text": str(home / "text"), "lengths": "64,128", "methods": "bca", "words": 4}
+    measured("methods", f"hf:{home / 'llama'}", progress=lambda *so_far: heard.append(so_far), **given)
+    steps = [64 * i for i in range(5)] + [256 + 128 * i for i in range(5)]
+    assert heard == [(at + step, 1536) for at in (0, 768) for step in steps] + [(1536, 1536)]
+
+
+def test_the_device_is_taken_and_refused(asked: Callable, home: Path, tmp_path: Path):
+    found = compared(asked, home, "--device", "cpu")
+    assert found["how"]["made_with"]["device"] == "cpu"
+    assert asked("evaluate", *of(home), "--lengths", "64", "--samples", "2", "--device", "cpu")["samples"] == {"64": 2}
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize("verb", ["methods", "evaluate"])
+def test_a_device_that_is_not_there_is_refused(asked: Callable, home: Path, tmp_path: Path, verb: str):
+    said = asked(verb, *of(home), "--lengths", "64", "--device", "cuda", code=2)
+    assert said == "error: device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_methods_are_compared_on_a_gpu(asked: Callable, home: Path):
+    found = [compared(asked, home, "--device", device)["methods"]["bca"] for device in ("cpu", "cuda")]
+    for length, (bits, _, _) in found[0]["bits_per_byte"].items():
+        assert found[1]["bits_per_byte"][length][0] == pytest.approx(bits, rel=1e-3)
 
 
 def test_a_temperature_is_aligned_and_used(asked: Callable, home: Path, tmp_path: Path):

@@ -1,0 +1,150 @@
+"""The finding of a comparison of methods: tables of methods by lengths, a picture, the CSV, and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from regulargpt.findings import Axis, Curves, Data, Finding, Picture
+from regulargpt.measurements.method_cells import facts_of
+from regulargpt.measurements.method_scores import BITS, SCORES, Points, Score
+from regulargpt.measurements.rounding import rounded
+from regulargpt.options import as_mapping
+from regulargpt.plots import Line
+from regulargpt.runs.opened import Opened
+from regulargpt.runs.run import prepare
+from regulargpt.tables import Table
+
+TRAINED = "trained"
+SCORED = ("scoring", "last", "step", "region")
+"""The options of a text that say which symbols count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What is compared: a network on a text, the lengths it is tested at, the seed of the segments, the scores."""
+
+    run: Opened
+    lengths: Sequence[int]
+    seed: int
+    scores: Sequence[Score] = SCORES
+
+    @property
+    def train_len(self) -> int:
+        """The training length."""
+        return self.run.train_len
+
+    @cached_property
+    def of_run(self) -> dict[str, Any]:
+        """What every result depends on."""
+        return facts_of(self.run, str(prepare(self.run.config)))
+
+
+def finding_of(methods: Compared, found: Mapping[str, Points], left_out: Mapping[str, str]) -> Finding:
+    """Two tables a score, a picture, the CSV, and what is best at the longest length by the first score."""
+    run, base, trained, scores = methods.run, methods.train_len, found[TRAINED], methods.scores
+    values = rounded({"methods": {name: values_of(points, trained, base, scores) for name, points in found.items()}})
+    lengths, longest = [str(T) for T in methods.lengths], str(max(trained))
+    said = sentence(values["methods"], longest, scores[0].to_trained)
+    return Finding(
+        name="methods",
+        title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, trained on {base:,} symbols",
+        facts=run.facts("train_len")
+        | {"seed": methods.seed, "lengths": list(methods.lengths), "left_out": left_out}
+        | {"segments": {str(T): point.samples for T, point in trained.items()}, "how": how(methods)},
+        values={**values, "summary": said},
+        data=data(values["methods"], scores),
+        picture=picture(methods, values["methods"]),
+        tables=[found for score in scores for found in tables(values["methods"], lengths, score)],
+        sentence=said,
+        notes=[f"left out: {name}, {reason}" for name, reason in left_out.items()],
+    )
+
+
+def how(methods: Compared) -> dict[str, Any]:
+    """How it was measured: what every result depends on but the options of the network, and the scoring."""
+    scored = {key: value for key, value in as_mapping(methods.run.config.data).items() if key in SCORED}
+    return {**scored, **{key: value for key, value in methods.of_run.items() if key != "network"}}
+
+
+def values_of(points: Points, trained: Points, base: int, scores: Sequence[Score]) -> dict[str, Any]:
+    """What is said of a method, by every score."""
+    return {key: of for score in scores for key, of in score.values(points, trained, base).items()}
+
+
+def data(values: Mapping[str, Any], scores: Sequence[Score]) -> Data:
+    """A row a method and length: each score and its ratios, with their intervals."""
+    keys = [key for score in scores for key in score.keys]
+    rows = [
+        (name, T, *(x for key in keys for x in of[key].get(T, ["", "", ""])))
+        for name, of in values.items()
+        for T in of[scores[0].measure]
+    ]
+    return Data(("method", "length", *(f"{key}{end}" for key in keys for end in ("", "_low", "_high"))), rows)
+
+
+def samples(points: Points) -> str:
+    """How many segments a length has.
+
+    >>> samples({})
+    '0'
+    """
+    counts = sorted({point.samples for point in points.values()}) or [0]
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+
+def tables(values: Mapping[str, Any], lengths: Sequence[str], score: Score) -> tuple[Table, Table]:
+    """The score of each method at each length, and its perplexity over that of the network as trained."""
+    of = "" if score is BITS else f", {score.label}"
+    names = [name for name in values if name != TRAINED]
+    return (
+        Table((score.label, *lengths), table(values, list(values), lengths, score.measure)),
+        Table((f"x as trained, at this length{of}", *lengths), table(values, names, lengths, score.to_trained)),
+    )
+
+
+def table(values: Mapping[str, Any], names: Sequence[str], lengths: Sequence[str], key: str) -> list[tuple[str, ...]]:
+    """A row a method: the value at each length with its interval."""
+    form = "{:.3f} ({:.3f}-{:.3f})".format
+    return [(name, *(form(*values[name][key][T]) if T in values[name][key] else "" for T in lengths)) for name in names]
+
+
+def sentence(values: Mapping[str, Any], longest: str, key: str = BITS.to_trained) -> str:
+    """The best method at the longest length, by its own interval; many are compared, so a close one may be chance.
+
+    >>> values = {"trained": {"to_trained": {"64": [1.0, 1.0, 1.0]}}, "bca": {"to_trained": {"64": [0.5, 0.4, 0.6]}}}
+    >>> sentence(values, "64")
+    'at 64 symbols, bca is best: perplexity x 0.500 that of the network as trained (95 % interval 0.400 to 0.600)'
+    """
+    ratios = {name: of[key][longest] for name, of in values.items() if name != TRAINED and longest in of[key]}
+    if not ratios:
+        return f"at {int(longest):,} symbols, no method can be held against the network as trained"
+    best = min(ratios, key=lambda name: ratios[name][0])
+    value, low, high = ratios[best]
+    figures = f"perplexity x {value:.3f} that of the network as trained (95 % interval {low:.3f} to {high:.3f})"
+    if high >= 1:
+        return f"at {int(longest):,} symbols, no method is better than none: {best} has {figures}"
+    return f"at {int(longest):,} symbols, {best} is best: {figures}"
+
+
+def picture(methods: Compared, values: Mapping[str, Any]) -> Picture:
+    """Each score by length, a line a method."""
+    marks = {"training length": methods.train_len}
+    panels = [
+        Curves(
+            [line(name, of[score.measure]) for name, of in values.items()],
+            Axis("length", True),
+            Axis(score.label),
+            marks,
+        )
+        for score in methods.scores
+    ]
+    return Picture(panels, f"{methods.run.data.name}, {methods.run.facts()['model']}")
+
+
+def line(name: str, values: Mapping[str, Any]) -> Line:
+    """A method's line with its band."""
+    value, low, high = zip(*values.values(), strict=True)
+    return Line(name, [int(T) for T in values], value, low, high)
