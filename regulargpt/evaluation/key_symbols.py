@@ -11,17 +11,19 @@ they are cut for a few symbols at a time, of which the first has K symbols befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import nn
+from torch import Tensor, nn
 
 from regulargpt.data.base import Words
+from regulargpt.data.text import TextData
 from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.evaluation.copies import copied
 from regulargpt.evaluation.interval import FILES, SEEDS, SEGMENTS, Interval
@@ -32,8 +34,12 @@ ALPHA, BETA = 2.0, -2.0
 """Those of the paper, in nats."""
 STRIDES = 4
 """A short context of K symbols slides by K over so many (1,024 of 4,096 in the paper)."""
+NEAR_STRIDES = 8
+"""Near text of L symbols slides by L over so many."""
 FEWEST = 30
 """Fewer keys make no number."""
+KEYS, KEY_NATS, NEAR_NATS = "keys", "key_nats", "near_nats"
+"""Of each segment: how many keys, what they cost, and what they cost the network as trained behind near text."""
 Nats = Float[np.ndarray, "segments counted"]
 IsKey = Bool[np.ndarray, "segments counted"]
 Files = Int[np.ndarray, " segments"] | None
@@ -140,27 +146,70 @@ class LongShort:
         return (short - long > self.alpha) & (-long > self.beta)
 
 
-def perplexity(nats: Nats, is_key: IsKey, files: Files) -> Interval | None:
-    """exp of the mean over all keys of all segments, LongPPL; None where they are too few.
+@dataclass(frozen=True, eq=False)
+class KeySymbols:
+    """The keys of a text's segments, chosen once, and what they cost the network as trained behind near text alone.
+
+    Near text is the last `train_len` symbols at most. `model` is the network as it was trained.
+    """
+
+    choice: Choice
+    model: nn.Module
+    objective: LanguageModel
+    device: torch.device
+    train_len: int
+    known: dict[bytes, tuple[IsKey, Nats]] = field(default_factory=dict)
+
+    def of(self, segments: Words, counted: int) -> tuple[IsKey, Nats]:
+        """Which of the symbols that count are keys, and -ln p of all that count behind near text."""
+        which = sha256(segments.tobytes() + f"{segments.shape}".encode()).digest()
+        if which not in self.known:
+            self.known[which] = self.choice.keys(segments, counted), self.near(segments, counted)
+        return self.known[which]
+
+    def near(self, segments: Words, counted: int) -> Nats:
+        stride = max(1, self.train_len // NEAR_STRIDES)
+        return nats_within(self.model, self.objective, segments, self.device, counted, self.train_len, stride)
+
+
+class Keyed(LanguageModel):
+    """The usual measures of a text, and three sums of each segment over its keys."""
+
+    def __init__(self, data: TextData, symbols: KeySymbols):
+        super().__init__(data)
+        self.symbols = symbols
+
+    def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
+        counted = self.data.counted(words.shape[1] - 1)
+        losses = self.losses(model, words, device, counted).double().cpu()
+        is_key, near = (torch.from_numpy(each) for each in self.symbols.of(words, counted))
+        sums = {KEYS: is_key.double(), KEY_NATS: losses * is_key, NEAR_NATS: near * is_key}
+        return {**self.means(losses), **{name: each.sum(1) for name, each in sums.items()}}
+
+
+def perplexity(
+    nats: Float[np.ndarray, " segments"], keys: Float[np.ndarray, " segments"], files: Files = None
+) -> Interval | None:
+    """exp of the mean over all keys of all segments, LongPPL, by each segment's sum and number; None of too few keys.
 
     Segments have different numbers of keys, some none: the mean is a ratio of two sums, and its interval is that of a
-    ratio, over the files or segments that have keys.
+    ratio, over the files or segments that have keys. With differences of sums it is a ratio of perplexities, in pairs.
 
-    >>> nats = np.log(np.array([[2.0, 8.0] * 20, [4.0, 1.0] * 20]))
-    >>> found = perplexity(nats, nats > 0, None)
+    >>> found = perplexity(np.log([2.0, 8.0]) * 20, np.array([20.0, 20.0]))
     >>> round(found.value, 6), found.over
     (4.0, {'segments': 2, 'seeds': 1})
-    >>> perplexity(nats, nats > 2, None) is None
+    >>> perplexity(np.array([1.0, 2.0]), np.array([1.0, 2.0])) is None
     True
     """
-    if is_key.sum() < FEWEST:
+    has_keys = keys > 0
+    count = keys[has_keys].astype(int)
+    if count.sum() < FEWEST or len(count) < 2:
         return None
-    segment, _ = is_key.nonzero()
-    own = segment if files is None else files[segment]  # (keys,)
+    own = np.arange(len(count)) if files is None else files[has_keys]
     is_by_file = files is not None and len(np.unique(own)) > 1
-    groups = own if is_by_file else segment
-    if len(np.unique(groups)) < 2:
-        return None
-    found = Interval.of_networks([(nats[is_key], groups)])
+    groups = own if is_by_file else np.arange(len(count))
+    # A key a number: those of one segment, or file, are not independent.
+    mean = nats[has_keys] / count
+    found = Interval.of_networks([(np.repeat(mean, count), np.repeat(groups, count))])
     over = {FILES if is_by_file else SEGMENTS: found.over[FILES], SEEDS: 1}
     return replace(found, over=over).through(exp)

@@ -1,6 +1,5 @@
 """Key symbols: LongPPL against plain passes of transformers on explicit contexts, copies against a plain search."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from regulargpt import objectives
 from regulargpt.evaluation.copies import copied, distance_slowly, distances
-from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.interval import Interval, student
 from regulargpt.evaluation.key_symbols import Copies, LongShort, nats_of, perplexity, windows
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.runs.pretrained import open_checkpoint
@@ -99,7 +98,7 @@ def test_longppl_is_that_of_plain_passes(small: Any, longest: int, context: int,
     assert np.array_equal(choice.keys(segments, counted), keys)
     of_ours = nats_of(ours, objective, segments, CPU, counted)
     np.testing.assert_allclose(of_ours, nats, rtol=1e-4, atol=1e-4)
-    found = perplexity(np.tile(of_ours, (1, 30)), np.tile(keys, (1, 30)), None)
+    found = perplexity((of_ours * keys).sum(1) * 30, keys.sum(1) * 30.0)
     assert found is not None
     assert found.value == pytest.approx(np.exp(nats[keys].mean()), rel=1e-4)
 
@@ -113,15 +112,26 @@ def test_a_segment_within_the_short_context_has_no_key(small: Any):
 
 def test_the_interval_is_that_of_a_ratio():
     """Segments without keys change nothing; where each has as many, it is the interval of their means."""
-    nats = np.random.default_rng(0).normal(2, 1, (8, 10))
-    every = np.ones_like(nats, dtype=bool)
-    found, means = perplexity(nats, every, None), Interval.of_mean(nats.mean(1))
+    means, ten, none = np.random.default_rng(0).normal(2, 1, 8), np.full(8, 10.0), np.zeros(8)
+    found, usual = perplexity(10 * means, ten), Interval.of_mean(means)
     assert found is not None
-    assert (np.log(found.low), np.log(found.high)) == pytest.approx((means.low, means.high))
-    more = np.concatenate([nats, nats]), np.concatenate([every, ~every])
-    assert perplexity(*more, None) == found
-    assert perplexity(*more, np.arange(16) // 2) is not None
-    assert perplexity(nats, np.eye(8, 10) > 0, None) is None  # too few
-    one = np.zeros_like(every)
-    one[0] = True
-    assert perplexity(np.tile(nats, 4), np.tile(one, 4), None) is None  # nothing to tell an interval from
+    assert (np.log(found.low), np.log(found.high)) == pytest.approx((usual.low, usual.high))
+    more = np.concatenate([10 * means, none]), np.concatenate([ten, none])
+    assert perplexity(*more) == found
+    # All in one file: segments take the place of files.
+    assert perplexity(*more, np.zeros(16, dtype=int)) == found
+    by_file = perplexity(*more, np.arange(16) // 2)
+    assert by_file is not None
+    assert dict(by_file.over) == {"files": 4, "seeds": 1}
+    # Another number of keys in each: sum over sum, with the linearised variance of a ratio, by hand.
+    keys = np.arange(1.0, 9) * 3
+    found = perplexity(keys * means, keys)
+    assert found is not None
+    middle = (keys * means).sum() / keys.sum()
+    assert np.log(found.value) == pytest.approx(middle)
+    q = keys / keys.sum()
+    small = 1 / (1 - 2 * (q**3).sum() / (q**2).sum() + (q**2).sum())
+    half = student(max(1, 1 / (q**2).sum() - 1)) * np.sqrt(small * ((q * (means - middle)) ** 2).sum())
+    assert np.log(found.high) == pytest.approx(middle + half)
+    assert perplexity(means, np.ones(8)) is None  # too few
+    assert perplexity(np.array([90.0, 0]), np.array([90.0, 0])) is None  # nothing to tell an interval from
