@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt.data.options import TextOptions
-from regulargpt.runs.opened import open_run
+from regulargpt.runs.opened import Opened, open_run
+from regulargpt.runs.pretrained import OpenedCheckpoint
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -30,34 +31,56 @@ LONGEST_CHARACTER = 4
 
 @dataclass(frozen=True)
 class Writer:
-    """A trained model and the symbols of its text."""
+    """A trained model, the symbols of its text, and those that end one."""
 
     model: Model
     encode: Callable[[str], Symbols]
     decode: Decode
+    ends: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, folder: RunFolder, length: int) -> Writer:
-        """The model of a run on a text, for texts of up to so many symbols.
+    def of(
+        cls, place: RunFolder | Opened, length: int, changes: Mapping[str, Any] = {}, attention: str = "full"
+    ) -> Writer:
+        """The model of a run on a text, or of a checkpoint, for texts of up to so many symbols.
 
-        Raises UserError for a run on a language, and for a model that has no such positions.
+        `changes` are options that a test may set otherwise, by their keys within `model`. Raises UserError for a run on
+        a language, and for a model that has no such positions, or no such attention.
         """
-        run = open_run(folder, on=("text",), reads=False)
-        if (reason := run.config.network.too_long(length)) is not None:
+        run = place if isinstance(place, Opened) else open_run(place, on=("text",), reads=False)
+        config = run.config.replaced({f"model.{key}": value for key, value in changes.items()})
+        if (reason := config.network.too_long(length)) is not None:
             raise UserError(f"prompt and symbols are {length:,} together: {reason}")
-        assert isinstance(run.config.data, TextOptions)
-        return cls(run.model, *symbols_of(run.config.data))
+        torch.set_num_threads(run.config.threads)
+        model = run.network(changes)
+        model.set_attention(attention, run.train_len)
+        return cls(model, *spelling(run))
 
     def continuation(
         self, prompt: Symbols, symbols: int, *, temperature: float, seed: int, window: int | None = None
     ) -> Iterator[int]:
-        """So many symbols behind the prompt, each drawn from softmax(logits / temperature); 0: the likeliest."""
+        """So many symbols behind the prompt, each drawn from softmax(logits / temperature); 0: the likeliest.
+
+        They are fewer where one of `ends` is drawn, which is left out.
+        """
         generator, decoder = torch.Generator().manual_seed(seed), self.model.decoder(window)
         read = torch.from_numpy(prompt.astype(np.int64))[None]  # (1, symbols of the prompt)
         for _ in range(symbols):
             drawn = draw(decoder.feed(read)[0], temperature, generator)
+            if drawn in self.ends:
+                return
             read = torch.tensor([[drawn]])
             yield drawn
+
+
+def spelling(run: Opened) -> tuple[Callable[[str], Symbols], Decode, frozenset[int]]:
+    """From text to symbols and back, and those that end a text; of a checkpoint as its tokenizer begins it."""
+    assert isinstance(run.config.data, TextOptions)
+    encode, decode = symbols_of(run.config.data)
+    if not isinstance(run, OpenedCheckpoint):
+        return encode, decode, frozenset()
+    tokens = run.checkpoint.tokens
+    return encode if tokens is None else tokens.prompt, decode, run.checkpoint.ends
 
 
 def symbols_of(options: TextOptions) -> tuple[Callable[[str], Symbols], Decode]:

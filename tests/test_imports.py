@@ -48,6 +48,7 @@ LIGHT = {
         "missing | hf:missing --text README.md | docs/certified/parity --temperature missing.json"
         " | missing --lengths 5-3",
     ),
+    "lengthen": ("--help", "missing | missing --text README.md | hf:missing --text README.md | hf:missing"),
     "align": ("--help", "missing | missing --text README.md | hf:missing"),
     "extract": ("--help", "missing | missing --out machine.txt | missing --codebook clases"),
     "verify": ("--help", "missing"),

@@ -44,6 +44,13 @@ class Tokens:
         text = text.decode(errors="replace") if isinstance(text, bytes) else text
         return np.array(self.tokenizer.encode(text, add_special_tokens=False).ids, dtype=self.dtype)
 
+    def prompt(self, text: str) -> Symbols:
+        """(tokens,) of a text that goes on: behind what the tokenizer puts before every text, without what ends it."""
+        found = self.tokenizer.encode(text)
+        kept = np.flatnonzero(np.array(found.special_tokens_mask) == 0)
+        end = kept[-1] + 1 if len(kept) else 0
+        return np.array(found.ids[:end], dtype=self.dtype)
+
     def encode_blocks(self, blocks: Iterable[bytes]) -> Iterator[Symbols]:
         for piece in pieces(blocks):
             yield self.encode(piece)

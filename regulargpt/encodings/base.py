@@ -156,6 +156,11 @@ class Encoding(nn.Module):
         return type(self).score is not Encoding.score
 
     @property
+    def changes_embedding(self) -> bool:
+        """Whether positions are in what the first block reads."""
+        return type(self).embed is not Encoding.embed
+
+    @property
     def keys_turn_alone(self) -> bool:
         """Whether `rotate` makes of a key what its own position says, and no other: then keys may be kept turned."""
         return type(self).rotate is Encoding.rotate

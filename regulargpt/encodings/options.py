@@ -411,3 +411,11 @@ class ScaledOptions(EncodingOptions):
 @dataclass(frozen=True)
 class SSMaxOptions(ScaledOptions, LearnedOptions):
     """Scalable softmax."""
+
+
+ADDED: dict[str, dict[str, tuple[float, float, float]]] = {
+    "kerple_log": {"r1": (0.0, 0.0, math.inf), "r2": (1.0, 0.01, math.inf)},
+    "kerple_power": {"r1": (0.0, 0.0, math.inf), "r2": (0.5, 0.01, 2.0)},
+    "kerple_log3": {"r1": (0.0, 0.0, math.inf), "r2": (1.0, 0.01, math.inf), "r3": (1.0, 0.01, 2.0)},
+}
+"""Kernels whose bias is added to a trained network: where each parameter starts, its least and its most."""

@@ -123,7 +123,7 @@ class Extended(Regrouped):
 
     def __init__(self, inner: Encoding, view: SelfExtend):
         super().__init__(inner, str(view))
-        if type(inner).embed is not Encoding.embed:
+        if inner.changes_embedding:
             raise UserError(f"attention = '{view}': positions in the embeddings cannot stand elsewhere for some keys")
         self.view = view
 

@@ -26,6 +26,10 @@ class EncodingWrapper(Encoding):
         return self.inner.changes_score
 
     @property
+    def changes_embedding(self) -> bool:
+        return self.inner.changes_embedding
+
+    @property
     def keys_turn_alone(self) -> bool:
         # What is done here is done to queries.
         return self.inner.keys_turn_alone

@@ -1,7 +1,7 @@
 """What can be done to a trained decoder in a test, so that it reads longer texts: each method, its source, its flags.
 
-Nothing here is trained. Each is an option of a test that stands elsewhere; this lists them, says who published them,
-and sets them for a training length and a length. Never imports torch.
+Nothing here is trained; a bias is before, by `lengthen`. Each is an option of a test that stands elsewhere; this lists
+them, says who published them, and sets them for a training length and a length. Never imports torch.
 """
 
 from __future__ import annotations
@@ -125,6 +125,12 @@ METHODS: dict[str, Method] = {
         "Chi 2024, chapter 5",
         "--temperature FILE",
         needs="the file, which `regulargpt align` writes",
+    ),
+    "kerple": Method(
+        "a bias of few numbers a head beside the network's own positions, trained on longer segments",
+        "Chi 2024, section 7.4",
+        "--bias FILE",
+        needs="the file, which `regulargpt lengthen` writes",
     ),
 }
 

@@ -8,12 +8,13 @@ that restores P_max, found on the training part (Chi 2024, Algorithm 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
+from regulargpt.evaluation.bias import Bias, read
 from regulargpt.evaluation.by_length import Point, samples_at
 from regulargpt.evaluation.methods import METHODS
 from regulargpt.evaluation.temperature import Temperature
@@ -29,7 +30,7 @@ from regulargpt.runs.again import Retest
 from regulargpt.runs.opened import Opened
 from regulargpt.runs.run import Watch, prepare
 
-ALIGNED = "alignment"
+ALIGNED, BIASED = "alignment", "kerple"
 Progress = Callable[[int, int], None]
 Notice = Callable[[str], None]
 
@@ -54,6 +55,7 @@ class Methods(Compared):
     """What is compared, and where its results are kept."""
 
     cells: Cells
+    bias: Bias | None = None
 
     def why_not(self, name: str) -> str | None:
         """Why a method cannot be tried on this network; None if it can."""
@@ -61,19 +63,26 @@ class Methods(Compared):
         if name == ALIGNED:
             is_possible = isinstance(self.run.model, Attentive) and self.train_len < longest <= LONGEST
             return None if is_possible else f"no length above {self.train_len:,}, or no softmax over positions"
+        if name == BIASED and self.bias is None:
+            return "no --bias FILE; `regulargpt lengthen` writes one"
         try:
             config = self.config(name, longest)
-            model = self.run.network(METHODS[name].settings(self.train_len, longest))
+            model = self.run.network(self.changes(name, longest))
             model.set_attention(config.evaluation.attention, self.train_len)
         except UserError as error:
             return str(error)
         return None
 
+    def changes(self, name: str, length: int) -> Mapping[str, Any]:
+        """The options of the network that a method sets, or its bias was trained with, by their keys within `model`."""
+        if name == BIASED and self.bias is not None:
+            return self.bias.changes
+        return METHODS[name].settings(self.train_len, length)
+
     def config(self, name: str, length: int) -> Any:
         """The config of a test by a method; ConfigError for a network that has no such option."""
-        method = METHODS[name]
-        changes = {f"model.{key}": value for key, value in method.settings(self.train_len, length).items()}
-        view = method.attention(self.train_len, length)
+        changes = {f"model.{key}": value for key, value in self.changes(name, length).items()}
+        view = METHODS[name].attention(self.train_len, length)
         return self.run.config.replaced({**changes, "evaluation.attention": view})
 
     def cell(self, name: str, length: int) -> Cell | None:
@@ -81,21 +90,23 @@ class Methods(Compared):
         config = self.config(name, length)
         if config.network.too_long(length) is not None:
             return None
-        test, changes = self.test(config, length), METHODS[name].settings(self.train_len, length)
+        test, changes = self.test(config, length), self.changes(name, length)
+        if name == BIASED and self.bias is not None:
+            changes = {**changes, "bias": asdict(self.bias)}
         scores = [score.facts for score in self.scores]
         return Cell(name, length, test, facts_of_test(self.of_run, name, test, changes, scores))
 
     def point(self, cell: Cell, watch: Watch) -> Point:
         """What the test of a cell says, kept at once."""
-        changes = METHODS[cell.name].settings(self.train_len, cell.length)
-        model = cell.test.model(changes, self.temperature(cell.name, cell.length))
+        changes, bias = self.changes(cell.name, cell.length), self.bias if cell.name == BIASED else None
+        model = cell.test.model(changes, self.temperature(cell.name, cell.length), bias=bias)
         point = cell.test.points(model, watch)[0]
         self.cells.keep(cell.facts, point)
         return point
 
     def test(self, config: Any, length: int) -> Retest:
         """The test of one length, which measures every score."""
-        test = Retest.of(self.run, replace(config, model=self.run.config.model), [length], self.seed)
+        test = Retest.of(self.run, config, [length], self.seed)
         return reduce(lambda test, score: score.within(test), self.scores, test)
 
     def temperature(self, name: str, length: int) -> Temperature | None:
@@ -120,8 +131,9 @@ def measure(
     run = replace(run, config=run.config.replaced(changes))  # type: ignore[type-var]
     prepare(run.config)  # a device that is not there is refused first
     lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
+    bias = None if options.bias is None else read(options.bias, run.config, run.weights)
     seed = run.config.seed if options.seed is None else options.seed
-    methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, scores=scores_of(run, options))
+    methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, bias=bias, scores=scores_of(run, options))
     asked = [name for name in names_of(options.methods) if name != TRAINED]
     left_out = {name: reason for name in asked if (reason := methods.why_not(name)) is not None}
     if options.methods and left_out:

@@ -147,6 +147,7 @@ class MethodOptions(TextOptions):
     lengths: str | None = option(None, "Lengths, as in 512,1024,4096.", usual="the training length and its doubles")
     methods: str | None = option(None, "Methods, as in yarn,bca.", usual="all that the network can be tested by")
     words: int = option(32, "How many segments a length.", least=2)
+    bias: Path | None = option(None, "File of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
     seed: int | None = seed_of("segments")
     device: str = option("auto", "auto, cpu or cuda.")
     key_by: str | None = option(

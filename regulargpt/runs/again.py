@@ -15,6 +15,7 @@ from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
+from regulargpt.evaluation.bias import Bias
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores, seen_through
 from regulargpt.evaluation.extrapolation import ratio_of, text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
@@ -39,14 +40,15 @@ def evaluate(
     temperature: Temperature | None = None,
     quantised: bool = False,
     words_out: Path | None = None,
+    bias: Bias | None = None,
 ) -> dict[str, Any]:
     """What a trained network scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
     It is that of a run folder, or one that is open, as a checkpoint is.
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
-    what attention is divided by. A `quantised` network has the state of every node above the symbols, or after every
-    symbol, replaced by the nearest prototype of the run's certificate, or the nearest point. To `words_out` the test
-    words are written with their answers (`regulargpt.runs.answered`).
+    what attention is divided by, `bias` what is added to it. A `quantised` network has the state of every node above
+    the symbols, or after every symbol, replaced by the nearest prototype of the run's certificate, or the nearest
+    point. To `words_out` the test words are written with their answers (`regulargpt.runs.answered`).
 
     Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
     """
@@ -55,7 +57,7 @@ def evaluate(
     test = Retest.of(run, config, lengths, seed)
     if words_out is not None:
         refuse(test.data, test.objective, lengths, config.evaluation)
-    model = test.model(changes, temperature, prototypes)
+    model = test.model(changes, temperature, prototypes, bias)
     points = test.points(model, watch)
     if words_out is not None:
         write_text(words_out, test.answered(model))
@@ -69,10 +71,11 @@ def evaluate(
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
         **text_facts(points, config, test.reference()),
-        **test.beside(points, changes, temperature, watch),
+        **test.beside(points, bool(changes or temperature or bias), watch),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "changes": dict(changes),
+        **({} if bias is None else {"bias": str(bias)}),
         "prototypes": None if prototypes is None or config.model.carries_state else len(prototypes),
         **({"points": len(prototypes)} if prototypes is not None and config.model.carries_state else {}),
         "changed_classes": run.changed_classes(config),
@@ -125,9 +128,12 @@ class Retest:
         changes: Mapping[str, Any] = {},
         temperature: Temperature | None = None,
         prototypes: Float[Tensor, "K d_model"] | None = None,
+        bias: Bias | None = None,
     ) -> Model:
         """The network as it is tested; UserError if it has no states to be replaced by the `prototypes`."""
         device, model = prepare(self.config), self.run.network(changes)
+        if bias is not None:
+            bias.set_on(model)
         if temperature is not None:
             temperature.set_on(model)
         if prototypes is not None:
@@ -150,15 +156,12 @@ class Retest:
             on_words=watch.on_words,
         )
 
-    def beside(
-        self, points: Sequence[Point], changes: Mapping[str, Any], temperature: Temperature | None, watch: Watch
-    ) -> dict[str, Any]:
+    def beside(self, points: Sequence[Point], is_changed: bool, watch: Watch) -> dict[str, Any]:
         """Of a checkpoint that is tested otherwise than it was trained, the perplexity over that as trained.
 
         At every length, in pairs of segments. A run is held against its training length instead.
         """
-        is_changed = bool(changes) or temperature is not None or self.config.evaluation.attention != "full"
-        if isinstance(self.run, OpenedRun) or not is_changed:
+        if isinstance(self.run, OpenedRun) or not (is_changed or self.config.evaluation.attention != "full"):
             return {}
         config = self.config.replaced({"evaluation.attention": "full"})
         lengths = [T for T in self.lengths if self.run.config.network.too_long(T) is None]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from regulargpt.models.base import Model
     from regulargpt.objectives.answers import Objective
 
+NO_TEXT = "text:code"
+"""What stands in the config of a checkpoint that is asked without a text; it is not read."""
 NEEDS_TEXT = "name a file or folder of yours, or text:code, with --text"
 
 
@@ -118,6 +120,11 @@ def open_checkpoint(
     if (reason := refuse_attention(measured)) is not None:
         raise UserError(reason)
     return OpenedCheckpoint(config, measured, found)
+
+
+def open_alone(place: str | Path, train_len: int | None = None, *, attention: str = "") -> OpenedCheckpoint:
+    """The checkpoint in a folder for what needs no text: it has no data. Refusals as of `open_checkpoint`."""
+    return open_checkpoint(place, NO_TEXT, train_len, attention=attention)
 
 
 def config_of(found: Checkpoint, text: str, train_len: int | None) -> RunConfig:

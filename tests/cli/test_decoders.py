@@ -296,6 +296,33 @@ def test_a_temperature_is_aligned_and_used(asked: Callable, home: Path, tmp_path
     assert "was found for another network" in said
 
 
+def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path):
+    """Its file in `evaluate` and in `methods` gives what `lengthen` said, with the scaling that it was trained with."""
+    trained = ["--steps", "3", "--lr", "0.3", "--set", "scaling=interpolation,factor=2", "--words", "6"]
+    report = asked("lengthen", *of(home), *trained)
+    assert list(report["tests"]) == ["trained", "the same without bias", "kerple_log"]
+    file, ratio = tmp_path / "lengthen" / "llama" / "bias.json", report["tests"]["kerple_log"]["to_trained"]
+    assert (sorted(ratio), report["length"], report["file"]) == (["128", "64"], 128, str(Path(*file.parts[-3:])))
+    found = scored(asked, home, "--bias", str(file))
+    assert found["changes"] == {"encoding.scaling": "interpolation", "encoding.factor": 2.0}
+    assert found["to_trained"]["128"] == pytest.approx(ratio["128"], abs=1e-5)
+    plain = scored(asked, home, "--bias", str(file), "--set", "scaling=none")
+    assert plain["changes"]["encoding.scaling"] == "none"
+    assert plain["to_trained"]["128"][0] != found["to_trained"]["128"][0]
+    given = ["--lengths", "64,128", "--words", "6", "--methods", "kerple", "--bias", str(file)]
+    compared = asked("methods", *of(home), *given)["methods"]["kerple"]
+    assert compared["to_trained"]["128"] == pytest.approx(ratio["128"], abs=1e-5)
+    rows = (file.parent / "training.csv").read_text().splitlines()
+    assert rows[0] == "step,loss,bits_per_byte"
+    assert len(rows) == 4
+    assert asked("lengthen", *of(home), *trained) == report  # it is there already
+    said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--bias", str(file), code=2)
+    assert "was trained for another network" in said
+    said = asked("lengthen", *of(home), *trained, "--seed", "1", code=2)
+    assert "holds another training; choose another --out" in said
+    assert asked("resume", str(file.parent), code=2).startswith("error: unknown key 'lengthen'")
+
+
 REFUSED = [
     (["evaluate", "hf:{home}/llama"], "needs a text; name a file or folder of yours, or text:code, with --text"),
     (["evaluate", "hf:{home}/none", "--text", "text:code"], "no such folder; a checkpoint is read from disk"),
@@ -314,6 +341,15 @@ REFUSED = [
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "yarm"], "unknown method 'yarm'; did you"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "64,900000"], "--lengths 900000: text:"),
     (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: unknown key"),
+    (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "kerple"], "--methods kerple: no --bias"),
+    (["methods", "hf:{home}/llama", "--text", "{home}/text", "--bias", "none.json"], "none.json: no such file;"),
+    (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--bias", "none.json"], "none.json: no such file;"),
+    (["lengthen", "hf:{home}/llama"], "needs a text; name a file or folder of yours"),
+    (["lengthen", "hf:{home}/gpt2", "--text", "{home}/text"], "--length 128: model.encoding.name = 'learned' has no"),
+    (["lengthen", "hf:{home}/llama", "--text", "{home}/text", "--length", "900000"], "--length 900000: text:"),
+    (["lengthen", "hf:{home}/llama", "--text", "{home}/text", "--set", "last=3"],
+     "--set data.last: only options of the network, as in --set scaling=interpolation,factor=4"),
+    (["lengthen", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "64,900000"], "--lengths 900000: text:"),
     (["align", "hf:{home}/llama", "--text", "{home}/text", "--length", "64"], "trained on up to 64 symbols"),
 ]  # fmt: skip
 

@@ -15,11 +15,13 @@ from languages.errors import UserError
 from regulargpt.cli.commands.evaluate import several
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings import build
+from regulargpt.encodings.added import Added
 from regulargpt.encodings.base import Encoding, Positions, consecutive
 from regulargpt.encodings.options import RotaryOptions
 from regulargpt.encodings.regrouped import regrouped
 from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.tempered import Tempered
+from regulargpt.evaluation.bias import Bias
 from regulargpt.evaluation.methods import METHODS
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
@@ -133,6 +135,18 @@ def alignment() -> None:
     torch.testing.assert_close(pattern(encoding), (whole.logits(None) / 0.5).softmax(-1)[0, 0])
 
 
+def kerple() -> None:
+    """Eq. 3.4 of the thesis beside the rotation: softmax(logits - r1 ln(1 + r2 x)); 0 before training."""
+    q, k = inputs()
+    turned = rotary().rotate(q, k, at := consecutive(q, k))
+    bias = -0.7 * torch.log(1 + 0.3 * at.distances.abs())
+    expected = (Piece(*turned, rotary(), at, Full()).logits(None) + bias).softmax(-1)[0, 0]
+    numbers = {"r1": [[0.7]], "r2": [[0.3]]}
+    torch.testing.assert_close(pattern(Added(rotary(), "kerple_log", numbers).double()), expected, atol=1e-6, rtol=1e-6)
+    start = Added(rotary(), "kerple_log", Bias.start("kerple_log", 1, 1).numbers)
+    assert torch.equal(pattern(start), pattern(rotary()))
+
+
 GOLDEN: dict[str, Callable[[], None]] = {
     "trained": hides("full", lambda m, n: True),
     "interpolation": scaled("linear", "interpolation", factor=4.0),
@@ -149,6 +163,7 @@ GOLDEN: dict[str, Callable[[], None]] = {
     "sinks": golden(Sinks(2, 6), OF_STREAMING),
     "self-extend": golden(SelfExtend(3, 7), OF_SELF_EXTEND),
     "alignment": alignment,
+    "kerple": kerple,
 }  # fmt: skip
 
 

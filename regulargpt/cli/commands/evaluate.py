@@ -43,6 +43,7 @@ SAID = {
     "--attention", help="What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W."
 )
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
+@click.option("--bias", type=PATH, help="File of `regulargpt lengthen`: add its bias to what attention sees.")
 @click.option(
     "--quantised",
     is_flag=True,
@@ -70,6 +71,7 @@ def command(
     samples: int | None,
     attention: str | None,
     temperature: Path | None,
+    bias: Path | None,
     quantised: bool,
     seed: int | None,
     device: str,
@@ -89,6 +91,7 @@ def command(
     from regulargpt.config.protocols import MANY, protocol
     from regulargpt.config.schema import network_of_test
     from regulargpt.data import is_language
+    from regulargpt.evaluation.bias import read as read_bias
     from regulargpt.evaluation.temperature import read
     from regulargpt.options.lengths import read_lengths
 
@@ -110,7 +113,11 @@ def command(
         wanted = tuple(config.tested)
     else:
         config = config.replaced({"protocol": ""}).reading(written)
-    changes = network_of_test(config, written)
+    added = None if bias is None else read_bias(bias, run.config, run.weights)
+    # It is tested with what it was trained with, where nothing else is said.
+    of_bias = {} if added is None else {f"model.{key}": value for key, value in added.changes.items()}
+    config = config.replaced({key: value for key, value in of_bias.items() if key not in written})
+    changes = network_of_test(config, [*of_bias, *written])
     refuse_unused(config, written)
     sharper = None if temperature is None else read(temperature, run.weights)
 
@@ -119,7 +126,7 @@ def command(
 
     with closing(Bars()) as bars:
         of_words = config.seed if seed is None else seed
-        result = evaluate(run, config, wanted, of_words, bars.watch, changes, sharper, quantised, words_out)
+        result = evaluate(run, config, wanted, of_words, bars.watch, changes, sharper, quantised, words_out, added)
     emit(result) if as_json else say(text(result))
     if words_out is not None:
         say(f"test words with their answers written to {shown(words_out)}", err=True)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from languages.errors import UserError
 from regulargpt.cli.output import as_json, emit, say
 from regulargpt.cli.types import PATH, FiniteRange
+
+if TYPE_CHECKING:
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.runs.opened import Opened
 
 MOST_SYMBOLS = 100_000
 
@@ -25,36 +32,96 @@ MOST_SYMBOLS = 100_000
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the symbols.")
 @click.option("--window", type=click.IntRange(min=1), help="Positions that are remembered.  [default: all]")
+@click.option(
+    "--attention", help="What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W."
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the network, as in scaling=yarn,factor=4."
+)
+@click.option(
+    "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
+)
 @as_json
 def command(
-    folder: Path, prompt: str, symbols: int, temperature: float, seed: int, window: int | None, as_json: bool
+    folder: Path,
+    prompt: str,
+    symbols: int,
+    temperature: float,
+    seed: int,
+    window: int | None,
+    attention: str | None,
+    settings: tuple[str, ...],
+    train_len: int | None,
+    as_json: bool,
 ) -> None:
     """Continue a text with a model that was trained on texts.
 
     The text appears as it is written, with control characters as \\x1b; its speed is said on stderr.
+
+    RUN may be hf:PATH, a folder of GPT-2, GPT-NeoX, Llama, Mistral, Qwen2 or Qwen3 on disk. Symbols are its tokens.
     """
     import time
 
-    from regulargpt.storage.folder import RunFolder
+    if window is not None and attention is not None:
+        raise UserError("--window and --attention both say what is remembered; leave one of them out")
+    run = opened(folder, train_len)
+    changes = changed(run.config, settings)
 
-    run_folder = RunFolder.open(folder)
-
-    from regulargpt.generation import Writer, harmless, readable
+    from regulargpt.generation import Writer, harmless, readable, spelling
 
     prompt = prompt or "\n"
-    writer = Writer.of(run_folder, len(prompt.encode(errors="surrogateescape")) + symbols)
-    began, pieces = time.perf_counter(), []
-    drawn = writer.continuation(writer.encode(prompt), symbols, temperature=temperature, seed=seed, window=window)
+    read = spelling(run)[0](prompt)
+    if not len(read):
+        raise UserError("--prompt has no symbol that the network knows; write another one")
+    writer = Writer.of(run, len(read) + symbols, changes, attention or "full")
+    began, pieces, count = time.perf_counter(), [], 0
+    drawn = writer.continuation(read, symbols, temperature=temperature, seed=seed, window=window)
     if not as_json:
         click.echo(harmless(prompt), nl=False)
-    for piece in readable(drawn, writer.decode):
+
+    def counted() -> Iterator[int]:
+        nonlocal count
+        for symbol in drawn:
+            count += 1
+            yield symbol
+
+    for piece in readable(counted(), writer.decode):
         pieces.append(piece)
         if not as_json:
             click.echo(harmless(piece), nl=False)
-    rate = symbols / (time.perf_counter() - began)
+    rate = count / (time.perf_counter() - began)
     if as_json:
         asked = {"prompt": prompt, "symbols": symbols, "temperature": temperature, "seed": seed, "window": window}
-        emit({"run": str(folder), **asked, "text": "".join(pieces), "symbols_per_second": round(rate, 1)})
+        tested = {"attention": attention or "full", "changes": changes}
+        emit({"run": str(folder), **asked, **tested, "text": "".join(pieces), "symbols_per_second": round(rate, 1)})
         return
     click.echo()
-    say(f"{symbols:,} symbols, {rate:,.0f} a second", err=True)
+    say(f"{count:,} symbols, {rate:,.0f} a second", err=True)
+
+
+def opened(place: Path, train_len: int | None) -> Opened:
+    """The finished run in a folder, or the checkpoint at hf:PATH, without the text that it was trained on."""
+    from regulargpt.runs.opened import open_run
+    from regulargpt.runs.pretrained import is_checkpoint, open_alone, refuse_text
+    from regulargpt.storage.folder import RunFolder
+
+    if is_checkpoint(place):
+        return open_alone(place, train_len)
+    refuse_text(None, train_len)
+    return open_run(RunFolder.open(place), on=("text",), reads=False)
+
+
+def changed(config: RunConfig, settings: Iterable[str]) -> dict[str, Any]:
+    """The options of the network behind --set; UserError for one that a trained network cannot have otherwise."""
+    from regulargpt.cli.commands.evaluate import refuse_unused, several
+    from regulargpt.cli.configure import texts
+    from regulargpt.config.schema import network_of_test
+
+    written = texts({}, several(config, settings), {})
+    for key in written:
+        if not key.startswith("model."):
+            raise UserError(f"{key} does not change what a text goes on with; leave it out")
+    config = config.replaced({"protocol": ""}).reading(written)
+    changes = network_of_test(config, written)
+    refuse_unused(config, written)
+    return changes

@@ -81,6 +81,12 @@ class Checkpoint:
             return None
         return fitting(tokens_of(self.folder), self.vocabulary_size)
 
+    @property
+    def ends(self) -> frozenset[int]:
+        """The tokens behind which a text is at its end: one, several or none, as its config says."""
+        found = self.config.eos_token_id
+        return frozenset([] if found is None else [found] if isinstance(found, int) else found)
+
     @cached_property
     def digest(self) -> str:
         """That of the weights."""
