@@ -132,8 +132,10 @@ def command(
         say(f"test words with their answers written to {shown(words_out)}", err=True)
 
 
-def network(place: Path, named: str | None, train_len: int | None) -> Opened:
-    """The finished run in a folder, or the checkpoint at hf:PATH."""
+def network(
+    place: Path, named: str | None, train_len: int | None, on: tuple[str, ...] = ("words", "text", "retrieval")
+) -> Opened:
+    """The finished run in a folder, on one of these kinds of data, or the checkpoint at hf:PATH."""
     from regulargpt.runs.opened import open_run
     from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
     from regulargpt.storage.folder import RunFolder
@@ -141,7 +143,7 @@ def network(place: Path, named: str | None, train_len: int | None) -> Opened:
     if is_checkpoint(place):
         return open_checkpoint(place, named, train_len)
     refuse_text(named, train_len)
-    return open_run(RunFolder.open(place), reads=False)
+    return open_run(RunFolder.open(place), on=on, reads=False)
 
 
 def usual_lengths(config: RunConfig) -> Sequence[int]:

@@ -81,7 +81,7 @@ def command(
     from regulargpt.cli.configure import texts
     from regulargpt.config.schema import network_of_test
 
-    run = network(folder, named, train_len)
+    run = network(folder, named, train_len, on=("text",))
     written = texts({}, several(run.config, settings), {})
     for key in written:
         if not key.startswith("model."):
