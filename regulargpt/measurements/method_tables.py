@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,7 +138,7 @@ def picture(methods: Compared, values: Mapping[str, Any]) -> Picture:
     marks = {"training length": methods.train_len}
     panels = [
         Curves(
-            [line(name, of[score.measure]) for name, of in values.items() if of[score.measure]],
+            [line(name, of[score.measure], methods.lengths) for name, of in values.items() if of[score.measure]],
             Axis("length", True),
             Axis(score.label),
             marks,
@@ -148,7 +149,11 @@ def picture(methods: Compared, values: Mapping[str, Any]) -> Picture:
     return Picture(panels, f"{methods.run.data.name}, {methods.run.facts()['model']}")
 
 
-def line(name: str, values: Mapping[str, Any]) -> Line:
-    """A method's line with its band."""
-    value, low, high = zip(*values.values(), strict=True)
-    return Line(name, [int(T) for T in values], value, low, high)
+def line(name: str, values: Mapping[str, Any], lengths: Sequence[int]) -> Line:
+    """A method's line with its band, over the lengths of all: it has no point where it has no number.
+
+    >>> line("yarn", {"64": [1.0, 0.5, 1.5]}, [32, 64]).values
+    (nan, 1.0)
+    """
+    value, low, high = zip(*(values.get(str(T), [math.nan] * 3) for T in lengths), strict=True)
+    return Line(name, lengths, value, low, high)
