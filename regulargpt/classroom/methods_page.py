@@ -58,12 +58,19 @@ def plain(finding: Finding) -> Finding:
     """The curves without bands, which would hide each other, and the tables, the ratios first."""
     first, second, *more = finding.tables
     captioned = [Table(each.header, each.rows, caption=each.header[0]) for each in (second, first, *more)]
+    left = len(finding.report["left_out"])  # said in a section of its own
     curves = [
         replace(panel, lines=[replace(line, low=line.values, high=line.values) for line in panel.lines])
         for panel in finding.picture.panels
         if isinstance(panel, Curves)
     ]
-    return Finding(name="lengths", title="", picture=Picture(curves), tables=captioned, notes=[RATIO])
+    return Finding(
+        name="lengths",
+        title="",
+        picture=Picture(curves),
+        tables=captioned,
+        notes=[RATIO, *finding.notes[: len(finding.notes) - left]],
+    )
 
 
 def methods(report: dict[str, Any]) -> str:

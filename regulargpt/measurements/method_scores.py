@@ -27,6 +27,8 @@ class Score:
     nats: str = NLL
     prefix: str = ""
     within: Callable[[Retest], Retest] = lambda test: test
+    to_base: str = ""
+    """What heads a table of the second ratios, where there is one."""
 
     @property
     def to_trained(self) -> str:
@@ -42,6 +44,15 @@ class Score:
     def keys(self) -> tuple[str, str, str]:
         """All that is said of it."""
         return self.measure, self.to_trained, self.to_training_length
+
+    @property
+    def facts(self) -> str:
+        """All that the measure depends on beside the test."""
+        return self.measure
+
+    def notes(self, values: Mapping[str, Any], longest: str) -> list[str]:
+        """What else is said of the methods."""
+        return []
 
     def ratio(self, point: Point, base: Point) -> Interval:
         """That of two tests."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,7 +60,8 @@ def finding_of(methods: Compared, found: Mapping[str, Points], left_out: Mapping
         picture=picture(methods, values["methods"]),
         tables=[found for score in scores for found in tables(values["methods"], lengths, score)],
         sentence=said,
-        notes=[f"left out: {name}, {reason}" for name, reason in left_out.items()],
+        notes=[note for score in scores for note in score.notes(values["methods"], longest)]
+        + [f"left out: {name}, {reason}" for name, reason in left_out.items()],
     )
 
 
@@ -95,14 +97,16 @@ def samples(points: Points) -> str:
     return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
 
 
-def tables(values: Mapping[str, Any], lengths: Sequence[str], score: Score) -> tuple[Table, Table]:
+def tables(values: Mapping[str, Any], lengths: Sequence[str], score: Score) -> list[Table]:
     """The score of each method at each length, and its perplexity over that of the network as trained."""
     of = "" if score is BITS else f", {score.label}"
     names = [name for name in values if name != TRAINED]
-    return (
+    last = score.to_training_length
+    return [
         Table((score.label, *lengths), table(values, list(values), lengths, score.measure)),
         Table((f"x as trained, at this length{of}", *lengths), table(values, names, lengths, score.to_trained)),
-    )
+        *([Table((score.to_base, *lengths), table(values, list(values), lengths, last))] if score.to_base else []),
+    ]
 
 
 def table(values: Mapping[str, Any], names: Sequence[str], lengths: Sequence[str], key: str) -> list[tuple[str, ...]]:
@@ -134,17 +138,22 @@ def picture(methods: Compared, values: Mapping[str, Any]) -> Picture:
     marks = {"training length": methods.train_len}
     panels = [
         Curves(
-            [line(name, of[score.measure]) for name, of in values.items()],
+            [line(name, of[score.measure], methods.lengths) for name, of in values.items() if of[score.measure]],
             Axis("length", True),
             Axis(score.label),
             marks,
         )
         for score in methods.scores
+        if any(of[score.measure] for of in values.values())
     ]
     return Picture(panels, f"{methods.run.data.name}, {methods.run.facts()['model']}")
 
 
-def line(name: str, values: Mapping[str, Any]) -> Line:
-    """A method's line with its band."""
-    value, low, high = zip(*values.values(), strict=True)
-    return Line(name, [int(T) for T in values], value, low, high)
+def line(name: str, values: Mapping[str, Any], lengths: Sequence[int]) -> Line:
+    """A method's line with its band, over the lengths of all: it has no point where it has no number.
+
+    >>> line("yarn", {"64": [1.0, 0.5, 1.5]}, [32, 64]).values
+    (nan, 1.0)
+    """
+    value, low, high = zip(*(values.get(str(T), [math.nan] * 3) for T in lengths), strict=True)
+    return Line(name, lengths, value, low, high)

@@ -21,6 +21,7 @@ from regulargpt.evaluation.temperature import Temperature
 from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
 from regulargpt.measurements.method_cells import CELLS, Cells, facts_of_test
+from regulargpt.measurements.method_keys import scores_of
 from regulargpt.measurements.method_tables import TRAINED, Compared, finding_of
 from regulargpt.measurements.options import MethodOptions
 from regulargpt.models.transformer.attentive import Attentive
@@ -104,7 +105,7 @@ class Methods(Compared):
         test, changes = self.test(config, length), self.changes(name, length)
         if name == BIASED and self.bias is not None:
             changes = {**changes, "bias": asdict(self.bias)}
-        scores = [score.measure for score in self.scores]
+        scores = [score.facts for score in self.scores]
         return Cell(name, length, test, facts_of_test(self.of_run, name, test, changes, scores))
 
     def point(self, cell: Cell, watch: Watch) -> Point:
@@ -144,7 +145,7 @@ def measure(
     lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
     bias = None if options.bias is None else read(options.bias, run.config, run.weights)
     seed = run.config.seed if options.seed is None else options.seed
-    methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, bias=bias)
+    methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, bias=bias, scores=scores_of(run, options))
     chosen, left_out = methods.chosen(options.methods)
     return finding_of(methods, found_by(methods, chosen, progress), left_out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -150,6 +151,29 @@ class MethodOptions(TextOptions):
     bias: Path | None = option(None, "File of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
     seed: int | None = seed_of("segments")
     device: str = option("auto", "auto, cpu or cuda.")
+    key_by: str | None = option(
+        None, "Score key symbols, too, chosen by copies, self, or an evaluator hf:PATH (LongPPL).", usual="none"
+    )
+    key_repeat: int | None = option(None, "Of copies: symbols repeated before.", least=1, most=1000, usual="8")
+    key_context: int | None = option(
+        None, "Of an evaluator: symbols of a short context.", least=1, usual="train_len; where that is all, a quarter"
+    )
+    key_alpha: float | None = option(
+        None, "Of an evaluator: nats that long contexts gain.", least=0.01, most=100, usual="2"
+    )
+    key_beta: float | None = option(
+        None, "Of an evaluator: least ln p behind long contexts.", least=-100, most=0, usual="-2"
+    )
+
+    def problems(self) -> Iterator[str]:
+        """Options of keys that change nothing."""
+        idle = ("key_context", "key_alpha", "key_beta") if self.key_by == "copies" else ("key_repeat",)
+        if self.key_by is None:
+            idle = ("key_repeat", "key_context", "key_alpha", "key_beta")
+        for name in idle:
+            if (value := getattr(self, name)) is not None:
+                by = "without key_by" if self.key_by is None else f"with key_by = {self.key_by}"
+                yield f"{name} = {value} changes nothing {by}; leave it out"
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from numpy import ndarray
 from languages.errors import UserError, shown
 from regulargpt import objectives, plots
 from regulargpt.data.base import Words
-from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.key_symbols import nats_of
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.options import PositionOptions
 from regulargpt.measurements.rounding import rounded
@@ -34,12 +34,9 @@ Values = dict[str, Any]
 Files = Int[ndarray, " segments"] | None
 
 
-@torch.no_grad()
 def losses(model: Model, objective: LanguageModel, segments: Words) -> Float[ndarray, "segments length"]:
     """-ln p of the symbol at each position, 1 the first that is predicted, of every segment; in float64."""
-    at_once, cpu = words_at_once(model.eval(), segments.shape[1] - 1), torch.device("cpu")
-    parts = [objective.losses(model, segments[at : at + at_once], cpu) for at in range(0, len(segments), at_once)]
-    return torch.cat(parts).double().numpy()
+    return nats_of(model, objective, segments, torch.device("cpu"))
 
 
 def edges(length: int) -> list[int]:

@@ -34,7 +34,11 @@ class LanguageModel:
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """The mean over the symbols of each segment that count, under the names of its three measures."""
-        nll = self.losses(model, words, device, self.data.counted(words.shape[1] - 1)).double().mean(1)
+        return self.means(self.losses(model, words, device, self.data.counted(words.shape[1] - 1)).double())
+
+    def means(self, losses: Float[Tensor, "batch counted"]) -> Mapping[str, Tensor]:
+        """The three measures of each segment, by the losses of its symbols that count."""
+        nll = losses.mean(1)
         return {"bits_per_byte": nll / self.nats_per_bit, "nll": nll, "perplexity": nll}
 
     def losses(
