@@ -49,7 +49,9 @@ def at_temperature(model: Model, tau: Float[ndarray, "n_layers n_heads"] | None,
     """Divide a model's attention by tau while this lasts; None leaves it as trained. Afterwards it has none."""
     import torch
 
-    model.set_temperature(None if tau is None else torch.from_numpy(tau), on)
+    from regulargpt.models.base import device_of
+
+    model.set_temperature(None if tau is None else torch.from_numpy(tau).to(device_of(model)), on)
     try:
         yield
     finally:

@@ -126,8 +126,7 @@ def measure(
 
     Each result is kept in the folder `out` at once, and none that is there is computed again.
     """
-    changes = {"evaluation.samples": options.words, "device": options.device}
-    run = replace(run, config=run.config.replaced(changes))  # type: ignore[type-var]
+    run = replace(run, config=run.config.replaced({"evaluation.samples": options.words}))  # type: ignore[type-var]
     prepare(run.config)  # a device that is not there is refused first
     lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
     bias = None if options.bias is None else read(options.bias, run.config, run.weights)

@@ -62,9 +62,10 @@ class MeasurementOptions(Options):
         """The run in a folder, opened as this measurement needs it."""
         from regulargpt.runs.opened import open_run
 
-        through = getattr(self, "attention", self.through)
+        through, device = getattr(self, "attention", self.through), getattr(self, "device", None) or "cpu"
         # A segment is drawn whole, whatever part of it the run's own test scores.
-        return open_run(folder, on=self.on, attention=through, scoring=self.scoring, reads=self.reads)
+        how = {"attention": through, "scoring": self.scoring, "device": device}
+        return open_run(folder, on=self.on, reads=self.reads, **how)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class TextOptions(MeasurementOptions):
 
     text: str | None = option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
     train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+    device: Literal["auto", "cpu", "cuda"] = option("auto", "Where the network computes.")
 
     def subject(self, place: str | None) -> Opened:
         """The run in this folder, or the checkpoint at hf:PATH."""
@@ -80,7 +82,8 @@ class TextOptions(MeasurementOptions):
 
         if is_checkpoint(str(place)):
             through = getattr(self, "attention", self.through)
-            return open_checkpoint(str(place), self.text, self.train_len, attention=through, scoring=self.scoring)
+            how = {"attention": through, "scoring": self.scoring, "device": self.device}
+            return open_checkpoint(str(place), self.text, self.train_len, **how)
         refuse_text(self.text, self.train_len)
         return super().subject(place)
 
@@ -148,7 +151,6 @@ class MethodOptions(TextOptions):
     words: int = option(32, "How many segments a length.", least=2)
     bias: Path | None = option(None, "File of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
     seed: int | None = seed_of("segments")
-    device: str = option("auto", "auto, cpu or cuda.")
 
 
 @dataclass(frozen=True)

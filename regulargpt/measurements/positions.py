@@ -22,7 +22,7 @@ from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.options import PositionOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import Sample, segments_of
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, device_of
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.plots import Line
 from regulargpt.runs.opened import Opened
@@ -37,9 +37,9 @@ Files = Int[ndarray, " segments"] | None
 @torch.no_grad()
 def losses(model: Model, objective: LanguageModel, segments: Words) -> Float[ndarray, "segments length"]:
     """-ln p of the symbol at each position, 1 the first that is predicted, of every segment; in float64."""
-    at_once, cpu = words_at_once(model.eval(), segments.shape[1] - 1), torch.device("cpu")
-    parts = [objective.losses(model, segments[at : at + at_once], cpu) for at in range(0, len(segments), at_once)]
-    return torch.cat(parts).double().numpy()
+    at_once, device = words_at_once(model.eval(), segments.shape[1] - 1), device_of(model)
+    parts = [objective.losses(model, segments[at : at + at_once], device) for at in range(0, len(segments), at_once)]
+    return torch.cat(parts).double().cpu().numpy()
 
 
 def edges(length: int) -> list[int]:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from regulargpt.objectives.answers import Objective
 
 CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a retrieval task: retrieval:line"}
-HERE = {"device": "cpu", "tensorboard": False, "compile": False}
+HERE = {"tensorboard": False, "compile": False}
 
 
 @dataclass(frozen=True, eq=False)
 class Opened(ABC):
-    """A trained network, the config that it was trained with, and the one to measure it with, on the CPU."""
+    """A trained network, the config that it was trained with, and the one to measure it with: usually on the CPU."""
 
     trained: RunConfig
     config: RunConfig
@@ -84,11 +84,11 @@ class Opened(ABC):
 
     @cached_property
     def model(self) -> Model:
-        """The trained model, on as many threads as the run had."""
-        import torch
+        """The trained model on the device to measure it on; UserError where torch has none such."""
+        from regulargpt.runs.run import prepare
 
-        torch.set_num_threads(self.config.threads)  # results are equal at equal numbers of threads only
-        return self.network()
+        device = prepare(self.config)
+        return self.network().to(device)
 
     def through(self, attention: str | None = None) -> AbstractContextManager[None]:
         """While it lasts, each position of the model sees what the run's attention, or another one, says."""
@@ -154,6 +154,7 @@ def open_run(
     on: tuple[str, ...] = ("words", "text", "retrieval"),
     attention: str = "",
     scoring: str = "",
+    device: str = "cpu",
     reads: bool = True,
 ) -> OpenedRun:
     """A finished run on one of these kinds of data, under this attention or its own, its text scored so.
@@ -164,7 +165,8 @@ def open_run(
     trained = RunConfig.parse(folder.config_text)
     refuse_kind(folder, trained, on)
     changes = {"data.scoring": scoring} if scoring and data.is_text(trained.data.name) else {}
-    config = trained.replaced({**HERE, "evaluation.attention": attention or trained.evaluation.attention, **changes})
+    changes |= {**HERE, "device": device, "evaluation.attention": attention or trained.evaluation.attention}
+    config = trained.replaced(changes)
     if (reason := refuse_attention(config)) is not None:
         raise UserError(reason)
     folder.load_summary()

@@ -102,7 +102,13 @@ def refuse_text(named: str | None, train_len: int | None) -> None:
 
 
 def open_checkpoint(
-    place: str | Path, named: str | None, train_len: int | None = None, *, attention: str = "", scoring: str = ""
+    place: str | Path,
+    named: str | None,
+    train_len: int | None = None,
+    *,
+    attention: str = "",
+    scoring: str = "",
+    device: str = "cpu",
 ) -> OpenedCheckpoint:
     """The checkpoint in a folder, on a text: a file, folder or name of one.
 
@@ -114,9 +120,8 @@ def open_checkpoint(
     found = Checkpoint.open(place)
     refuse_no_name(found)
     config = config_of(found, place_of(named), train_len)
-    measured = config.replaced(
-        {"evaluation.attention": attention or "full", **({"data.scoring": scoring} if scoring else {})}
-    )
+    changes = {"evaluation.attention": attention or "full", "device": device}
+    measured = config.replaced(changes | ({"data.scoring": scoring} if scoring else {}))
     if (reason := refuse_attention(measured)) is not None:
         raise UserError(reason)
     return OpenedCheckpoint(config, measured, found)
