@@ -38,7 +38,6 @@ VERBS = {
     "extract": "Extract the automaton that a trained network implements.",
     "generate": "Continue a text with a model that was trained on texts.",
     **{name: row.summary for name, row in MEASUREMENTS.items() if name != "clusters"},
-    "align": "Sharpen a Transformer's attention where length has flattened it.",
     "lengthen": "Train a bias beside a network's own positions, so that it reads longer texts.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",

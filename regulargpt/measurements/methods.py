@@ -26,8 +26,9 @@ from regulargpt.measurements.options import MethodOptions
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.options.lengths import read_lengths
 from regulargpt.runs.again import Retest
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened
-from regulargpt.runs.run import Watch, prepare
+from regulargpt.runs.run import Watch
 
 ALIGNED, BIASED = "alignment", "kerple"
 Progress = Callable[[int, int], None]

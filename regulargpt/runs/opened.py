@@ -85,7 +85,7 @@ class Opened(ABC):
     @cached_property
     def model(self) -> Model:
         """The trained model on the device to measure it on; UserError where torch has none such."""
-        from regulargpt.runs.run import prepare
+        from regulargpt.runs.device import prepare
 
         device = prepare(self.config)
         return self.network().to(device)

@@ -17,6 +17,7 @@ from regulargpt.cli import call
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.checkpoint_folders import quiet
+from tests.regulargpt.pretend_gpu import numbers, pretended
 from tests.regulargpt.test_page_print import CUT, SHEET
 from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
 from tests.test_imports import ROOT
@@ -270,10 +271,31 @@ def test_the_device_is_taken_and_refused(asked: Callable, home: Path, tmp_path: 
     assert asked("evaluate", *of(home), "--lengths", "64", "--samples", "2", "--device", "cpu")["samples"] == {"64": 2}
 
 
+ANALYSES = {
+    "positions": ["--length", "128", "--words", "4"],
+    "resolution": ["--length", "64", "--words", "2", "--attention", "bca"],
+    "receptive-field": ["--length", "64", "--words", "2"],
+    "align": ["--length", "128", "--words", "2", "--by", "head"],
+    "methods": ["--lengths", "128", "--words", "2", "--methods", "alignment,yarn,sinks"],
+}
+
+
+@pytest.mark.parametrize("verb", ANALYSES)
+def test_an_analysis_makes_all_where_the_network_is(asked: Callable, home: Path, verb: str):
+    """On a device that takes no tensor of the CPU, the numbers are those of the CPU but for rounding."""
+    here = asked(verb, *of(home), *ANALYSES[verb])
+    with pretended():
+        there = asked(verb, *of(home), *ANALYSES[verb], "--out", "there")
+    assert numbers(there) == pytest.approx(numbers(here), abs=1e-5)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-@pytest.mark.parametrize("verb", ["methods", "evaluate"])
+@pytest.mark.parametrize("verb", ["evaluate", *ANALYSES])
 def test_a_device_that_is_not_there_is_refused(asked: Callable, home: Path, tmp_path: Path, verb: str):
-    said = asked(verb, *of(home), "--lengths", "64", "--device", "cuda", code=2)
+    for name in ("tpu", "meta"):
+        said = asked(verb, *of(home), "--device", name, code=2)
+        assert re.fullmatch(f"error: .*device.*'{name}'.*'auto', 'cpu', 'cuda'\\.?\n", said)
+    said = asked(verb, *of(home), *ANALYSES.get(verb, ["--lengths", "64"]), "--device", "cuda", code=2)
     assert said == "error: device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto\n"
     assert not list(tmp_path.iterdir())
 

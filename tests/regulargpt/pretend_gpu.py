@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map_only
+
+from regulargpt.runs import device
 
 THERE = torch.device("lazy", 0)  # a kind that torch knows, and loads nothing for
 COPIES = ("_to_copy", "copy_")
@@ -78,12 +81,18 @@ class FromNumbers(TorchFunctionMode):
 
 
 @contextmanager
-def pretending() -> Iterator[torch.device]:
-    """The device, while this lasts."""
+def pretended() -> Iterator[None]:
+    """While this lasts, a device that is asked for is that one."""
     former = torch.__future__.get_swap_module_params_on_conversion()
     torch.__future__.set_swap_module_params_on_conversion(True)  # `.to` and `.double` make new parameters
     try:
-        with Pretending(), FromNumbers():
-            yield THERE
+        with Pretending(), FromNumbers(), mock.patch.object(device, "device_named", return_value=THERE):
+            yield
     finally:
         torch.__future__.set_swap_module_params_on_conversion(former)
+
+
+def numbers(found: Any) -> list[float]:
+    """All that a report has, in order."""
+    within = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return [float(found)] if isinstance(found, int | float) else [x for one in within for x in numbers(one)]

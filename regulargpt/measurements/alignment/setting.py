@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from languages.errors import UserError
 from regulargpt.data.base import Words
+from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search, search
@@ -87,6 +89,16 @@ class Setting:
         """As it is kept in a file."""
         rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
         return Temperature(rows, self.on, strategy, self.by, *self.lengths, self.weights)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is aligned, which network and text that is, a title, and the test at the greater length."""
+
+    setting: Setting
+    facts: Mapping[str, str]
+    title: str
+    point: Callable[[Temperature | None], Point]
 
 
 def as_measured(place: RunFolder | Opened) -> Opened:
