@@ -62,7 +62,7 @@ def rows_at(
 
     with listening_to_all(model.eval(), hear):
         logits = model(to_tensor(word, device), readout="all")
-    return found.cpu(), logits[0, list(at)].cpu()
+    return found.cpu(), logits[0].cpu()[list(at)]
 
 
 @contextmanager

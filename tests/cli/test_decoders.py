@@ -200,6 +200,54 @@ def test_a_comparison_goes_on_where_it_was_stopped(
     assert capsys.readouterr().err == "6 of 8 results are kept in part/cells\n"
 
 
+def test_a_temperature_that_was_found_is_not_searched_for_again(
+    asked: Callable, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Killed between the search and its test; its progress is told pass by pass; a damaged file is searched anew."""
+    from regulargpt.measurements import methods
+    from regulargpt.measurements.measuring import measured
+    from regulargpt.runs.again import Retest
+
+    whole, plain, searches = compared(asked, home, "--out", "whole"), Retest.points, []
+    (name,) = (path.name for path in (tmp_path / "whole" / "temperatures").iterdir())
+    temperatures = [(tmp_path / "whole" / "temperatures" / name).read_bytes()]
+    given = {"text": str(home / "text"), "lengths": "64,128", "methods": "bca,alignment", "words": 4}
+    find = methods.find
+    monkeypatch.setattr(methods, "find", lambda *of: searches.append(of) or find(*of))
+
+    def until_the_test(test: Retest, model: Any, *more: Any) -> Any:
+        if hasattr(model.encoding, "tau"):
+            raise KeyboardInterrupt
+        return plain(test, model, *more)
+
+    monkeypatch.setattr(Retest, "points", until_the_test)
+    heard: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        measured(
+            "methods", f"hf:{home / 'llama'}", tmp_path / "part", progress=lambda *at: heard.append(at[0]), **given
+        )
+    begin = 4 * (2 * (64 + 128) + 64)
+    assert heard[heard.index(begin) :] == [begin, *(begin + 8 * (64 + 128 * i) for i in range(12))]
+    assert [path.read_bytes() for path in (tmp_path / "part" / "temperatures").iterdir()] == temperatures
+    monkeypatch.setattr(Retest, "points", plain)
+    assert compared(asked, home, "--out", "part") == whole
+    assert (len(searches), cells(tmp_path / "part")) == (1, cells(tmp_path / "whole"))
+    # Another seed has another temperature; a file that lost its end is said, and written anew.
+    file = tmp_path / "part" / "temperatures" / name
+    file.write_bytes(temperatures[0][:-9])
+    for path in (tmp_path / "part" / "cells").glob("alignment-128-*"):
+        path.unlink()
+    assert (
+        call(
+            ["methods", *of(home), "--lengths", "64,128", "--words", "4", "--methods", "bca,alignment", "--out", "part"]
+        )
+        == 0
+    )
+    assert (len(searches), file.read_bytes()) == (2, temperatures[0])
+    compared(asked, home, "--out", "part", "--seed", "7")
+    assert len(list(file.parent.iterdir())) == 2
+
+
 def test_a_result_that_was_changed_is_computed_again(
     asked: Callable, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
@@ -315,7 +363,7 @@ def test_a_temperature_is_aligned_and_used(asked: Callable, home: Path, tmp_path
     assert report["before"]["short"]["p_max"] > report["before"]["long"]["p_max"]
     assert scored(asked, home, "--temperature", str(file))["to_trained"]["128"][0] != 1
     said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--temperature", str(file), code=2)
-    assert "was found for another network" in said
+    assert "was made for another network" in said
 
 
 def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path):
@@ -339,7 +387,7 @@ def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path)
     assert len(rows) == 4
     assert asked("lengthen", *of(home), *trained) == report  # it is there already
     said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--bias", str(file), code=2)
-    assert "was trained for another network" in said
+    assert "was made for another network" in said
     said = asked("lengthen", *of(home), *trained, "--seed", "1", code=2)
     assert "holds another training; choose another --out" in said
     assert asked("resume", str(file.parent), code=2).startswith("error: unknown key 'lengthen'")

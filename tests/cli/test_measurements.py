@@ -226,7 +226,7 @@ def test_every_kind_of_run_on_a_language_is_measured(at_home: Cli, tmp_path: Pat
 @pytest.mark.parametrize(
     "command",
     [
-        *(f"receptive-field {run} --length 24 --words 4" for run in ("attention", "linear", "run", "tree")),
+        *(f"receptive-field {run} --length 24 --words 4" for run in ("attention", "tree")),
         *(f"{verb} alibi/run --length 20 --words 2" for verb in ("align", "positions", "resolution")),
     ],
 )
@@ -299,4 +299,4 @@ def test_the_temperature_of_an_alignment_is_used_by_other_verbs_and_of_other_net
     more = ("--out", tmp_path / "needles") if verb == "needles" else ()
     assert lines_of(at_home(verb, run, "--temperature", file, *more))[0].endswith(said)
     refused = at_home(verb, other, "--temperature", file)
-    assert_refused(refused, f"{file.name} was found for another network; run `regulargpt align` on this one")
+    assert_refused(refused, f"{file.name} was made for another network; run `regulargpt align` on this one")

@@ -1,4 +1,7 @@
-"""A device that computes on the CPU, and refuses what a GPU refuses: tensors of both in one operation, `numpy()`."""
+"""A device that computes on the CPU, and refuses what a GPU refuses: tensors of both in one operation, `numpy()`.
+
+It knows no complex numbers, and no operation that changes the shape of a tensor in place, as recurrent layers have.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,7 +62,7 @@ def computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     goes = bool(there) if asked is None else torch.device(asked).type == THERE.type
     if name == "copy_":
         goes = isinstance(args[0], OnGpu)
-    if asked is not None:
+    if asked is not None and goes:
         kwargs = {**kwargs, "device": "cpu"}
     args, kwargs = tree_map_only(OnGpu, lambda x: x.inner, (args, kwargs))
     found = func(*args, **kwargs)

@@ -305,7 +305,7 @@ FILES = {
     "{}": "holds no temperatures",
     '{"tau": [[1.0]], "colour": "red"}': "holds no temperatures",
     '{"tau": [["hot"]]}': "holds no temperatures",
-    '{"tau": [[1.0, 1.0]]}': "was found for another network",
+    '{"tau": [[1.0, 1.0]]}': "was made for another network",
 }
 
 
