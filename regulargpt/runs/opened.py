@@ -162,7 +162,7 @@ def open_run(
     Raises UserError for a run that is not finished or on something else, a model without such an attention, and where
     it `reads` words, for data that have changed, or have other symbols or answers than the run was trained on.
     """
-    trained = RunConfig.parse(folder.config_text)
+    trained = config_of(folder)
     refuse_kind(folder, trained, on)
     changes = {"data.scoring": scoring} if scoring and data.is_text(trained.data.name) else {}
     changes |= {**HERE, "device": device, "evaluation.attention": attention or trained.evaluation.attention}
@@ -174,6 +174,15 @@ def open_run(
     if reads:
         _ = run.data  # refused now, before anything is computed
     return run
+
+
+def config_of(folder: RunFolder) -> RunConfig:
+    """The config of a run; UserError for the folder of a bias that `lengthen` trains, which is none."""
+    text, place = folder.config_text, shown(folder.path)
+    if "\n[lengthen]\n" in text:
+        again = f"type the same `regulargpt lengthen` again, with --out {place}: it goes on where it stopped"
+        raise UserError(f"{place} is no run: a bias was trained there by `regulargpt lengthen`; {again}")
+    return RunConfig.parse(text)
 
 
 def refuse_kind(folder: RunFolder, config: RunConfig, on: tuple[str, ...]) -> None:

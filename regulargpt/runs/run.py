@@ -33,7 +33,7 @@ from regulargpt.runs import tracking
 from regulargpt.runs.device import prepare
 from regulargpt.runs.falsify import report_of
 from regulargpt.runs.falsify import write as write_falsified
-from regulargpt.runs.opened import refuse_other_data
+from regulargpt.runs.opened import config_of, refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
 from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
@@ -108,7 +108,7 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     What that says of a proof is what the checker says now.
     """
     folder = RunFolder.open(path)
-    config = RunConfig.parse(folder.config_text)
+    config = config_of(folder)
     if folder.is_done:
         summary = folder.load_summary()
         for options in config.phases:

@@ -390,7 +390,10 @@ def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path)
     assert "was made for another network" in said
     said = asked("lengthen", *of(home), *trained, "--seed", "1", code=2)
     assert "holds another training; choose another --out" in said
-    assert asked("resume", str(file.parent), code=2).startswith("error: unknown key 'lengthen'")
+    for verb in ("resume", "evaluate", "generate"):
+        said = asked(verb, str(file.parent), code=2)
+        again = f"type the same `regulargpt lengthen` again, with --out {file.parent}: it goes on where it stopped"
+        assert said == f"error: {file.parent} is no run: a bias was trained there by `regulargpt lengthen`; {again}\n"
 
 
 REFUSED = [
@@ -432,6 +435,22 @@ def test_what_is_refused_is_said_in_one_line_before_anything_is_written(
     assert reason in said
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+TAKING = {"evaluate", "generate", "receptive-field", "resolution", "positions", "methods", "align", "lengthen"}
+
+
+@pytest.mark.parametrize(
+    "verb", ["show", "kernels", "shortcuts", "check", "results", "resume", "sample", "run", "verify"]
+)
+def test_a_verb_that_takes_no_checkpoint_names_those_that_do(asked: Callable, home: Path, tmp_path: Path, verb: str):
+    """`hf:` also begins the name of a data set, which `show` and `run` take."""
+    place = f"hf:{home / 'llama'}"
+    start = f"error: {place} is a checkpoint that others trained, which {verb} does not take; "
+    said = asked(verb, place, code=2)
+    assert said.startswith(start)
+    assert set(re.split(", | and ", said.removeprefix(start).removesuffix(" do\n"))) >= TAKING
     assert not list(tmp_path.iterdir())
 
 
