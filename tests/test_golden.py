@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regulargpt.config.schema import RunConfig
-from regulargpt.runs.run import prepare
+from regulargpt.runs.device import prepare
 from tests.regulargpt.small import trainer_of
 
 GOLDEN = Path(__file__).parent / "golden_losses.json"

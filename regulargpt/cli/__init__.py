@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +38,6 @@ VERBS = {
     "extract": "Extract the automaton that a trained network implements.",
     "generate": "Continue a text with a model that was trained on texts.",
     **{name: row.summary for name, row in MEASUREMENTS.items() if name != "clusters"},
-    "align": "Sharpen a Transformer's attention where length has flattened it.",
     "lengthen": "Train a bias beside a network's own positions, so that it reads longer texts.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
@@ -128,7 +127,9 @@ class Verbs(click.Group):
         if command is not None:
             parser = command.make_parser(ctx)
             parser.allow_interspersed_args = True
-            for option, times in Counter(parser.parse_args(list(rest))[2]).items():
+            values, _, order = parser.parse_args(list(rest))
+            refuse_checkpoint(name or "", command, values)
+            for option, times in Counter(order).items():
                 # A flag may stand there twice; --gates and --no-gates may not.
                 takes_one = isinstance(option, click.Option) and (option.secondary_opts or not option.is_flag)
                 if times > 1 and takes_one and not option.multiple:
@@ -139,6 +140,24 @@ class Verbs(click.Group):
         """The verbs with their lines, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
+
+
+def takes_checkpoints(command: click.Command) -> bool:
+    """Whether a verb can be given hf:PATH: it then has an option that is of such a folder."""
+    return any((getattr(option, "help", None) or "").startswith("Of hf:PATH") for option in command.params)
+
+
+def refuse_checkpoint(verb: str, command: click.Command, values: Mapping[str, Any]) -> None:
+    """UserError for the folder of a checkpoint as an argument of a verb that takes none."""
+    from regulargpt.models.pretrained import is_folder
+
+    arguments = [values.get(place.name or "") for place in command.params if isinstance(place, click.Argument)]
+    for place in [each for given in arguments for each in (given if isinstance(given, list | tuple) else [given])]:
+        if isinstance(place, str) and is_folder(place) and not takes_checkpoints(command):
+            verbs = Verbs()
+            takes = [other for other in VERBS if takes_checkpoints(verbs.get_command(click.Context(verbs), other))]
+            said = f"{', '.join(takes[:-1])} and {takes[-1]}"
+            raise UserError(f"{place} is a checkpoint that others trained, which {verb} does not take; {said} do")
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

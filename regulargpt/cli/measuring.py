@@ -16,7 +16,7 @@ import click
 from regulargpt.cli.output import CountBar, emit, printing, say, width
 from regulargpt.cli.types import PATH, FiniteRange
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.measurements.options import MeasurementOptions, TextOptions
 from regulargpt.options import OR_NONE, hints
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def verb(name: str, callback: Callable[..., None] | None = None) -> click.Comman
     kind = str if options.argument.startswith("ENCODING") else PATH
     is_needed = not options.argument.startswith("[")
     place = click.Argument(["place"], metavar=options.argument, type=kind, required=is_needed)
-    out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}]")
+    beside = f"; of hf:PATH {files}/NAME" if issubclass(options, TextOptions) else ""
+    out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}{beside}]")
     command = click.Command(name, callback=callback or partial(measure, name), help=inspect.getdoc(options))
     command.params = [place, *as_options(options), out, *printing()]
     return command
@@ -64,7 +65,7 @@ def as_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
     kind = typing.get_args(kind)[0] if is_open else kind
     usual = f"  [default: {meta['usual']}]" if meta["usual"] else ""
     return click.Option(
-        [f"--{field.name.replace('_', '-')}"],
+        [meta["flag"] or f"--{field.name.replace('_', '-')}", field.name],
         type=type_of(kind, meta["least"], meta["most"]),
         default=field.default,
         show_default=not is_open,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig, network_of_test
 from regulargpt.encodings.options import ADDED
-from regulargpt.evaluation.temperature import number
+from regulargpt.evaluation.temperature import number, read_for
 from regulargpt.storage import atomic
 
 if TYPE_CHECKING:
@@ -71,22 +71,19 @@ def write(path: Path, bias: Bias) -> None:
 def read(path: Path, config: RunConfig, weights: str) -> Bias:
     """The bias in a file, for the network of this config with the weights of this digest.
 
-    Raises UserError if there is no such file, it holds something else, or it was trained for another network.
+    Raises UserError as `read_for` does, and for options of its training that this network does not have.
     """
-    if not path.is_file():
-        raise UserError(f"{atomic.shown(path)}: no such file; `regulargpt lengthen` writes one")
-    values = atomic.parse_json(atomic.read_bytes(path), path)
-    problem = UserError(f"{atomic.shown(path)} holds no bias; `regulargpt lengthen` writes such a file")
-    try:
+    sizes = [getattr(config.model, key, 0) for key in ("n_layers", "n_heads")]
+
+    def made(values: Mapping[str, Any]) -> Bias:
         tables = {name: tuple(tuple(map(number, row)) for row in table) for name, table in values["numbers"].items()}
-        found = Bias(**{**values, "numbers": tables})
-        changes = {f"model.{key}": value for key, value in found.changes.items()}
-    except (KeyError, TypeError, AttributeError):
-        raise problem from None
-    if found.weights != weights:
-        raise UserError(f"{atomic.shown(path)} was trained for another network; run `regulargpt lengthen` on this one")
-    if not is_whole(found, *(getattr(config.model, key, 0) for key in ("n_layers", "n_heads"))):
-        raise problem
+        bias = Bias(**{**values, "numbers": tables, "changes": dict(values["changes"].items())})
+        if bias.weights == weights and not is_whole(bias, *sizes):
+            raise TypeError
+        return bias
+
+    found = read_for(path, weights, made, "bias", "lengthen")
+    changes = {f"model.{key}": value for key, value in found.changes.items()}
     network_of_test(config.replaced(changes), changes)
     return found
 

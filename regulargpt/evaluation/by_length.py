@@ -17,7 +17,7 @@ from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.interval import Interval
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, device_of
 from regulargpt.objectives.answers import AtOnce, Objective, Row
 from regulargpt.objectives.measures import Guess, measure
 
@@ -205,7 +205,7 @@ def words_at_once(model: nn.Module, length: int, n_outputs: int = 1) -> int:
     """How many words of a length go through the model together, if it gives so many outputs at each symbol."""
     most = min(SYMBOLS_AT_ONCE, LOGITS_AT_ONCE // n_outputs) // length
     if getattr(model, "quadratic", False):
-        on_cpu = next(model.parameters()).device.type == "cpu"
+        on_cpu = device_of(model).type == "cpu"
         most = min(most, (CPU_PAIRS_AT_ONCE if on_cpu else GPU_PAIRS_AT_ONCE) // length**2)
     return max(1, most)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from jaxtyping import Float
 from numpy import ndarray
@@ -17,6 +17,16 @@ from regulargpt.storage.folder import WEIGHTS, RunFolder
 
 if TYPE_CHECKING:
     from regulargpt.models.base import Model
+
+
+class OfWeights(Protocol):
+    """What belongs to one network, by the digest of its weights."""
+
+    @property
+    def weights(self) -> str: ...
+
+
+Found = TypeVar("Found", bound=OfWeights)
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,9 @@ def at_temperature(model: Model, tau: Float[ndarray, "n_layers n_heads"] | None,
     """Divide a model's attention by tau while this lasts; None leaves it as trained. Afterwards it has none."""
     import torch
 
-    model.set_temperature(None if tau is None else torch.from_numpy(tau), on)
+    from regulargpt.models.base import device_of
+
+    model.set_temperature(None if tau is None else torch.from_numpy(tau).to(device_of(model)), on)
     try:
         yield
     finally:
@@ -70,22 +82,31 @@ def write(path: Path, temperature: Temperature) -> None:
     atomic.write_json(path, asdict(temperature))
 
 
-def read(path: Path, weights: str) -> Temperature:
-    """The temperature in a file, for the network with these weights.
+def temperature_of(values: Mapping[str, Any]) -> Temperature:
+    """That whose fields these are, as `asdict` gives them; KeyError or TypeError for others."""
+    return Temperature(**{**values, "tau": tuple(tuple(map(number, layer)) for layer in values["tau"])})
 
-    Raises UserError if there is no such file, it holds something else, or it was found for another network.
+
+def read(path: Path, weights: str) -> Temperature:
+    """The temperature in a file, for the network with these weights; the refusals of `read_for`."""
+    return read_for(path, weights, temperature_of, "temperatures", "align")
+
+
+def read_for(path: Path, weights: str, made: Callable[[Any], Found], noun: str, verb: str) -> Found:
+    """What is in a file that a verb wrote for the network with these weights, as it is `made` of its values.
+
+    Raises UserError if there is no such file, it holds something else (a KeyError, TypeError or AttributeError), or it
+    was made for another network.
     """
+    place, written = atomic.shown(path), f"`regulargpt {verb} RUN`"
     if not path.is_file():
-        raise UserError(f"{atomic.shown(path)}: no such file; `regulargpt align RUN` writes one")
-    values = atomic.parse_json(atomic.read_bytes(path), path)
-    problem = UserError(f"{atomic.shown(path)} holds no temperatures; `regulargpt align RUN` writes such a file")
+        raise UserError(f"{place}: no such file; {written} writes one")
     try:
-        tau = tuple(tuple(map(number, layer)) for layer in values.pop("tau"))
-        found = Temperature(tau, **values)
+        found = made(atomic.parse_json(atomic.read_bytes(path), path))
     except (KeyError, TypeError, AttributeError):
-        raise problem from None
+        raise UserError(f"{place} holds no {noun}; {written} writes such a file") from None
     if found.weights != weights:
-        raise UserError(f"{atomic.shown(path)} was found for another network; run `regulargpt align` on this one")
+        raise UserError(f"{place} was made for another network; run `regulargpt {verb}` on this one")
     return found
 
 

@@ -56,6 +56,12 @@ MEASUREMENTS = Registry(
             "Compare what makes a trained network read longer texts, without training.",
             "Peng et al. 2023; Sun et al. 2023; Jin et al. 2024",
         ),
+        "align": Row(
+            PLACE + "alignment.report:measure",
+            options.AlignOptions,
+            "Sharpen a Transformer's attention where length has flattened it.",
+            "Chi 2024, section 5.4",
+        ),
         "clusters": Row(
             PLACE + "state_clusters:measure",
             options.ClusterOptions,

@@ -8,6 +8,7 @@ from numpy import ndarray
 
 from regulargpt.data.base import Words
 from regulargpt.measurements.patterns import listen
+from regulargpt.models.base import device_of
 from regulargpt.models.transformer import Transformer
 from regulargpt.models.transformer.piece import Piece
 
@@ -15,14 +16,14 @@ from regulargpt.models.transformer.piece import Piece
 class Gathering:
     """Sums of logits and numbers of visible pairs, of every layer and head, at each distance."""
 
-    def __init__(self, n_layers: int, n_heads: int, length: int):
-        self.sums = torch.zeros(n_layers, n_heads, length, dtype=torch.float64)
-        self.pairs = torch.zeros(n_layers, n_heads, length, dtype=torch.float64)
+    def __init__(self, n_layers: int, n_heads: int, length: int, device: torch.device):
+        self.sums = torch.zeros(n_layers, n_heads, length, dtype=torch.float64, device=device)
+        self.pairs = torch.zeros_like(self.sums)
 
     def hear(self, layer: int, piece: Piece) -> None:
         """Add a piece of a layer's pattern; what is minus infinity may not be seen."""
         n_queries, n_keys = piece.shape
-        n = torch.arange(n_keys)
+        n = torch.arange(n_keys, device=self.sums.device)
         m = n[n_keys - n_queries :]
         distance = (m[:, None] - n[None, :]).clamp(min=0).flatten()  # (queries * keys,)
         logits = piece.logits(piece.bias())
@@ -34,7 +35,7 @@ class Gathering:
     @property
     def means(self) -> Float[ndarray, "layers n_heads distances"]:
         """The mean logits; nan at a distance that no pair has."""
-        return (self.sums / self.pairs).numpy()
+        return (self.sums / self.pairs).cpu().numpy()
 
 
 def mean_logits(model: Transformer, words: Words) -> Float[ndarray, "layers n_heads distances"]:
@@ -49,6 +50,6 @@ def mean_logits(model: Transformer, words: Words) -> Float[ndarray, "layers n_he
     (3, 2, 5)
     """
     attns = model.attentions
-    gathering = Gathering(len(attns), attns[0].n_heads, words.shape[1])
+    gathering = Gathering(len(attns), attns[0].n_heads, words.shape[1], device_of(model))
     listen(model, words, gathering.hear)
     return gathering.means

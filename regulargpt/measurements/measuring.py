@@ -13,6 +13,7 @@ from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
 from regulargpt.options.registry import load
 from regulargpt.runs.opened import Opened
+from regulargpt.runs.pretrained import T5OnText
 
 
 def measured(
@@ -36,7 +37,7 @@ def measured(
     if out is not None:
         refuse_file(out)
     subject = options.subject(None if place is None else str(place))
-    if out is None and isinstance(subject, Opened):
+    if out is None and isinstance(subject, Opened | T5OnText):
         out = refuse_file(subject.results(options.files or name))
     loaded = row.load()
     measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside

@@ -1,6 +1,7 @@
 """What each method came to at each length, kept as soon as it is known: a comparison of hours goes on where it stopped.
 
 PLACE/METHOD-LENGTH-DIGEST.json has the numbers of each segment, and all that they depend on, of which DIGEST is made.
+A temperature that was searched for is kept in the same way, in a folder of its own.
 """
 
 from __future__ import annotations
@@ -24,19 +25,40 @@ from regulargpt.storage import atomic
 from regulargpt.storage.environment import environment
 from regulargpt.storage.manifest import IntegrityError, damaged, digest, is_damage
 
-CELLS = "cells"
-"""The folder in that of the results."""
+CELLS, TEMPERATURES = "cells", "temperatures"
+"""The folders in that of the results."""
 ANYWHERE = ("commit", "cpu_count")
 """What an environment says that no number depends on: the source is there."""
 Facts = Mapping[str, Any]
 
 
+def values_of(point: Point) -> dict[str, Any]:
+    """The numbers of a test, segment by segment, as a file has them."""
+    files = None if point.files is None else point.files.tolist()
+    return {"files": files, "of_words": {name: of_words.tolist() for name, of_words in point.of_words.items()}}
+
+
+def point_of(found: Mapping[str, Any]) -> Point:
+    """The test whose numbers a file has; KeyError, TypeError or ValueError for other content."""
+    files = None if found["files"] is None else np.array(found["files"])
+    of_words = {name: torch.tensor(numbers, dtype=torch.float64) for name, numbers in found["of_words"].items()}
+    samples = {len(numbers) for numbers in of_words.values()}
+    if len(samples) != 1 or (files is not None and {len(files)} != samples):
+        raise ValueError("segments without numbers")
+    return Point(found["facts"]["length"], samples.pop(), *measured_of(of_words, files), files=files)
+
+
 @dataclass(frozen=True)
 class Cells:
-    """The results that are kept in a folder; with none nothing is kept. `notice` is told of a file that is damaged."""
+    """The results that are kept in a folder; with none nothing is kept. `notice` is told of a file that is damaged.
+
+    A file has the `values` of a result, from which `found` makes it.
+    """
 
     place: Path | None
     notice: Callable[[str], None] = field(default=lambda text: None)
+    values: Callable[[Any], Mapping[str, Any]] = values_of
+    found: Callable[[Mapping[str, Any]], Any] = point_of
 
     @property
     def where(self) -> str:
@@ -48,13 +70,13 @@ class Cells:
         name = f"{facts['method']}-{facts['length']}-{digest(atomic.render_json(facts))[:16]}.json"
         return (self.place or Path()) / name
 
-    def kept(self, facts: Facts) -> Point | None:
+    def kept(self, facts: Facts) -> Any:
         """The result that depends on this and nothing else; None where there is none, or it is damaged."""
         path = self.path(facts)
         if self.place is None or not path.exists():
             return None
         try:
-            return read(path, facts)
+            return self.read(path, facts)
         except UserError as error:
             if not is_damage(error):
                 raise
@@ -68,11 +90,25 @@ class Cells:
             self.notice(f"{count} of {len(kept)} results are kept in {self.where}")
         return kept
 
-    def keep(self, facts: Facts, point: Point) -> None:
-        """Write a result."""
+    def keep(self, facts: Facts, result: Any) -> None:
+        """Write a result; the last line of its file has the digest of the others."""
         if self.place is not None:
+            content = atomic.render_json({"facts": facts, **self.values(result)})
             atomic.make_folder(self.place)
-            atomic.write_bytes(self.path(facts), render(facts, point))
+            atomic.write_bytes(self.path(facts), content + digest(content).encode() + b"\n")
+
+    def read(self, path: Path, facts: Facts) -> Any:
+        """The result in a file.
+
+        Raises IntegrityError as `content` does, and for another result's; FormatError for what is none.
+        """
+        found = content(path)
+        if found.get("facts") != facts:
+            raise IntegrityError(f"{shown(path)} is of another test; delete it")
+        try:
+            return self.found(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise atomic.FormatError(f"{shown(path)} has no result: {error}; delete it") from error
 
 
 def facts_of(run: Opened, device: str) -> dict[str, Any]:
@@ -87,23 +123,11 @@ def facts_of_network(run: Opened, device: str) -> dict[str, Any]:
     return {"weights": run.weights, "network": network, "classes": digests(run.config), "made_with": made_with}
 
 
-def facts_of_test(of_run: Facts, name: str, test: Retest, changes: Facts, scores: list[str]) -> dict[str, Any]:
-    """The same with what a method and length add."""
-    config, options = (
-        test.config,
-        {"data": as_mapping(test.config.data), "evaluation": as_mapping(test.config.evaluation)},
-    )
-    more = {"changes": dict(changes), "seed": test.seed, "threads": config.threads, "scores": scores}
-    facts = {"method": name, "length": test.lengths[0], **options, **more, **of_run}
-    return json.loads(json.dumps(facts))  # as it is read back
-
-
-def render(facts: Facts, point: Point) -> bytes:
-    """The bytes of a file; the last line has the digest of the others."""
-    files = None if point.files is None else point.files.tolist()
-    numbers = {name: of_words.tolist() for name, of_words in point.of_words.items()}
-    content = atomic.render_json({"facts": facts, "files": files, "of_words": numbers})
-    return content + digest(content).encode() + b"\n"
+def facts_of_test(of_run: Facts, name: str, test: Retest, more: Facts) -> dict[str, Any]:
+    """The same with what a method and length add: the text's options, the seed, the threads, and `more`."""
+    data, threads = as_mapping(test.config.data), test.config.threads
+    facts = {"method": name, "length": test.lengths[0], "data": data, "seed": test.seed, "threads": threads}
+    return json.loads(json.dumps({**facts, **more, **of_run}))  # as it is read back
 
 
 def content(path: Path) -> dict[str, Any]:
@@ -113,22 +137,3 @@ def content(path: Path) -> dict[str, Any]:
     if digest(written).encode() != end:
         raise damaged(path, end.decode("ascii", "backslashreplace"), digest(written))
     return atomic.parse_json(written, path)
-
-
-def read(path: Path, facts: Facts) -> Point:
-    """The result in a file.
-
-    Raises IntegrityError as `content` does, and for another result's; FormatError for what is none.
-    """
-    found = content(path)
-    if found.get("facts") != facts:
-        raise IntegrityError(f"{shown(path)} is of another test; delete it")
-    try:
-        files = None if found["files"] is None else np.array(found["files"])
-        of_words = {name: torch.tensor(numbers, dtype=torch.float64) for name, numbers in found["of_words"].items()}
-        samples = {len(numbers) for numbers in of_words.values()}
-        if len(samples) != 1 or (files is not None and {len(files)} != samples):
-            raise ValueError("segments without numbers")
-        return Point(facts["length"], samples.pop(), *measured_of(of_words, files), files=files)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise atomic.FormatError(f"{shown(path)} has no result: {error}; delete it") from error

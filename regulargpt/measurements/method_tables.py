@@ -14,8 +14,8 @@ from regulargpt.measurements.method_scores import BITS, SCORES, Points, Score
 from regulargpt.measurements.rounding import rounded
 from regulargpt.options import as_mapping
 from regulargpt.plots import Line
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened
-from regulargpt.runs.run import prepare
 from regulargpt.tables import Table
 
 TRAINED = "trained"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,22 @@ from languages.errors import UserError, nearest, one_of
 from regulargpt.evaluation.bias import Bias, read
 from regulargpt.evaluation.by_length import Point, samples_at
 from regulargpt.evaluation.methods import METHODS
-from regulargpt.evaluation.temperature import Temperature
+from regulargpt.evaluation.temperature import Temperature, temperature_of
 from regulargpt.findings import Finding
-from regulargpt.measurements.alignment.setting import LONGEST, find, setting_of
-from regulargpt.measurements.method_cells import CELLS, Cells, facts_of_test
+from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, find, setting_of, symbols_of_search
+from regulargpt.measurements.method_cells import CELLS, TEMPERATURES, Cells, facts_of_test
 from regulargpt.measurements.method_keys import scores_of
 from regulargpt.measurements.method_tables import TRAINED, Compared, finding_of
 from regulargpt.measurements.options import MethodOptions
 from regulargpt.models.transformer.attentive import Attentive
+from regulargpt.options import as_mapping
 from regulargpt.options.lengths import read_lengths
 from regulargpt.runs.again import Retest
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened
-from regulargpt.runs.run import Watch, prepare
+from regulargpt.runs.run import Watch
 
-ALIGNED, BIASED = "alignment", "kerple"
+ALIGNED, BIASED, STRATEGY = "alignment", "kerple", "p_max"
 Progress = Callable[[int, int], None]
 Notice = Callable[[str], None]
 
@@ -43,11 +45,13 @@ class Cell:
     length: int
     test: Retest
     facts: Mapping[str, Any]
+    searched: int = 0
+    """The symbols that are read before the test, to find its temperature."""
 
     @property
     def symbols(self) -> int:
-        """Those that its segments have."""
-        return self.length * samples_at(self.length, self.test.config.evaluation)
+        """Those that are read for it."""
+        return self.searched + self.length * samples_at(self.length, self.test.config.evaluation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +59,7 @@ class Methods(Compared):
     """What is compared, and where its results are kept."""
 
     cells: Cells
+    temperatures: Cells = Cells(None)  # noqa: RUF009  # immutable
     bias: Bias | None = None
 
     def why_not(self, name: str) -> str | None:
@@ -105,13 +110,17 @@ class Methods(Compared):
         test, changes = self.test(config, length), self.changes(name, length)
         if name == BIASED and self.bias is not None:
             changes = {**changes, "bias": asdict(self.bias)}
-        scores = [score.facts for score in self.scores]
-        return Cell(name, length, test, facts_of_test(self.of_run, name, test, changes, scores))
+        scores, evaluation = [score.facts for score in self.scores], as_mapping(config.evaluation)
+        more = {"evaluation": evaluation, "changes": changes, "scores": scores}
+        is_searched = name == ALIGNED and self.train_len < length <= LONGEST
+        searched = symbols_of_search(self.train_len, length) if is_searched else 0
+        return Cell(name, length, test, facts_of_test(self.of_run, name, test, more), searched)
 
-    def point(self, cell: Cell, watch: Watch) -> Point:
-        """What the test of a cell says, kept at once."""
+    def point(self, cell: Cell, heard: Callable[[int], None]) -> Point:
+        """What the test of a cell says, kept at once; `heard` is told how many symbols have been read for it."""
         changes, bias = self.changes(cell.name, cell.length), self.bias if cell.name == BIASED else None
-        model = cell.test.model(changes, self.temperature(cell.name, cell.length), bias=bias)
+        model = cell.test.model(changes, self.temperature(cell, heard) if cell.searched else None, bias=bias)
+        watch = Watch(on_words=lambda length, count: heard(cell.searched + length * count))
         point = cell.test.points(model, watch)[0]
         self.cells.keep(cell.facts, point)
         return point
@@ -121,11 +130,21 @@ class Methods(Compared):
         test = Retest.of(self.run, config, [length], self.seed)
         return reduce(lambda test, score: score.within(test), self.scores, test)
 
-    def temperature(self, name: str, length: int) -> Temperature | None:
-        """That of alignment at a longer length; none of other methods."""
-        if name != ALIGNED or not self.train_len < length <= LONGEST:
-            return None
-        return find(setting_of(self.run, length, seed=self.seed), "p_max")
+    def temperature(self, cell: Cell, heard: Callable[[int], None]) -> Temperature:
+        """That of alignment at a longer length: what is kept, or what is found and kept at once."""
+        facts = facts_of_test(self.of_run, STRATEGY, cell.test, {"words": SEGMENTS})
+        kept: Temperature | None = self.temperatures.kept(facts)
+        if kept is not None:
+            return kept
+        passes: list[int] = []
+
+        def passed(symbols: int) -> None:
+            passes.append(symbols)
+            heard(sum(passes))
+
+        found = find(replace(setting_of(self.run, cell.length, seed=self.seed), heard=passed), STRATEGY)
+        self.temperatures.keep(facts, found)
+        return found
 
 
 def measure(
@@ -139,15 +158,28 @@ def measure(
 
     Each result is kept in the folder `out` at once, and none that is there is computed again.
     """
-    changes = {"evaluation.samples": options.words, "device": options.device}
-    run = replace(run, config=run.config.replaced(changes))  # type: ignore[type-var]
+    run = replace(run, config=run.config.replaced({"evaluation.samples": options.words}))  # type: ignore[type-var]
     prepare(run.config)  # a device that is not there is refused first
     lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
+    temperatures = Cells(None if out is None else out / TEMPERATURES, notice, of_temperature, in_temperature)
     bias = None if options.bias is None else read(options.bias, run.config, run.weights)
     seed = run.config.seed if options.seed is None else options.seed
-    methods = Methods(run=run, lengths=lengths, seed=seed, cells=cells, bias=bias, scores=scores_of(run, options))
+    scores = scores_of(run, options)
+    methods = Methods(
+        run=run, lengths=lengths, seed=seed, cells=cells, temperatures=temperatures, bias=bias, scores=scores
+    )
     chosen, left_out = methods.chosen(options.methods)
     return finding_of(methods, found_by(methods, chosen, progress), left_out)
+
+
+def of_temperature(found: Temperature) -> Mapping[str, Any]:
+    """What is kept of a temperature."""
+    return {"temperature": asdict(found)}
+
+
+def in_temperature(kept: Mapping[str, Any]) -> Temperature:
+    """The temperature that is kept."""
+    return temperature_of(kept["temperature"])
 
 
 def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict[str, dict[int, Point]]:
@@ -158,8 +190,8 @@ def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict
     done, total = 0, sum(cell.symbols for cell in cells)
     for cell, point in zip(cells, kept, strict=True):
         progress(done, total)
-        watch = Watch(on_words=lambda length, count, done=done: progress(done + length * count, total))
-        found[cell.name][cell.length] = methods.point(cell, watch) if point is None else point
+        heard = partial(lambda before, symbols: progress(before + symbols, total), done)
+        found[cell.name][cell.length] = methods.point(cell, heard) if point is None else point
         done += cell.symbols
     progress(total, total)
     return found

@@ -14,6 +14,7 @@ from regulargpt.options import Options, option
 if TYPE_CHECKING:
     from languages.text.retrieval.prompts import NeedleTask
     from regulargpt.runs.opened import Opened, OpenedRun
+    from regulargpt.runs.pretrained import T5OnText
     from regulargpt.storage.folder import RunFolder
 
 LONGEST = 500
@@ -64,9 +65,10 @@ class MeasurementOptions(Options):
         """The run in a folder, opened as this measurement needs it."""
         from regulargpt.runs.opened import open_run
 
-        through = getattr(self, "attention", self.through)
+        through, device = getattr(self, "attention", self.through), getattr(self, "device", None) or "cpu"
         # A segment is drawn whole, whatever part of it the run's own test scores.
-        return open_run(folder, on=self.on, attention=through, scoring=self.scoring, reads=self.reads)
+        how = {"attention": through, "scoring": self.scoring, "device": device}
+        return open_run(folder, on=self.on, reads=self.reads, **how)
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,51 @@ class TextOptions(MeasurementOptions):
 
     text: str | None = option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
     train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+    device: Literal["auto", "cpu", "cuda"] = option("auto", "Where the network computes.")
 
-    def subject(self, place: str | None) -> Opened:
+    def subject(self, place: str | None) -> Opened | T5OnText:
         """The run in this folder, or the checkpoint at hf:PATH."""
         from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
 
         if is_checkpoint(str(place)):
             through = getattr(self, "attention", self.through)
-            return open_checkpoint(str(place), self.text, self.train_len, attention=through, scoring=self.scoring)
+            how = {"attention": through, "scoring": self.scoring, "device": self.device}
+            return open_checkpoint(str(place), self.text, self.train_len, **how)
         refuse_text(self.text, self.train_len)
         return super().subject(place)
+
+
+@dataclass(frozen=True)
+class AlignOptions(TextOptions):
+    """Sharpen a trained model's attention where greater length has flattened it.
+
+    Finds the temperature at which attention is as sharp as at the training length, by its largest probability, by its
+    entropy and by the lengths alone; says the score with each and without; writes files for `evaluate --temperature`.
+
+    RUN may be hf:PATH, the folder of a checkpoint on disk: a decoder, or a T5. Of a T5, usually trained on 512 tokens,
+    the encoder is sharpened, and the score is the perplexity of the tokens that follow in the text.
+    """
+
+    scoring: ClassVar[str] = ""
+    length: int | None = option(None, "The greater length.", least=2, usual="8 times the training length")
+    by: Literal["model", "layer", "head"] = option("model", "What shares a temperature.")
+    part: Literal["all", "content"] = option(
+        "all", "Divide all of a logit, or its content without the bias.", flag="--on"
+    )
+    fixed: float | None = option(
+        None, "Try a temperature of yours, too.", least=1e-6, why="a temperature is a number above 0"
+    )
+    words: int = option(8, "How many words or segments attention is measured on.", least=1)
+    seed: int | None = seed_of("words")
+
+    def subject(self, place: str | None) -> Opened | T5OnText:
+        """The same, or a T5 and a text."""
+        from regulargpt.models.pretrained import is_decoder
+        from regulargpt.runs.pretrained import T5OnText, is_checkpoint, refuse_no_text
+
+        if not is_checkpoint(str(place)) or is_decoder(str(place)):
+            return super().subject(place)
+        return T5OnText(str(place), refuse_no_text(str(place), self.text), self.train_len, self.device)
 
 
 @dataclass(frozen=True)
@@ -150,7 +187,6 @@ class MethodOptions(TextOptions):
     words: int = option(32, "How many segments a length.", least=2)
     bias: Path | None = option(None, "File of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
     seed: int | None = seed_of("segments")
-    device: str = option("auto", "auto, cpu or cuda.")
     key_by: str | None = option(
         None, "Score key symbols, too, chosen by copies, self, or an evaluator hf:PATH (LongPPL).", usual="none"
     )

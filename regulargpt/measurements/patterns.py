@@ -12,6 +12,7 @@ from torch import Tensor
 from regulargpt.data.base import Words
 from regulargpt.encodings.base import Encoding
 from regulargpt.evaluation.by_length import words_at_once
+from regulargpt.models.base import device_of
 from regulargpt.models.transformer import Attention, Transformer
 from regulargpt.models.transformer.attention import Pass, pieces
 from regulargpt.models.transformer.attentive import Attentive
@@ -28,17 +29,17 @@ def listen(model: Attentive, words: Words, hear: Hearing) -> None:
 
     A piece is let go before the next one is made. The model computes as it would without a listener.
     """
-    at_once = words_at_once(model.eval(), words.shape[1])
+    at_once, device = words_at_once(model.eval(), words.shape[1]), device_of(model)
     with listening(model, hear):
         for at in range(0, len(words), at_once):
-            model(to_tensor(words[at : at + at_once], torch.device("cpu")))
+            model(to_tensor(words[at : at + at_once], device))
 
 
 @torch.no_grad()
 def rows_at(
     model: Transformer, word: Words, at: Sequence[int]
 ) -> tuple[Float[Tensor, "n_layers n_heads queries keys"], Float[Tensor, "queries n_outputs"]]:
-    """What the positions `at` of one word (1, length) attend to in every head, and the logits there.
+    """What the positions `at` of one word (1, length) attend to in every head, and the logits there, on the CPU.
 
     No more of the patterns than these rows is made, so that memory is linear in the length.
 
@@ -49,8 +50,8 @@ def rows_at(
     (tensor([[0.5000, 0.5000, 0.0000, 0.0000],
             [0.2500, 0.2500, 0.2500, 0.2500]]), torch.Size([2, 3]))
     """
-    length = word.shape[1]
-    found = torch.zeros(model.n_layers, model.encoding.n_heads, len(at), length)
+    length, device = word.shape[1], device_of(model)
+    found = torch.zeros(model.n_layers, model.encoding.n_heads, len(at), length, device=device)
 
     def hear(layer: int, whole: Piece) -> None:
         # In a causal model the queries of a piece are the last of its keys.
@@ -60,8 +61,8 @@ def rows_at(
             found[layer, :, i, :end] = piece.pattern(piece.bias())[0, :, 0]  # (n_heads, keys)
 
     with listening_to_all(model.eval(), hear):
-        logits = model(to_tensor(word, torch.device("cpu")), readout="all")
-    return found, logits[0, list(at)]
+        logits = model(to_tensor(word, device), readout="all")
+    return found.cpu(), logits[0].cpu()[list(at)]
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
@@ -22,7 +21,7 @@ from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.options import PositionOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import Sample, segments_of
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, device_of
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.plots import Line
 from regulargpt.runs.opened import Opened
@@ -36,7 +35,7 @@ Files = Int[ndarray, " segments"] | None
 
 def losses(model: Model, objective: LanguageModel, segments: Words) -> Float[ndarray, "segments length"]:
     """-ln p of the symbol at each position, 1 the first that is predicted, of every segment; in float64."""
-    return nats_of(model, objective, segments, torch.device("cpu"))
+    return nats_of(model, objective, segments, device_of(model))
 
 
 def edges(length: int) -> list[int]:

@@ -30,6 +30,7 @@ from regulargpt.measurements.options import ReceptiveFieldOptions
 from regulargpt.measurements.quantities import HELD, REACH
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import SEGMENTS, Sample, segments_of, words_of
+from regulargpt.models.base import device_of
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.transformer import Transformer
@@ -157,7 +158,7 @@ def gradient_norms(model: nn.Module, words: Words, *, k_hot: bool = False, targe
 def norms_of(model: nn.Module, words: Words, k_hot: bool, targets: Targets | None) -> Shares:
     """`gradient_norms` of words that fit into memory together."""
     passed: list[Tensor] = []
-    cpu = torch.device("cpu")
+    device = device_of(model)
 
     def detach(value: Tensor, hook: HookPoint) -> Tensor:
         # A leaf of its own: the gradient then stops at the embeddings, and is kept for each position.
@@ -166,11 +167,11 @@ def norms_of(model: nn.Module, words: Words, k_hot: bool, targets: Targets | Non
 
     options = {"computation": "dense" if model.full else "plain-tree"} if isinstance(model, RegularGPT) else {}
     with torch.enable_grad(), frozen(model), hooks(model, [("hook_embed", detach)]):
-        logits = model(to_tensor(words, cpu), readout="last", **options)
-        wanted = None if targets is None else to_tensor(targets, cpu)
+        logits = model(to_tensor(words, device), readout="last", **options)
+        wanted = None if targets is None else to_tensor(targets, device)
         gradients = torch.autograd.grad(margin(logits, k_hot, wanted).sum(), passed)
     # Recurrent models read a word in pieces, each of which passed by itself.
-    return torch.cat(gradients, dim=1).norm(dim=-1).numpy()  # (words, length)
+    return torch.cat(gradients, dim=1).norm(dim=-1).cpu().numpy()  # (words, length)
 
 
 @contextmanager

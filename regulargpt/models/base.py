@@ -145,6 +145,15 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:
     model.load_state_dict(weights)
 
 
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model computes.
+
+    >>> device_of(nn.Linear(1, 1))
+    device(type='cpu')
+    """
+    return next(model.parameters()).device
+
+
 @torch.no_grad()
 def refuse_shapes(model: Model, n_outputs: int) -> None:
     """Raise UserError for a model whose logits do not have the shape that they should.

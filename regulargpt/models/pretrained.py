@@ -6,6 +6,7 @@ imported where they are needed, and whatever that library raises becomes one lin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,6 +61,17 @@ def place_of(text: str) -> str:
     ('text:notes.txt', 'text:code')
     """
     return text if text.startswith(("text:", PREFIX)) else f"text:{text}"
+
+
+def is_folder(place: str) -> bool:
+    """Whether this is written as a checkpoint's, and its folder holds one: no data set, which is written as hf:, too.
+
+    >>> is_folder("hf:user/texts"), is_folder("runs/a")
+    (False, False)
+    """
+    path = Path(place.removeprefix(PREFIX)) / CONFIG
+    is_there = place.startswith(PREFIX) and os.path.isfile(path)  # Path.is_file() raises for a name that is too long
+    return is_there and "model_type" in atomic.parse_json(atomic.read_bytes(path), path)
 
 
 def is_decoder(place: str | Path) -> bool:

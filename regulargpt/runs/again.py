@@ -24,8 +24,9 @@ from regulargpt.evaluation.temperature import Temperature
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.answered import answered, refuse
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened, OpenedRun, opened
-from regulargpt.runs.run import UNWATCHED, Watch, prepare
+from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.storage.atomic import write_text
 from regulargpt.storage.folder import RunFolder
 

@@ -23,8 +23,9 @@ from regulargpt.evaluation import bias as files
 from regulargpt.evaluation.bias import Bias
 from regulargpt.models.base import Model
 from regulargpt.models.layers import Readout
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened
-from regulargpt.runs.run import UNWATCHED, Watch, prepare
+from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.storage import toml
 from regulargpt.storage.atomic import at_work
 from regulargpt.storage.environment import environment

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from regulargpt.objectives.answers import Objective
 
 CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a retrieval task: retrieval:line"}
-HERE = {"device": "cpu", "tensorboard": False, "compile": False}
+HERE = {"tensorboard": False, "compile": False}
 
 
 @dataclass(frozen=True, eq=False)
 class Opened(ABC):
-    """A trained network, the config that it was trained with, and the one to measure it with, on the CPU."""
+    """A trained network, the config that it was trained with, and the one to measure it with: usually on the CPU."""
 
     trained: RunConfig
     config: RunConfig
@@ -84,11 +84,11 @@ class Opened(ABC):
 
     @cached_property
     def model(self) -> Model:
-        """The trained model, on as many threads as the run had."""
-        import torch
+        """The trained model on the device to measure it on; UserError where torch has none such."""
+        from regulargpt.runs.device import prepare
 
-        torch.set_num_threads(self.config.threads)  # results are equal at equal numbers of threads only
-        return self.network()
+        device = prepare(self.config)
+        return self.network().to(device)
 
     def through(self, attention: str | None = None) -> AbstractContextManager[None]:
         """While it lasts, each position of the model sees what the run's attention, or another one, says."""
@@ -154,6 +154,7 @@ def open_run(
     on: tuple[str, ...] = ("words", "text", "retrieval"),
     attention: str = "",
     scoring: str = "",
+    device: str = "cpu",
     reads: bool = True,
 ) -> OpenedRun:
     """A finished run on one of these kinds of data, under this attention or its own, its text scored so.
@@ -161,10 +162,11 @@ def open_run(
     Raises UserError for a run that is not finished or on something else, a model without such an attention, and where
     it `reads` words, for data that have changed, or have other symbols or answers than the run was trained on.
     """
-    trained = RunConfig.parse(folder.config_text)
+    trained = config_of(folder)
     refuse_kind(folder, trained, on)
     changes = {"data.scoring": scoring} if scoring and data.is_text(trained.data.name) else {}
-    config = trained.replaced({**HERE, "evaluation.attention": attention or trained.evaluation.attention, **changes})
+    changes |= {**HERE, "device": device, "evaluation.attention": attention or trained.evaluation.attention}
+    config = trained.replaced(changes)
     if (reason := refuse_attention(config)) is not None:
         raise UserError(reason)
     folder.load_summary()
@@ -172,6 +174,15 @@ def open_run(
     if reads:
         _ = run.data  # refused now, before anything is computed
     return run
+
+
+def config_of(folder: RunFolder) -> RunConfig:
+    """The config of a run; UserError for the folder of a bias that `lengthen` trains, which is none."""
+    text, place = folder.config_text, shown(folder.path)
+    if "\n[lengthen]\n" in text:
+        again = f"type the same `regulargpt lengthen` again, with --out {place}: it goes on where it stopped"
+        raise UserError(f"{place} is no run: a bias was trained there by `regulargpt lengthen`; {again}")
+    return RunConfig.parse(text)
 
 
 def refuse_kind(folder: RunFolder, config: RunConfig, on: tuple[str, ...]) -> None:

@@ -19,7 +19,7 @@ from regulargpt.config.validation import refuse_attention
 from regulargpt.data.base import Data
 from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
-from regulargpt.models.pretrained import PREFIX, place_of
+from regulargpt.models.pretrained import PREFIX, folder_of, place_of
 from regulargpt.models.transformer.decoder_only.checkpoint import BYTES, Checkpoint, refuse_no_name
 from regulargpt.models.transformer.decoder_only.families import NAME
 from regulargpt.runs.opened import Opened
@@ -85,6 +85,20 @@ class OpenedCheckpoint(Opened):
         return super().facts(*keys) | {"model": self.checkpoint.name}
 
 
+@dataclass(frozen=True)
+class T5OnText:
+    """A T5 at hf:PATH and a text, of which nothing is read yet. It was trained on `train_len` tokens, usually 512."""
+
+    place: str
+    text: str
+    train_len: int | None = None
+    device: str = "cpu"
+
+    def results(self, name: str) -> Path:
+        """As those of the others."""
+        return Path(name) / folder_of(self.place).resolve().name
+
+
 def is_checkpoint(place: str | Path) -> bool:
     """Whether a place is written as a checkpoint's.
 
@@ -92,6 +106,13 @@ def is_checkpoint(place: str | Path) -> bool:
     (True, False)
     """
     return str(place).startswith(PREFIX)
+
+
+def refuse_no_text(place: str | Path, named: str | None) -> str:
+    """The text that is named for a checkpoint; UserError for none."""
+    if named is None:
+        raise UserError(f"{place} needs a text; {NEEDS_TEXT}")
+    return named
 
 
 def refuse_text(named: str | None, train_len: int | None) -> None:
@@ -102,21 +123,25 @@ def refuse_text(named: str | None, train_len: int | None) -> None:
 
 
 def open_checkpoint(
-    place: str | Path, named: str | None, train_len: int | None = None, *, attention: str = "", scoring: str = ""
+    place: str | Path,
+    named: str | None,
+    train_len: int | None = None,
+    *,
+    attention: str = "",
+    scoring: str = "",
+    device: str = "cpu",
 ) -> OpenedCheckpoint:
     """The checkpoint in a folder, on a text: a file, folder or name of one.
 
     It was trained on `train_len` tokens, by default as many as its config has positions for. Raises UserError, before
     the weights are read, for a folder or text that cannot be read, and an attention that there is not.
     """
-    if named is None:
-        raise UserError(f"{place} needs a text; {NEEDS_TEXT}")
+    named = refuse_no_text(place, named)
     found = Checkpoint.open(place)
     refuse_no_name(found)
     config = config_of(found, place_of(named), train_len)
-    measured = config.replaced(
-        {"evaluation.attention": attention or "full", **({"data.scoring": scoring} if scoring else {})}
-    )
+    changes = {"evaluation.attention": attention or "full", "device": device}
+    measured = config.replaced(changes | ({"data.scoring": scoring} if scoring else {}))
     if (reason := refuse_attention(measured)) is not None:
         raise UserError(reason)
     return OpenedCheckpoint(config, measured, found)

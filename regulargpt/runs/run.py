@@ -30,9 +30,10 @@ from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.options import as_mapping
 from regulargpt.runs import tracking
+from regulargpt.runs.device import prepare
 from regulargpt.runs.falsify import report_of
 from regulargpt.runs.falsify import write as write_falsified
-from regulargpt.runs.opened import refuse_other_data
+from regulargpt.runs.opened import config_of, refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
 from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
@@ -107,7 +108,7 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     What that says of a proof is what the checker says now.
     """
     folder = RunFolder.open(path)
-    config = RunConfig.parse(folder.config_text)
+    config = config_of(folder)
     if folder.is_done:
         summary = folder.load_summary()
         for options in config.phases:
@@ -394,16 +395,6 @@ def while_searching(work: Work) -> Callable[[str, int, int], None]:
         work.watch.on_search(part, done, count)
 
     return listen
-
-
-def prepare(config: RunConfig) -> torch.device:
-    """The device, with the process's threads set to the config's: results are equal only at equal thread counts."""
-    torch.set_num_threads(config.threads)
-    if config.device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if config.device.startswith("cuda") and not torch.cuda.is_available():
-        raise UserError("device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto")
-    return torch.device(config.device)
 
 
 def make_model(config: RunConfig, words: Data, goal: Objective, device: torch.device) -> Model:

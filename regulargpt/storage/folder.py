@@ -87,11 +87,6 @@ class RunFolder:
         path = Path(path)
         with atomic.reported(path):
             if not atomic.disk.exists(path):
-                if str(path).startswith("hf:"):
-                    takes = "evaluate, methods, lengthen, needles, positions, resolution, receptive-field, align"
-                    raise UserError(
-                        f"{path} is a checkpoint, not a run, which this verb needs; {takes} and generate take one"
-                    )
                 siblings = atomic.disk.names(path.parent) if atomic.disk.is_folder(path.parent) else []
                 hint = nearest(path.name, siblings) or " give a folder that `regulargpt run` made"
                 raise UserError(f"run folder {atomic.shown(path)} does not exist;{hint}")

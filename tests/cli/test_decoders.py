@@ -17,6 +17,7 @@ from regulargpt.cli import call
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.checkpoint_folders import quiet
+from tests.regulargpt.pretend_gpu import numbers, pretended
 from tests.regulargpt.test_page_print import CUT, SHEET
 from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
 from tests.test_imports import ROOT
@@ -199,6 +200,49 @@ def test_a_comparison_goes_on_where_it_was_stopped(
     assert capsys.readouterr().err == "6 of 8 results are kept in part/cells\n"
 
 
+def test_a_temperature_that_was_found_is_not_searched_for_again(
+    asked: Callable, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Killed between the search and its test; its progress is told pass by pass; a damaged file is searched anew."""
+    from regulargpt.measurements import methods
+    from regulargpt.measurements.measuring import measured
+    from regulargpt.runs.again import Retest
+
+    whole, plain, searches = compared(asked, home, "--out", "whole"), Retest.points, []
+    (name,) = (path.name for path in (tmp_path / "whole" / "temperatures").iterdir())
+    temperatures = [(tmp_path / "whole" / "temperatures" / name).read_bytes()]
+    given = {"text": str(home / "text"), "lengths": "64,128", "methods": "bca,alignment", "words": 4}
+    find = methods.find
+    monkeypatch.setattr(methods, "find", lambda *of: searches.append(of) or find(*of))
+
+    def until_the_test(test: Retest, model: Any, *more: Any) -> Any:
+        if hasattr(model.encoding, "tau"):
+            raise KeyboardInterrupt
+        return plain(test, model, *more)
+
+    monkeypatch.setattr(Retest, "points", until_the_test)
+    heard: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        measured(
+            "methods", f"hf:{home / 'llama'}", tmp_path / "part", progress=lambda *at: heard.append(at[0]), **given
+        )
+    begin = 4 * (2 * (64 + 128) + 64)
+    assert heard[-13:] == [begin, *(begin + 8 * (64 + 128 * i) for i in range(12))]
+    assert [path.read_bytes() for path in (tmp_path / "part" / "temperatures").iterdir()] == temperatures
+    monkeypatch.setattr(Retest, "points", plain)
+    assert compared(asked, home, "--out", "part") == whole
+    assert (len(searches), cells(tmp_path / "part")) == (1, cells(tmp_path / "whole"))
+    # Another seed has another temperature; a file that lost its end is said, and written anew.
+    file = tmp_path / "part" / "temperatures" / name
+    file.write_bytes(temperatures[0][:-9])
+    for path in (tmp_path / "part" / "cells").glob("alignment-128-*"):
+        path.unlink()
+    compared(asked, home, "--out", "part")
+    assert (len(searches), file.read_bytes()) == (2, temperatures[0])
+    compared(asked, home, "--out", "part", "--seed", "7")
+    assert len(list(file.parent.iterdir())) == 2
+
+
 def test_a_result_that_was_changed_is_computed_again(
     asked: Callable, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
@@ -270,10 +314,31 @@ def test_the_device_is_taken_and_refused(asked: Callable, home: Path, tmp_path: 
     assert asked("evaluate", *of(home), "--lengths", "64", "--samples", "2", "--device", "cpu")["samples"] == {"64": 2}
 
 
+ANALYSES = {
+    "positions": ["--length", "128", "--words", "4"],
+    "resolution": ["--length", "64", "--words", "2", "--attention", "bca"],
+    "receptive-field": ["--length", "64", "--words", "2"],
+    "align": ["--length", "128", "--words", "2", "--by", "head"],
+    "methods": ["--lengths", "128", "--words", "2", "--methods", "alignment,yarn,sinks"],
+}
+
+
+@pytest.mark.parametrize("verb", ANALYSES)
+def test_an_analysis_makes_all_where_the_network_is(asked: Callable, home: Path, verb: str):
+    """On a device that takes no tensor of the CPU, the numbers are those of the CPU but for rounding."""
+    here = asked(verb, *of(home), *ANALYSES[verb])
+    with pretended():
+        there = asked(verb, *of(home), *ANALYSES[verb], "--out", "there")
+    assert numbers(there) == pytest.approx(numbers(here), abs=1e-5)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-@pytest.mark.parametrize("verb", ["methods", "evaluate"])
+@pytest.mark.parametrize("verb", ["evaluate", *ANALYSES])
 def test_a_device_that_is_not_there_is_refused(asked: Callable, home: Path, tmp_path: Path, verb: str):
-    said = asked(verb, *of(home), "--lengths", "64", "--device", "cuda", code=2)
+    for name in ("tpu", "meta"):
+        said = asked(verb, *of(home), "--device", name, code=2)
+        assert re.fullmatch(f"error: .*device.*'{name}'.*'auto', 'cpu', 'cuda'\\.?\n", said)
+    said = asked(verb, *of(home), *ANALYSES.get(verb, ["--lengths", "64"]), "--device", "cuda", code=2)
     assert said == "error: device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto\n"
     assert not list(tmp_path.iterdir())
 
@@ -293,7 +358,7 @@ def test_a_temperature_is_aligned_and_used(asked: Callable, home: Path, tmp_path
     assert report["before"]["short"]["p_max"] > report["before"]["long"]["p_max"]
     assert scored(asked, home, "--temperature", str(file))["to_trained"]["128"][0] != 1
     said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--temperature", str(file), code=2)
-    assert "was found for another network" in said
+    assert "was made for another network" in said
 
 
 def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path):
@@ -317,10 +382,13 @@ def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path)
     assert len(rows) == 4
     assert asked("lengthen", *of(home), *trained) == report  # it is there already
     said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--bias", str(file), code=2)
-    assert "was trained for another network" in said
+    assert "was made for another network" in said
     said = asked("lengthen", *of(home), *trained, "--seed", "1", code=2)
     assert "holds another training; choose another --out" in said
-    assert asked("resume", str(file.parent), code=2).startswith("error: unknown key 'lengthen'")
+    for verb in ("resume", "evaluate", "generate"):
+        said = asked(verb, str(file.parent), code=2)
+        again = f"type the same `regulargpt lengthen` again, with --out {file.parent}: it goes on where it stopped"
+        assert said == f"error: {file.parent} is no run: a bias was trained there by `regulargpt lengthen`; {again}\n"
 
 
 REFUSED = [
@@ -362,6 +430,22 @@ def test_what_is_refused_is_said_in_one_line_before_anything_is_written(
     assert reason in said
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+TAKING = {"evaluate", "generate", "receptive-field", "resolution", "positions", "methods", "align", "lengthen"}
+
+
+@pytest.mark.parametrize(
+    "verb", ["show", "kernels", "shortcuts", "check", "results", "resume", "sample", "run", "verify"]
+)
+def test_a_verb_that_takes_no_checkpoint_names_those_that_do(asked: Callable, home: Path, tmp_path: Path, verb: str):
+    """`hf:` also begins the name of a data set, which `show` and `run` take."""
+    place = f"hf:{home / 'llama'}"
+    start = f"error: {place} is a checkpoint that others trained, which {verb} does not take; "
+    said = asked(verb, place, code=2)
+    assert said.startswith(start)
+    assert set(re.split(", | and ", said.removeprefix(start).removesuffix(" do\n"))) >= TAKING
     assert not list(tmp_path.iterdir())
 
 

@@ -15,6 +15,7 @@ from regulargpt.runs import run as running
 from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, assert_refused, everything, lines_of
+from tests.regulargpt.pretend_gpu import numbers, pretended
 from tests.regulargpt.small import ATTENTION, COMMON
 
 # A command, the rows of its first table, and lines that it prints, in this order; … stands for anything.
@@ -173,7 +174,7 @@ CASES = [Case.of(block) for block in TABLE.strip().split("\n\n")]
 
 
 def test_every_verb_of_the_registry_has_a_case():
-    assert {case.verb for case in CASES} == {*MEASUREMENTS, "verify", "align"} - {"clusters"}
+    assert {case.verb for case in CASES} == {*MEASUREMENTS, "verify"} - {"clusters"}
 
 
 @pytest.mark.usefixtures("tiny")
@@ -219,6 +220,21 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_every_kind_of_run_on_a_language_is_measured(at_home: Cli, tmp_path: Path, run: str, verb: str):
     answer = at_home(verb, run, "--length", 24, "--words", 4, "--out", tmp_path, "--json")
     assert (answer.code, answer.err, json.loads(answer.out)["length"]) == (0, "", 24)
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"receptive-field {run} --length 24 --words 4" for run in ("attention", "tree")),
+        *(f"{verb} alibi/run --length 20 --words 2" for verb in ("align", "positions", "resolution")),
+    ],
+)
+def test_a_run_is_measured_where_its_network_is(at_home: Cli, tmp_path: Path, command: str):
+    here = json.loads(at_home(*command.split(), "--json", "--out", tmp_path / "here").out)
+    with pretended():
+        there = json.loads(at_home(*command.split(), "--json", "--out", tmp_path / "there").out)
+    assert numbers(there) == pytest.approx(numbers(here), abs=1e-5)
 
 
 def test_the_tables_of_clusters(at_home: Cli, tmp_path: Path):
@@ -283,4 +299,4 @@ def test_the_temperature_of_an_alignment_is_used_by_other_verbs_and_of_other_net
     more = ("--out", tmp_path / "needles") if verb == "needles" else ()
     assert lines_of(at_home(verb, run, "--temperature", file, *more))[0].endswith(said)
     refused = at_home(verb, other, "--temperature", file)
-    assert_refused(refused, f"{file.name} was found for another network; run `regulargpt align` on this one")
+    assert_refused(refused, f"{file.name} was made for another network; run `regulargpt align` on this one")

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regulargpt.classroom.alignment_page import write as write_alignment
 from regulargpt.classroom.data import PageRun, gather
 from regulargpt.classroom.lesson import making, page
 from regulargpt.classroom.lesson.material import Material, material
 from regulargpt.classroom.page import write
 from regulargpt.config.recipes import resolve
-from regulargpt.measurements.alignment.report import align_report
+from regulargpt.measurements.measuring import measured
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
@@ -165,7 +164,7 @@ def alignments(tmp_path_factory) -> Path:
     running.run(config("transformer", **strange), path / "strange")
     for name, length in (("retrieval", 128), ("text", 64), ("next", 24), ("strange", 24)):
         by = "head" if name == "text" else "model"
-        align_report(RunFolder.open(path / name), length=length, words=2, by=by, write_page=write_alignment)
+        measured("align", path / name, length=length, words=2, by=by)
     return path
 
 

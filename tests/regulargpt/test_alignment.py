@@ -19,9 +19,9 @@ from regulargpt.encodings.tempered import Tempered
 from regulargpt.evaluation.temperature import Temperature, read, weights_of, write
 from regulargpt.measurements import patterns
 from regulargpt.measurements.alignment import propositions, statistics
-from regulargpt.measurements.alignment.report import align_report
 from regulargpt.measurements.alignment.search import HALVINGS, HIGHEST, LOWEST, search
 from regulargpt.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.measurements.measuring import measured
 from regulargpt.models import MODELS
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import run as running
@@ -262,7 +262,7 @@ def trained(tmp_path_factory) -> RunFolder:
 
 @pytest.mark.parametrize(("by", "groups"), [("model", 1), ("layer", 2), ("head", 4)])
 def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: str, groups: int):
-    report = align_report(trained, length=32, words=4, by=by, fixed=0.7, out=tmp_path).report
+    report = measured("align", trained.path, tmp_path, length=32, words=4, by=by, fixed=0.7).report
     assert json.loads((tmp_path / "align.json").read_text()) == report
     assert (report["train_len"], report["length"], report["words"]) == (8, 32, 4)
     for name in ("p_max", "entropy"):
@@ -275,7 +275,7 @@ def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: 
 
 
 def test_a_file_of_temperatures_is_what_evaluate_uses(trained: RunFolder, tmp_path: Path):
-    report = align_report(trained, length=32, words=4, out=tmp_path).report
+    report = measured("align", trained.path, tmp_path, length=32, words=4).report
     config = RunConfig.parse(trained.config_text).replaced({"evaluation.samples": 64})
     found = read(tmp_path / "temperature-p_max.json", weights_of(trained))
     result = evaluate(trained, config, [32], config.seed, temperature=found)
@@ -294,7 +294,7 @@ def test_a_temperature_of_1_changes_no_score(trained: RunFolder):
 
 def test_a_run_on_a_language_is_aligned_too(tmp_path: Path):
     running.run(config("transformer", data__name="parity", objective__name="last"), tmp_path / "run")
-    report = align_report(RunFolder.open(tmp_path / "run"), length=24, words=4).report
+    report = measured("align", tmp_path / "run", length=24, words=4).report
     assert report["measure"] == "accuracy"
     assert report["strategies"]["p_max"]["difference"] is None
     assert "restores it" in report["summary"]
@@ -305,7 +305,7 @@ FILES = {
     "{}": "holds no temperatures",
     '{"tau": [[1.0]], "colour": "red"}': "holds no temperatures",
     '{"tau": [["hot"]]}': "holds no temperatures",
-    '{"tau": [[1.0, 1.0]]}': "was found for another network",
+    '{"tau": [[1.0, 1.0]]}': "was made for another network",
 }
 
 

@@ -24,9 +24,9 @@ from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
 from regulargpt.measurements.alignment import questions
 from regulargpt.measurements.alignment.extent import MOST_BYTES, extent, shown_lengths
-from regulargpt.measurements.alignment.report import align_report
 from regulargpt.measurements.alignment.setting import setting_of
 from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
+from regulargpt.measurements.measuring import measured
 from regulargpt.measurements.patterns import rows_at
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.runs import run as running
@@ -273,8 +273,7 @@ def test_the_largest_page_is_below_its_limit():
 
 def test_words_that_are_too_long_have_no_page(alignments: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
-    run = RunFolder.open(alignments / "retrieval")
-    assert align_report(run, length=128, words=1, out=tmp_path, write_page=write).report["page"] is None
+    assert measured("align", alignments / "retrieval", tmp_path, length=128, words=1).report["page"] is None
     assert not (tmp_path / "align.html").exists()
 
 

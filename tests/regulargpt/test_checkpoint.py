@@ -18,11 +18,13 @@ from languages.errors import UserError
 from regulargpt.cli import call
 from regulargpt.encodings.t5 import T5
 from regulargpt.measurements.alignment import checkpoint
-from regulargpt.measurements.alignment.checkpoint import CONTINUED, Continuation, align_checkpoint
+from regulargpt.measurements.alignment.checkpoint import CONTINUED, Continuation
+from regulargpt.measurements.measuring import measured
 from regulargpt.models.pretrained import digest
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 from tests.regulargpt.checkpoint_folders import copied, quiet, refused, taken_apart
+from tests.regulargpt.pretend_gpu import numbers, pretended
 
 SMALL = {"vocab_size": 60, "d_model": 24, "d_kv": 6, "d_ff": 40, "num_layers": 2, "num_decoder_layers": 3,
          "num_heads": 5, "decoder_start_token_id": 0}  # fmt: skip
@@ -332,7 +334,8 @@ def test_a_tokenizer_that_does_not_fit_is_refused(with_tokenizer: Path):
 def aligned(folder: Path, tmp_path: Path, **options: Any) -> dict[str, Any]:
     text = tmp_path / "text.txt"
     text.write_text(" ".join("abcdefghijklmnop"[n % 16] for n in np.random.default_rng(0).integers(0, 99, 3000)))
-    return align_checkpoint(f"hf:{folder}", str(text), **({"train_len": 16, "length": 64, "words": 3} | options)).report
+    options = {"text": str(text), "train_len": 16, "length": 64, "words": 3} | options
+    return measured("align", f"hf:{folder}", **options).report
 
 
 def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -357,6 +360,13 @@ def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path,
     assert written["weights"] == Pretrained.load(with_tokenizer).digest
     assert (written["train_len"], written["length"], len(written["tau"])) == (16, 64, 2)
     assert (tmp_path / "out" / "align.png").is_file()
+
+
+def test_a_t5_is_aligned_on_another_device(with_tokenizer: Path, tmp_path: Path):
+    here = aligned(with_tokenizer, tmp_path, out=tmp_path / "here")
+    with pretended():
+        there = aligned(with_tokenizer, tmp_path, out=tmp_path / "there")
+    assert numbers(there) == pytest.approx(numbers(here), abs=1e-5)
 
 
 def test_the_score_is_the_loss_that_transformers_gives(saved: dict, with_tokenizer: Path):

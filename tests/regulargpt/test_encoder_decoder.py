@@ -14,8 +14,8 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
-from regulargpt.measurements.alignment.report import align_report
 from regulargpt.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.measurements.measuring import measured
 from regulargpt.measurements.states import state_points
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer.attention import MultiHead
@@ -23,8 +23,9 @@ from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.models.transformer.encoder_decoder.stack import Stack
 from regulargpt.options import ConfigError
+from regulargpt.runs.device import prepare
 from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import prepare, run
+from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import SYMBOLS, options_of, words
 from tests.regulargpt.cases import BIDIRECTIONAL, assert_equal, slopes
@@ -277,7 +278,7 @@ def test_a_run_is_aligned_and_tested_with_what_was_found(tmp_path: Path):
     changes = {"model.name": "encoder-decoder", **COMMON, "model.n_heads": 2, "model.n_layers": 2, "training.steps": 2}
     run(RunConfig().replaced(changes), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
-    report = align_report(folder, length=24, words=4, by="head").report
+    report = measured("align", folder.path, length=24, words=4, by="head").report
     assert len(report["strategies"]["p_max"]["tau"]) == 4
     assert report["before"]["long"]["entropy"] > report["before"]["short"]["entropy"]
     found = read(tmp_path / "run" / "align" / "temperature-p_max.json", weights_of(folder))

@@ -229,7 +229,7 @@ def test_learned_positions_end_unless_somebody_says_how_they_go_on(home: Path, t
 
 
 SPOILT: list[tuple[dict[str, Any], str]] = [
-    ({"kernel": "kerple_pwer"}, "holds no bias; `regulargpt lengthen` writes such a file"),
+    ({"kernel": "kerple_pwer"}, "holds no bias; `regulargpt lengthen RUN` writes such a file"),
     ({"numbers": {}}, "holds no bias"),
     ({"numbers": {"r1": [[0.0] * 4]}}, "holds no bias"),
     ({"numbers": {"r1": [[0.0] * 4], "r2": [[1.0] * 3]}}, "holds no bias"),
@@ -239,7 +239,7 @@ SPOILT: list[tuple[dict[str, Any], str]] = [
     ({"numbers": {"r1": [["1"] * 4], "r2": [[1.0] * 4]}}, "holds no bias"),
     ({"numbers": 3}, "holds no bias"),
     ({"more": 3}, "holds no bias"),
-    ({"weights": "0" * 64}, "was trained for another network; run `regulargpt lengthen` on this one"),
+    ({"weights": "0" * 64}, "was made for another network; run `regulargpt lengthen` on this one"),
     ({"changes": {"d_ff": 3}}, "model.d_ff: a trained run can be tested under other data"),
     ({"changes": {"encoding.facto": 3}}, "unknown key 'model.encoding.facto'"),
 ]
@@ -260,7 +260,7 @@ def test_a_file_that_is_none_is_refused(home: Path, tmp_path: Path):
     refused(
         lambda path: files.read(path, run.config, run.weights),
         tmp_path / FILE,
-        "no such file; `regulargpt lengthen` writes one",
+        "no such file; `regulargpt lengthen RUN` writes one",
     )
     (tmp_path / FILE).write_text("[]")
     refused(lambda path: files.read(path, run.config, run.weights), tmp_path / FILE, "is not a JSON object")

@@ -15,10 +15,10 @@ from regulargpt.cli.types import PATH
 @printed
 def command(folder: Path, as_json: bool) -> int:
     """Go on with an interrupted run, exactly where it stopped; of a finished run, print its result again."""
-    from regulargpt.config.schema import RunConfig
+    from regulargpt.runs.opened import config_of
     from regulargpt.storage.folder import RunFolder
 
-    config = RunConfig.parse(RunFolder.open(folder).config_text)
+    config = config_of(RunFolder.open(folder))
 
     from regulargpt.cli.running import supervised
     from regulargpt.runs import run

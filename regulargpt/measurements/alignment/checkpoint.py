@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,15 +19,16 @@ from regulargpt.data.base import Words
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.temperature import Temperature, at_temperature
-from regulargpt.findings import Finding
-from regulargpt.findings.files import refuse_file
-from regulargpt.measurements.alignment.report import FOLDER, aligned
-from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, TIMES, Setting
+from regulargpt.measurements.alignment.setting import LONGEST, TIMES, Setting, Target
+from regulargpt.measurements.options import AlignOptions
 from regulargpt.measurements.sample import refuse_many
+from regulargpt.models.base import device_of
 from regulargpt.models.pretrained import place_of
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 from regulargpt.objectives.answers import to_tensor
 from regulargpt.objectives.measures import measure
+from regulargpt.runs import device
+from regulargpt.runs.pretrained import T5OnText
 
 TRAIN_LEN = 512
 """What T5, Flan-T5 and CodeT5 were trained on."""
@@ -51,7 +50,7 @@ class Continuation:
         """The perplexity at a temperature, or without one."""
         tau, on = (None, "all") if temperature is None else (np.array(temperature.tau), temperature.on)
         with at_temperature(self.loaded.model, tau, on):
-            nll = np.array([self.loss(to_tensor(one[None], torch.device("cpu"))) for one in self.segments])
+            nll = np.array([self.loss(to_tensor(one[None], device_of(self.loaded.model))) for one in self.segments])
         value = Interval.of_mean(nll).through(measure("perplexity").of_mean)
         read = self.segments.shape[1] - CONTINUED
         return Point(read, len(nll), {"perplexity": value}, of_words={"nll": nll})
@@ -66,44 +65,28 @@ class Continuation:
         return float(F.cross_entropy(self.loaded.model.answers(given, CONTINUED)[0], target[0]))
 
 
-def align_checkpoint(
-    place: str | Path,
-    named: str,
-    *,
-    train_len: int = TRAIN_LEN,
-    length: int | None = None,
-    words: int = SEGMENTS,
-    by: str = "model",
-    on: str = "all",
-    fixed: float | None = None,
-    seed: int = 0,
-    out: Path | None = None,
-) -> Finding:
-    """As `align_report`, of a checkpoint that was trained on `train_len` tokens, on a text: a file, folder or name.
+def target_of(asked: T5OnText, options: AlignOptions) -> Target:
+    """A T5 on a text.
 
     Attention is measured on segments of the text's training part. The score is the perplexity of the tokens behind as
-    many segments of its test part. Without an `out` the files go to align/NAME.
+    many segments of its test part.
 
-    Raises UserError, before anything is written, for a checkpoint that cannot be read, one without a tokenizer, a text
-    that is too short, or a length that is not longer than the training length.
+    Raises UserError for a checkpoint that cannot be read, one without a tokenizer, a text that is too short, or a
+    length that is not longer than the training length.
     """
-    length = TIMES * train_len if length is None else length
+    train_len, words, seed = asked.train_len or TRAIN_LEN, options.words, options.seed or 0
+    length = options.length or TIMES * train_len
     if not train_len < length <= LONGEST:
         raise UserError(f"--length {length}: choose one above --train-len {train_len}, and at most {LONGEST:,}")
     refuse_many(length, words, "words")
-    loaded = Pretrained.load(place)
-    name = loaded.folder.resolve().name
-    out = refuse_file(Path(FOLDER) / name if out is None else out)
-    corpus = text_of(loaded, named)
+    place, loaded = device.device_named(asked.device), Pretrained.load(asked.place)
+    corpus, model = text_of(loaded, asked.text), loaded.model.to(place)
     short, long = (drawn(corpus, loaded.start, seed, T, words) for T in (train_len, length))
-    setting = Setting(loaded.model, loaded.digest, short, long, by, on, unread=1)
-    continued = Continuation(loaded, segments(corpus, "test", seed, length + CONTINUED, words))
-
-    def score(temperatures: Mapping[str, Temperature]) -> dict[str, Point]:
-        return {key: continued.point(tau) for key, tau in [("", None), *temperatures.items()]}
-
+    setting = Setting(model, loaded.digest, short, long, options.by, options.part, unread=1)
+    name = loaded.folder.resolve().name
     facts = {"run_dir": str(loaded.folder), "language": corpus.name, "model": name}
-    return aligned(setting, facts, score, out, f"{name}, {corpus.name}", fixed)
+    continued = Continuation(loaded, segments(corpus, "test", seed, length + CONTINUED, words))
+    return Target(setting, facts, f"{name}, {corpus.name}", continued.point)
 
 
 def text_of(loaded: Pretrained, named: str) -> Corpus:

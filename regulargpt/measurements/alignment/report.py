@@ -2,137 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from regulargpt import findings, plots
-from regulargpt.config.schema import RunConfig
+from regulargpt import plots
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
-from regulargpt.findings.files import refuse_file
-from regulargpt.measurements.alignment import propositions
+from regulargpt.measurements.alignment import checkpoint, propositions
 from regulargpt.measurements.alignment.search import Groups, Search
-from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, as_measured, search_of, setting_of
+from regulargpt.measurements.alignment.setting import SEARCHED, Setting, Target, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
-from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
+from regulargpt.measurements.alignment.views import RunFacts, look
+from regulargpt.measurements.options import AlignOptions
 from regulargpt.measurements.rounding import rounded
-from regulargpt.objectives.measures import measure
+from regulargpt.objectives.measures import measure as measure_named
+from regulargpt.options.registry import load
 from regulargpt.plots import Line
 from regulargpt.runs.again import points_again
-from regulargpt.runs.opened import Opened
+from regulargpt.runs.opened import Opened, OpenedRun
+from regulargpt.runs.pretrained import T5OnText
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import RunFolder
 from regulargpt.tables import Table, number
 
-FOLDER, PAGE = "align", "align.html"
+PAGE, DRAWN = "align.html", "regulargpt.classroom.alignment_page:write"
 SCORED = 64
 COLUMNS = ("strategy", "layer", "head", "temperature")
 NOT_DRAWN = Picture(())
-WritePage = Callable[[AttentionViews, Path], None]
 
 
-def align_report(
-    place: RunFolder | Opened,
-    *,
-    length: int | None = None,
-    words: int = SEGMENTS,
-    by: str = "model",
-    on: str = "all",
-    fixed: float | None = None,
-    seed: int | None = None,
-    out: Path | None = None,
-    write_page: WritePage | None = None,
-) -> Finding:
+def measure(subject: Opened | T5OnText, options: AlignOptions, out: Path) -> Finding:
     """Find the temperatures by each strategy (thesis, Algorithm 1), and the score with each and without.
 
     `p_max` and `entropy` restore the mean largest probability and the mean entropy of attention at the training length,
     `log` is ln L_tr / ln L_ex, and `fixed` a number of yours. A temperature is shared by the whole `model`, a `layer`
-    or a `head`. Writes align.json, .csv and .png, and a file temperature-STRATEGY.json for each, to be used by
-    `evaluate --temperature`; with `write_page` the page align.html, too. The report's `page` is None without it, where
-    words are too long to be shown, or an encoder reads them apart from the questions.
+    or a `head`. Writes a file temperature-STRATEGY.json for each, to be used by `evaluate --temperature`, and of a run
+    the page align.html. The report's `page` is None where words are too long to be shown, or an encoder reads them
+    apart from the questions.
 
     Raises UserError, before anything is written, for a run that is not finished, a model without attention,
     lengths without words, or one that is not longer than the training words.
     """
-    run = as_measured(place)
-    out = refuse_file(run.results(FOLDER) if out is None else out)
-    setting, config = setting_of(run, length, words, by, on, seed), run.config
-    page = RunFacts(config, run.data, config.seed if seed is None else seed)
-    score = partial(scores, run, config, setting)
-    return aligned(setting, run.facts(), score, out, plots.title(config), fixed, page, write_page)
-
-
-def aligned(
-    setting: Setting,
-    facts: Mapping[str, str],
-    score: Callable[[Mapping[str, Temperature]], Mapping[str, Point]],
-    out: Path,
-    title: str,
-    fixed: float | None = None,
-    run: RunFacts | None = None,
-    write_page: WritePage | None = None,
-) -> Finding:
-    """Find the temperatures, score without one ("") and with each, and write the files; of a run, its page too."""
-    logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
+    target = target_of(subject, options) if isinstance(subject, Opened) else checkpoint.target_of(subject, options)
+    setting = target.setting
     searches = {name: search_of(setting, name) for name in SEARCHED}
-    train_len, longer = setting.lengths
-    found = {name: one.tau for name, one in searches.items()} | {
-        "log": np.array([propositions.of_lengths(train_len, longer)])
-    }
-    found |= {} if fixed is None else {"fixed": np.array([fixed])}
+    found = {name: one.tau for name, one in searches.items()}
+    found["log"] = np.array([propositions.of_lengths(*setting.lengths)])
+    found |= {} if options.fixed is None else {"fixed": np.array([options.fixed])}
     temperatures = {name: setting.temperature(tau, name) for name, tau in found.items()}
-    points = score(temperatures)
-    views = None if run is None or write_page is None else look(run, setting, temperatures)
-    report: dict[str, Any] = {
-        **facts,
-        "train_len": train_len,
-        "length": longer,
-        "words": len(setting.long),
-        "by": setting.by,
-        "on": setting.on,
-        "measure": next(iter(points[""].measures)),
-        "before": {name: of_sharpness(one) for name, one in setting.before.items()},
-        "logits": {name: of_logits(one) for name, one in logits.items()},
-        "propositions": closed_forms(setting.before["short"], logits, train_len, longer),
-        "score": of_point(points[""]),
-        "strategies": {
-            name: of_strategy(setting, name, found[name], searches.get(name), points) for name in temperatures
-        },
-        "page": None if views is None else str(out / PAGE),
-    }
-    report = rounded({**report, "summary": sentence(report)})
+    points = {name: target.point(tau) for name, tau in [("", None), *temperatures.items()]}
+    page = write_page(subject, options, setting, temperatures, out) if isinstance(subject, OpenedRun) else None
+    logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
+    strategies = {name: of_strategy(setting, name, tau, searches.get(name), points) for name, tau in found.items()}
+    report = report_of(target, points[""], logits, strategies, page)
+    for name, temperature in temperatures.items():
+        atomic.make_folder(out)
+        files_of_temperature.write(out / f"temperature-{name}.json", temperature)
     rows = [
         (name, layer, head, tau)
         for name, temperature in temperatures.items()
         for layer, heads in enumerate(temperature.tau)
         for head, tau in enumerate(heads, 1)
     ]
-    finding = finding_of(report, rows, picture(report, searches, logits, title))
-    if views is not None and write_page is not None:
-        atomic.make_folder(out)
-        write_page(views, out / PAGE)
-    findings.write(finding, out)
-    for name, temperature in temperatures.items():
-        files_of_temperature.write(out / f"temperature-{name}.json", temperature)
-    return finding
+    return finding_of(report, rows, picture(report, searches, logits, target.title))
 
 
-def scores(
-    run: Opened, config: RunConfig, setting: Setting, temperatures: Mapping[str, Temperature]
-) -> dict[str, Point]:
-    """The test at the greater length, without a temperature ("") and with each."""
-    config = config.replaced({"evaluation.samples": SCORED})
-    return {
-        name: points_again(run, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
-        for name, temperature in [("", None), *temperatures.items()]
+def target_of(run: Opened, options: AlignOptions) -> Target:
+    """A run, or a decoder on a text."""
+    config = run.config.replaced({"evaluation.samples": SCORED})
+    setting = setting_of(run, options.length, options.words, options.by, options.part, options.seed)
+
+    def point(temperature: Temperature | None) -> Point:
+        return points_again(run, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
+
+    return Target(setting, run.facts(), plots.title(run.config), point)
+
+
+def write_page(
+    run: OpenedRun, options: AlignOptions, setting: Setting, temperatures: Mapping[str, Temperature], out: Path
+) -> Path | None:
+    """The page of a run's attention, written; None where there is none."""
+    facts = RunFacts(run.config, run.data, run.config.seed if options.seed is None else options.seed)
+    if (views := look(facts, setting, temperatures)) is None:
+        return None
+    atomic.make_folder(out)
+    load(DRAWN)(views, out / PAGE)
+    return out / PAGE
+
+
+def report_of(
+    target: Target, plain: Point, logits: Mapping[str, Logits], strategies: Mapping[str, Any], page: Path | None
+) -> dict[str, Any]:
+    """All that was found, with `plain`, the test without a temperature."""
+    setting, (train_len, length) = target.setting, target.setting.lengths
+    report: dict[str, Any] = {
+        **target.facts,
+        "train_len": train_len,
+        "length": length,
+        "words": len(setting.long),
+        "by": setting.by,
+        "on": setting.on,
+        "measure": next(iter(plain.measures)),
+        "before": {name: of_sharpness(one) for name, one in setting.before.items()},
+        "logits": {name: of_logits(one) for name, one in logits.items()},
+        "propositions": closed_forms(setting.before["short"], logits, train_len, length),
+        "score": of_point(plain),
+        "strategies": strategies,
+        "page": None if page is None else str(page),
     }
+    return rounded({**report, "summary": sentence(report)})
 
 
 def closed_forms(
@@ -203,7 +186,7 @@ def sentence(report: Mapping[str, Any]) -> str:
     ...           "measure": "bits_per_byte", "score": score, "strategies": strategies})
     'P_max 0.500 at 8, 0.400 at 64; temperature 0.8 restores it: 1.900 bits per byte instead of 2.000'
     """
-    short, long, known = report["before"]["short"], report["before"]["long"], measure(report["measure"])
+    short, long, known = report["before"]["short"], report["before"]["long"], measure_named(report["measure"])
     chosen = report["strategies"]["p_max"]
     after, before = (f"{one['score']['value']:.3f}" for one in (chosen, report))
     return (
@@ -221,7 +204,7 @@ def finding_of(report: Mapping[str, Any], rows: Sequence[Sequence[Any]] = (), pi
     ]
     for name, found in strategies.items():
         shown_rows.append(row(name, shown(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"], report))
-    header = ("strategy", "temperature", "P_max", "H (nats)", measure(report["measure"]).label)
+    header = ("strategy", "temperature", "P_max", "H (nats)", measure_named(report["measure"]).label)
     closed = ", ".join(
         f"{name} {'no solution' if value is None else f'{value:.3f}'}" for name, value in report["propositions"].items()
     )
@@ -250,7 +233,7 @@ def row(
     name: str, tau: str, found: Mapping[str, Any], score: Mapping[str, float] | None, report: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """A row for people: the statistics at a temperature, and the score if it was tested."""
-    unit = measure(report["measure"]).unit
+    unit = measure_named(report["measure"]).unit
     interval = ""
     if score:
         interval = "{} ({}-{})".format(*(number(score[key], unit) for key in ("value", "low", "high")))

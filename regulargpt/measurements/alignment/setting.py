@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from languages.errors import UserError
 from regulargpt.data.base import Words
+from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.measurements.alignment import propositions
-from regulargpt.measurements.alignment.search import Groups, Search, search
+from regulargpt.measurements.alignment.search import HALVINGS, Groups, Search, search
 from regulargpt.measurements.alignment.statistics import ByHead, Sharpness, sharpness
 from regulargpt.measurements.sample import refuse_many
 from regulargpt.models.transformer.attentive import Attentive
@@ -32,7 +34,8 @@ SEARCHED = ("p_max", "entropy")
 class Setting:
     """What is aligned: a network and the digest of its weights, words of the training length and of the longer one.
 
-    `unread` is how many symbols at the end of a word attention does not see: those that a decoder reads.
+    `unread` is how many symbols at the end of a word attention does not see: those that a decoder reads. `heard` is
+    told, after each pass, how many symbols it has read.
     """
 
     model: Attentive
@@ -42,6 +45,7 @@ class Setting:
     by: str
     on: str
     unread: int = 0
+    heard: Callable[[int], None] = lambda symbols: None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -65,7 +69,9 @@ class Setting:
 
     def sharpness(self, name: str) -> Sharpness:
         """How sharp attention is in the short or the long words, as the model is set."""
-        return sharpness(self.model, self.words[name])
+        found = sharpness(self.model, self.words[name])
+        self.heard(self.words[name].size)
+        return found
 
     def groups(self, values: ByHead) -> Groups:
         """The means of the groups that share a temperature."""
@@ -87,6 +93,16 @@ class Setting:
         """As it is kept in a file."""
         rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
         return Temperature(rows, self.on, strategy, self.by, *self.lengths, self.weights)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is aligned, which network and text that is, a title, and the test at the greater length."""
+
+    setting: Setting
+    facts: Mapping[str, str]
+    title: str
+    point: Callable[[Temperature | None], Point]
 
 
 def as_measured(place: RunFolder | Opened) -> Opened:
@@ -131,6 +147,15 @@ def setting_of(
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
     return Setting(model, run.weights, short, long, by, on)
+
+
+def symbols_of_search(train_len: int, length: int, words: int = SEGMENTS) -> int:
+    """How many symbols are read to find a temperature: both words without one, and the longer at each that is tried.
+
+    >>> symbols_of_search(64, 128, words=1)
+    1472
+    """
+    return words * (train_len + (1 + HALVINGS) * length)
 
 
 def search_of(setting: Setting, name: str) -> Search:

@@ -91,7 +91,7 @@ def sharpness(model: Attentive, words: Words) -> Sharpness:
         p = piece.logits(piece.bias())[..., counted, :].softmax(-1)  # (batch, n_heads, queries, keys)
         largest, entropy = p.amax(-1).double(), torch.special.entr(p).sum(-1, dtype=torch.float64)
         for at, each in enumerate((largest, entropy)):
-            sums[at, layer] += each.sum((0, 2)).numpy()
+            sums[at, layer] += each.sum((0, 2)).cpu().numpy()
         counts[layer] += largest.shape[0] * largest.shape[2]
 
     listen(model, words, hear)
@@ -112,7 +112,7 @@ def average_logits(model: Attentive, words: Words) -> Logits:
             return
         logits = piece.logits(piece.bias()).double()
         logits = (logits[..., -1:, :] if model.causal else logits).sort(-1).values.flatten(0, 2)  # (rows, keys)
-        vectors.append(logits.sum(0).numpy())
+        vectors.append(logits.sum(0).cpu().numpy())
         nonlocal rows
         rows += len(logits)
 
