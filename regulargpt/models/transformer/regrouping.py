@@ -7,7 +7,6 @@ the window distances are the true ones; a sink is equally far from all queries t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import torch
@@ -52,13 +51,26 @@ def mixtures(
     behind = [slice(0, encoding.n_far(before + each.stop)) for each in some]
     counted = [slice(keys.start - oldest, keys.stop - oldest) for keys in inside]  # from the first key that is near
     close, moved = near.cut(list(zip(some, counted, strict=True))), far.cut(list(zip(some, behind, strict=True)))
-    for piece, beyond, v_near, v_far in zip(close, moved, cut(v, inside), cut(v, behind), strict=True):
-        logits = piece.logits(piece.bias())  # (batch, n_heads, some, inside)
-        if n_far := v_far.shape[-2]:
-            logits = torch.cat([masked(beyond, piece.at.m, window), logits], -1)  # (.., some, behind + inside)
-        pattern = logits.softmax(-1).to(v.dtype)
-        mixed = pattern[..., n_far:] @ v_near
-        yield pattern[..., :n_far] @ v_far + mixed if n_far else mixed
+    # Values of keys that are near for some of these queries and far for others are read once.
+    apart = [slice(0, min(keys.start, others.stop)) for keys, others in zip(inside, behind, strict=True)]
+    for piece, beyond, v_near, v_far in zip(close, moved, cut(v, inside), cut(v, apart), strict=True):
+        n_apart = v_far.shape[-2]
+        pattern = side_by_side(encoding, piece, beyond, n_apart).softmax(-1).to(v.dtype)
+        mixed = pattern[..., n_apart:] @ v_near
+        yield pattern[..., :n_apart] @ v_far + mixed if n_apart else mixed
+
+
+def side_by_side(
+    encoding: Regrouped, near: Piece, far: Piece, n_apart: int
+) -> Float[Tensor, "batch n_heads some apart_and_near"]:
+    """The logits of the first keys, far for all these queries, and of those that are near for some of them."""
+    logits = near.logits(near.bias())  # (batch, n_heads, some, near)
+    if not (n_far := far.shape[1]):
+        return logits
+    beyond, n_both = far.logits(far.bias(), is_masked=True), n_far - n_apart
+    is_near = encoding.is_near(near.at.piece(slice(None), slice(n_both)))
+    both = torch.where(is_near, logits[..., :n_both], beyond[..., n_apart:])
+    return torch.cat([beyond[..., :n_apart], both, logits[..., n_both:]], -1)
 
 
 def turned(whole: Piece, encoding: Regrouped, keys: slice, at: Positions) -> Piece:
@@ -66,13 +78,3 @@ def turned(whole: Piece, encoding: Regrouped, keys: slice, at: Positions) -> Pie
     at = at.piece(slice(None), keys)
     q, k = encoding.inner.rotate(whole.q, whole.k[..., keys, :], at)
     return Piece(q, k, encoding.inner, at, Sliding(encoding.view.window), keys.start)
-
-
-def masked(far: Piece, m: Float[Tensor, "some"], window: int) -> Float[Tensor, "batch n_heads some behind"]:
-    """The logits of keys behind the window, -inf for those that are not yet behind it for a query: the last ones."""
-    logits, n_far = far.logits(far.bias(), is_masked=True), far.shape[1]
-    last = slice(max(0, n_far - len(m)), n_far)
-    n = torch.arange(last.start, n_far, dtype=m.dtype, device=m.device)
-    # Hidden from autograd, as a piece hides its keys.
-    logits.detach()[..., last].masked_fill_(m[:, None] - n < window, -math.inf)
-    return logits
