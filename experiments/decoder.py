@@ -39,7 +39,7 @@ from regulargpt.storage.folder import METRICS, RunFolder
 
 NAME = "decoder"
 TITLE = "A rotary decoder beyond its training length"
-DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "alignment", "kerple")
+DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "self-extend", "alignment", "kerple")
 CLAIMS = {
     "Press et al. 2022": {"A rotary network explodes beyond its training length.": explodes("trained")},
     "Chen et al. 2023": {
