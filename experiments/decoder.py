@@ -39,7 +39,7 @@ from regulargpt.storage.folder import METRICS, RunFolder
 
 NAME = "decoder"
 TITLE = "A rotary decoder beyond its training length"
-DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "alignment", "kerple")
+DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "self-extend", "alignment", "kerple")
 CLAIMS = {
     "Press et al. 2022": {"A rotary network explodes beyond its training length.": explodes("trained")},
     "Chen et al. 2023": {
@@ -122,6 +122,16 @@ def pooled(found: Sequence[Values], train_len: int) -> Results:
     return Results(train_len, by_row, files={0: {len(of_files): np.array(of_files)}})
 
 
+def again(found: Sequence[Values]) -> str | None:
+    """How far apart results are that several versions of the source came to; None where there are none."""
+    of: dict[tuple[Any, ...], list[Any]] = {}
+    for one in found:
+        facts = one["facts"]
+        of.setdefault((facts["method"], facts["length"], facts["seed"]), []).append(one["of_words"]["nll"])
+    several = [float(np.ptp(losses, axis=0).max()) for losses in of.values() if len(losses) > 1]
+    return f"{len(several)}; no segment's loss differs by more than {max(several):.1g} nats" if several else None
+
+
 def cells(results: Results) -> Iterator[Values]:
     """A method at a length: bits per byte, and the perplexity over that of the network as trained, here and at L."""
     first = results.train_len
@@ -179,7 +189,7 @@ def learning(folder: RunFolder) -> Picture:
 
 
 def conditions(
-    config: RunConfig, summary: Values, shared: Values, draws: int, segments: int
+    config: RunConfig, summary: Values, shared: Values, found: Sequence[Values], segments: int
 ) -> Iterator[tuple[str, str]]:
     """How it was trained, and how it was tested."""
     net, training = shared["network"], config.training
@@ -193,7 +203,10 @@ def conditions(
     yield "learning rate", f"{training.lr:g}, {training.warmup} steps of warm-up, then a {training.schedule} to 0"
     yield "training", f"{summary['train_seconds'] / 3600:.2f} hours of one CPU core"
     yield "symbols that count", f"the last {shared['data']['last']} of each segment, the same ones at every length"
+    draws = len({one["facts"]["seed"] for one in found})
     yield "segments", f"{segments}, in {draws} draws with seeds of their own"
+    if (apart := again(found)) is not None:
+        yield "results that several versions of the source came to", apart
     if bias := shared["bias"]:
         trained_on = f"{bias['steps']} steps on segments of {bias['length']:,} bytes of the training part"
         yield "bias of the method kerple", f"{bias['kernel']}, {trained_on}"
@@ -220,7 +233,7 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
     results = pooled(found, train_len)
     values = list(cells(results))
     lengths = sorted({one["length"] for one in values})
-    draws, segments = len({one["facts"]["seed"] for one in found}), len(results.losses[TRAINED][0][train_len])
+    segments = len(results.losses[TRAINED][0][train_len])
     told = (
         "In each cell: bits per byte; below it the perplexity over that of the network as trained, first at the "
         "training length, then at the same length, with 95 % intervals over files."
@@ -240,7 +253,7 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
             Section(TITLE, (told, table(values, lengths, train_len), curves(values, train_len))),
             Section("The methods", (Items(tuple(what)),)),
             Section("Beside it: temperatures in chapter 5", (Items(tuple(beside())),)),
-            Section("Conditions", (Table(("", "here"), tuple(conditions(config, summary, shared, draws, segments))),)),
+            Section("Conditions", (Table(("", "here"), tuple(conditions(config, summary, shared, found, segments))),)),
             Section("In training", (learning(folder),)),
         ),
         facts={"over": FILES, "losses": LOSSES, "train_len": train_len, "weights": shared["weights"]},

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
-from regulargpt.encodings.tempered import Tempered
 from regulargpt.encodings.wrapper import EncodingWrapper
 from regulargpt.options.views import SelfExtend, Sinks, View
 
@@ -28,11 +27,11 @@ class Regrouped(EncodingWrapper):
 
     shift_invariant = False
 
-    def __init__(self, inner: Encoding, name: str):
+    def __init__(self, inner: Encoding, view: Sinks | SelfExtend):
         nn.Module.__init__(self)
         if inner.depends_on_length:
-            raise UserError(f"attention = {name!r}: angles depend on the word's length; give encoding.factor, or none")
-        self.inner = inner
+            raise UserError(f"attention = '{view}': angles depend on the word's length; give encoding.factor, or none")
+        self.inner, self.view = inner, view
         self.d_model, self.n_heads, self.d_head = inner.d_model, inner.n_heads, inner.d_head
         self.n_layers, self.causal, self.learning_rate = inner.n_layers, inner.causal, inner.learning_rate
 
@@ -51,7 +50,11 @@ class Regrouped(EncodingWrapper):
 
     def is_near(self, at: Positions) -> Bool[Tensor, "queries keys"]:
         """Which pairs stand where they stand."""
-        raise NotImplementedError
+        return at.distances < self.view.window
+
+    def n_far(self, end: int) -> int:
+        """How many of the first `end` keys the last of them sees moved."""
+        return max(0, end - self.view.window)
 
     def moved(self, at: Positions) -> Positions:
         """Where the others stand."""
@@ -95,12 +98,10 @@ class Streaming(Regrouped):
     tensor([0., -inf, -inf, 0., 0.])
     """
 
-    def __init__(self, inner: Encoding, view: Sinks):
-        super().__init__(inner, str(view))
-        self.view = view
+    view: Sinks
 
-    def is_near(self, at: Positions) -> Bool[Tensor, "queries keys"]:
-        return (at.distances < self.view.window) | (at.m < self.view.kept)[:, None]
+    def n_far(self, end: int) -> int:
+        return min(self.view.sinks, super().n_far(end))
 
     def moved(self, at: Positions) -> Positions:
         return replace(at, m=at.m.clamp(max=self.view.kept - 1))
@@ -121,14 +122,12 @@ class Extended(Regrouped):
     [6.0, 6.0, 5.0, 5.0, 4.0, 4.0, 3.0, 3.0, 2.0, 2.0]
     """
 
+    view: SelfExtend
+
     def __init__(self, inner: Encoding, view: SelfExtend):
-        super().__init__(inner, str(view))
+        super().__init__(inner, view)
         if inner.changes_embedding:
             raise UserError(f"attention = '{view}': positions in the embeddings cannot stand elsewhere for some keys")
-        self.view = view
-
-    def is_near(self, at: Positions) -> Bool[Tensor, "queries keys"]:
-        return at.distances < self.view.window
 
     def moved(self, at: Positions) -> Positions:
         group, window = self.view.group, self.view.window
@@ -143,9 +142,6 @@ def regrouped(encoding: Encoding, view: View) -> Encoding:
     >>> regrouped(regrouped(plain, Sinks(1, 2)), SelfExtend(2, 4)).inner is plain
     True
     """
-    if isinstance(encoding, Tempered):
-        assert isinstance(encoding.tau, Tensor)
-        return Tempered(regrouped(encoding.inner, view), encoding.tau, encoding.on)
     inner = encoding.inner if isinstance(encoding, Regrouped) else encoding
     if isinstance(view, Sinks):
         return Streaming(inner, view)

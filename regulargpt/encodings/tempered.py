@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+from regulargpt.encodings.regrouped import Regrouped, regrouped
 from regulargpt.encodings.wrapper import EncodingWrapper
 
 PARTS = ("all", "content")
@@ -20,6 +21,8 @@ def tempered(encoding: Encoding, tau: Float[Tensor, "n_layers n_heads"] | None, 
     >>> tempered(tempered(inner, torch.tensor([[0.5]])), None) is inner
     True
     """
+    if isinstance(encoding, Regrouped):
+        return regrouped(tempered(encoding.inner, tau, on), encoding.view)
     inner = encoding.inner if isinstance(encoding, Tempered) else encoding
     return inner if tau is None else Tempered(inner, tau, on)
 

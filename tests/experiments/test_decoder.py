@@ -1,5 +1,6 @@
 """The page of methods on one decoder, from end to end with a tiny one; and the committed page from its own losses."""
 
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -76,6 +77,15 @@ def test_a_length_that_one_draw_lacks_is_left_out(home: Path, tmp_path: Path):
     (next((out / "1" / "cells").glob("bca-64-*"))).unlink()
     found, _ = decoder.tested(out)
     assert decoder.pooled(found, 16).lengths("bca") == [16, 32]
+
+
+def test_what_another_source_came_to_is_held_against_it(home: Path, tmp_path: Path):
+    out = shutil.copytree(home / "out", tmp_path / "out")
+    found, _ = decoder.tested(out)
+    assert decoder.again(found) is None
+    other = copy.deepcopy(found[0])
+    other["of_words"]["nll"][1] += 3e-4
+    assert decoder.again([*found, other]) == "1; no segment's loss differs by more than 0.0003 nats"
 
 
 def test_results_of_two_networks_are_refused(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture):

@@ -19,6 +19,7 @@ from regulargpt.models.layers import Readout, linear
 from regulargpt.models.transformer.cache import Cache
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.piece import Piece
+from regulargpt.models.transformer.regrouping import mixtures, regrouping
 from regulargpt.models.transformer.slices import cut
 from regulargpt.options.views import Full, View
 
@@ -249,6 +250,10 @@ def mixture(
     at_once = not encoding.causal or n_queries in (1, n_keys)
     if whole.view.most is None and not encoding.changes_logits and at_once:
         return F.scaled_dot_product_attention(whole.q, whole.k, v, is_causal=encoding.causal and n_queries > 1)
+    if (moving := regrouping(whole)) is not None:
+        most = min(n_keys, moving.view.window + moving.n_far(n_keys))
+        rows = rows_at_once(whole.k.shape[:-2].numel(), most, n_keys, whole.k.device)
+        return joined(mixtures(whole, moving, v, rows), n_queries)
     where = list(pieces(whole))
     values = cut(v, [keys for _, keys in where])
     parts = (part(piece, some, masks) for piece, some in zip(whole.cut(where), values, strict=True))
