@@ -31,7 +31,8 @@ def rms(x: Any, gain: Any) -> Any:
 def flash_linear_attention(family: str, in_float64: bool = False) -> Any:
     """Its module of plain loops of a family, `fla.ops.FAMILY.naive`, from the file: the package itself needs triton.
 
-    They cast to float32, or here to float64. Skips the test where it is missing: `pip install --no-deps fla-core einops`.
+    They cast to float32, or here to float64. Skips the test where it is missing:
+    `pip install --no-deps fla-core einops`.
     """
     found = util.find_spec("fla")
     if found is None or not found.submodule_search_locations:

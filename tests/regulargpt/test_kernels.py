@@ -7,6 +7,7 @@ noticed here alone. Where there is no GPU, plain loops stand in for the kernels:
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -34,6 +35,7 @@ CASES = [
     *(f"gla:decay={decay}" for decay in ("channel", "head", "retention")),
     *("rwkv7", "rwkv7:range=signed", "mamba2", "mamba2:version=3", "mlstm", "mlstm:blocks=ms"),
 ]
+ROOT = Path(__file__).parents[2]
 PLACES = {
     "chunk_simple_gla": "simple_gla",
     "chunk_gla": "gla",
@@ -175,3 +177,141 @@ def test_the_kernels_of_the_package_take_these_arguments(monkeypatch: pytest.Mon
         assert not any("float32" in ast.unparse(part) for part in kernel.body if isinstance(part, ast.Assert)) or (
             name == "chunk_gla"  # it asks for an initial state in float32
         )
+
+
+@pytest.mark.parametrize("stand_in", ["our loops"], indirect=True)
+def test_a_run_keeps_nothing_of_what_trained_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in: list[str]):
+    """config.json, which the checker reads, does not name the backend: any machine opens the run."""
+    chosen = {"training.steps": 2, "evaluation.test_len": 42, "evaluation.falsify": 0, "model.d_model": 8}
+    written = [f"{name},n_heads=2,n_layers=1,conv=0" for name in ("delta:backend=fla", "delta:backend=own")]
+    monkeypatch.setattr(MODELS["delta"].options, "why_not_on", lambda self, device: None)
+    runs = [tmp_path / "fla", tmp_path / "own"]
+    for place, model in zip(runs, written, strict=True):
+        run(resolve("words", model, "parity", chosen), place)
+    assert stand_in == ["chunk_gated_delta_rule"] * 2
+    fla, own = [(place / "config.json").read_text("utf-8") for place in runs]
+    assert fla == own
+    assert 'backend = "fla"' in (runs[0] / "config.toml").read_text("utf-8")
+    model = load_model(RunFolder.open(runs[0]))
+    assert {part.backend for part in model.modules() if isinstance(part, Mixer)} == {"own"}
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("delta:backend=triton", "model.backend = 'triton'; choose one of own, fla"),
+        ("slstm:backend=fla", "model.backend = 'fla' has no kernel for sLSTM; choose 'own'"),
+        ("mlstm:backend=fla,blocks=s", "model.backend = 'fla' has no kernel for sLSTM; choose 'own'"),
+        (
+            "rwkv7:backend=fla,d_model=512,n_heads=1",
+            "model.backend = 'fla': its kernel takes heads of at most 256 channels; give more n_heads",
+        ),
+        (
+            "mamba:backend=fla",
+            "unknown key 'model.backend': 'mamba' has no backend; "
+            "'delta', 'mlstm', 'slstm', 'mamba2', 'gla', 'rwkv7' have",
+        ),
+    ],
+)
+def test_refused_options(written: str, message: str):
+    with pytest.raises(UserError) as refused:
+        resolve(None, written, "parity")
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("missing", ["fla", "einops", "triton"])
+def test_a_machine_without_the_package_is_refused(missing: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regulargpt.models.mixing.options.find_spec", lambda name: None if name == missing else name)
+    options, own = MODELS.options("gla:backend=fla", "model"), MODELS.options("gla", "model")
+    said = f"model.backend = 'fla': {missing} is not installed; pip install 'fla-core[cuda]', or choose 'own'"
+    assert options.why_not_on("cuda") == said
+    assert own.why_not_on("cpu") is None
+
+
+def test_a_machine_without_a_gpu_is_refused_before_anything_is_written(tmp_path: Path):
+    config = resolve("words", "delta:backend=fla", "parity").replaced({"device": "cpu"})
+    with pytest.raises(UserError, match=r"^model.backend = 'fla' trains on a GPU; choose --device cuda where there is"):
+        run(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def drawn(place: str) -> list[tuple[str, list[Tensor]]]:
+    """Of each function of `kernels`, what it is given: words of 2 symbols more than a chunk of theirs."""
+    B, H, T, K, V, n = 1, 2, 66, 8, 6, 2
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(B, H, *shape, generator=generator).to(place)
+
+    def key(*shape: int) -> Tensor:
+        return torch.nn.functional.normalize(normal(*shape), dim=-1)
+
+    q, k, v, S = normal(T, K), normal(T, K), normal(T, V), normal(K, V)
+    gates, of_channels, erased = -normal(T).sigmoid(), -normal(T, K).sigmoid() / 2, key(T, K)
+    return [
+        ("additive", [q, k, v, gates, S]),
+        ("gated", [q, k, v, of_channels, S]),
+        ("delta", [q, key(T, n, K), normal(T, n, V), 2 * normal(T, n).sigmoid(), gates, S]),
+        ("removing", [q, k, v, erased, erased * 2 * normal(T, K).sigmoid(), of_channels, S]),
+    ]
+
+
+def apart(name: str, parts: list[Tensor]) -> float:
+    """The largest difference of outputs, state and gradients between a kernel and our form, over the largest number."""
+    results = []
+    for form in (chunks, kernels):
+        given = [part.detach().requires_grad_() for part in parts]
+        o, S = getattr(form, name)(*given, *([20] if name in ("delta", "removing") else []))
+        loss = (o * torch.linspace(-1, 1, o.numel(), device=o.device).reshape(o.shape)).sum() + S.square().sum()
+        results.append([o, S, *torch.autograd.grad(loss, given)])
+    return max(float((x - y).abs().max() / x.abs().max()) for x, y in zip(*results, strict=True))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="the kernels need a GPU")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "parts"), drawn("cpu"), ids=["additive", "gated", "delta", "removing"])
+def test_on_a_gpu_the_kernels_are_our_forms(name: str, parts: list[Tensor]):
+    """To what their matrix products in TF32 leave: 0.005, as the package's own tests have it."""
+    pytest.importorskip("fla.ops", reason="pip install 'fla-core[cuda]'", exc_type=ImportError)
+    assert apart(name, [part.cuda() for part in parts]) < 5e-3
+
+
+INTERPRETED = """
+import builtins, sys, warnings
+warnings.simplefilter("ignore")
+import triton.language as tl
+from triton.runtime.autotuner import Autotuner
+import fla.ops
+from tests.regulargpt.test_kernels import apart, drawn
+
+class Whole(int):  # loops of a kernel count in numbers of Python here
+    to = lambda self, kind: self
+
+tune = Autotuner.run
+def first(self, *args, **others):  # nothing is timed
+    self.configs = self.configs[:1]
+    return tune(self, *args, **others)
+Autotuner.run = first
+for name, module in [*sys.modules.items()]:
+    if name.startswith("fla.ops"):
+        module.range = lambda *ends: map(Whole, builtins.range(*map(int, ends)))
+        if hasattr(module, "gather"):
+            module.gather = lambda *args, **others: tl.gather(*args, **others)
+for name, parts in drawn("cpu"):
+    print(name, apart(name, parts))
+"""
+
+
+@pytest.mark.slow
+def test_the_kernels_themselves_run_by_triton_s_interpreter():
+    """On the CPU, one program of a grid after the other: what a GPU computes, but for its rounding."""
+    for package in ("triton", "fla", "einops"):
+        if find_spec(package) is None:
+            pytest.skip("it interprets the kernels: pip install --no-deps triton fla-core einops")
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-c", INTERPRETED]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, timeout=500, check=False)
+    assert not done.returncode, done.stderr
+    found = dict(line.split() for line in done.stdout.splitlines())
+    assert set(found) == {"additive", "gated", "delta", "removing"}
+    assert all(float(value) < 1e-5 for value in found.values()), found

@@ -33,7 +33,8 @@ def additive(
     state: Float[Tensor, "batch heads K V"],
 ) -> tuple[Float[Tensor, "batch heads length V"], Float[Tensor, "batch heads K V"]]:
     """`chunks.additive`."""
-    return computed("chunk_simple_gla", state, q=q, k=k, v=v, g=log_decay.expand(q.shape[:-1]))
+    g = log_decay.expand(q.shape[:-1])  # (batch, heads, length)
+    return computed("chunk_simple_gla", state, q=q, k=k, v=v, g=g)
 
 
 def gated(
