@@ -1,9 +1,11 @@
 """`python -m experiments.gpu OUT [--device cpu] [--seconds N] [--scale smoke]`: what a GPU changes, in one command.
 
-Three questions, in at most eight minutes:
+Four questions, in at most eight minutes:
 
 - Is each network the same function there? Losses and gradients are compared with those of the CPU, in float64.
 - How many steps of training a second does each take, there and on the CPU, in turn in one process?
+- What do the kernels of flash-linear-attention change, where that package is installed (`model.backend=fla`)? Steps a
+  second beside those of our own form, and how far apart the first loss and its gradients are.
 - Does what is trained there hold? Trees and a rival are trained on three languages; then `check`, on the CPU, reads the
   files alone.
 
@@ -26,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt import data, objectives
@@ -54,9 +56,13 @@ NETWORKS = (
 """Language and model of each comparison."""
 SPEEDS = tuple(("parity", model) for model in (*TREES, "lstm", "transformer", RIVAL))
 TRAININGS = tuple(product(("parity", "cycle-navigation", "dyck-4"), (*TREES, RIVAL)))
+KERNELS = tuple(
+    ("parity", model)
+    for model in (RIVAL, "delta:gate=true,householders=2", "gla:decay=channel", "rwkv7:range=unit", "mamba2:version=2")
+)
 LATE = "time was up"
 # Of all seconds, when the comparisons end, and when the speeds do; the rest is for the trainings.
-SHARES = 0.15, 0.4
+SHARES = 0.15, 0.35, 0.5
 STEPS = {"smoke": 1, "full": 20}
 LAPS = {"smoke": 1, "full": 3}
 
@@ -82,39 +88,60 @@ def apart(language: str, model: str, device: torch.device) -> float:
     Of random weights, in float64, and without dropout, which differs.
     """
     config = resolve("answers", model, language, {"model.d_model": 16})
-    words = data.build(config.data)
-    goal = objectives.build(config.objective, words)
-    batch = words.batch(0, "test", 0, [24], 16)
-    found: list[list[Tensor]] = []
-    for place in (CPU, device):
-        network = first_model(config, words, goal, CPU).double().to(place).eval()
-        # cuDNN's recurrent layers have no gradients in evaluation; torch's own do.
-        with torch.backends.cudnn.flags(enabled=False):
-            loss, _ = goal.loss(network, batch, place)
-            loss.backward()
-        gradients = [p.grad for p in network.parameters() if p.grad is not None]
-        found.append([x.detach().cpu() for x in (loss, *gradients)])
-    here, there = found
+    here, there = (slopes(config, place, lambda network: network.double().eval()) for place in (CPU, device))
     if len(here) != len(there):
         raise ValueError(f"{model}: {len(here) - 1} gradients on the CPU, {len(there) - 1} on {device}")
+    return difference(here, there)
+
+
+def slopes(config: RunConfig, place: torch.device, ready: Callable[[nn.Module], nn.Module]) -> list[Tensor]:
+    """The first loss and its gradients, of random weights."""
+    words = data.build(config.data)
+    goal = objectives.build(config.objective, words)
+    network = ready(first_model(config, words, goal, CPU)).to(place)
+    # cuDNN's recurrent layers have no gradients in evaluation; torch's own do.
+    with torch.backends.cudnn.flags(enabled=False):
+        loss, _ = goal.loss(network, words.batch(0, "test", 0, [24], 16), place)
+        loss.backward()
+    return [x.detach().cpu() for x in (loss, *(p.grad for p in network.parameters() if p.grad is not None))]
+
+
+def difference(here: Sequence[Tensor], there: Sequence[Tensor]) -> float:
+    """The largest, over the largest number here, or 1."""
     size = max(1.0, *(float(x.abs().max()) for x in here))
     return max(float((x - y).abs().max()) for x, y in zip(here, there, strict=True)) / size
 
 
 def speed(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str) -> Line:
-    """Steps a second on both devices, the median over laps in turn; fewer laps where time runs short."""
+    """Steps a second on both devices."""
     places = {"cpu": CPU, "device": device}
-    trainers = {name: trainer(*case, place) for name, place in places.items()}
-    laps: Mapping[str, list[float]] = {name: [] for name in places}
+    found = rates({name: trainer(*case, place) for name, place in places.items()}, deadline, scale)
+    return {**found, "ratio": found["device"] / found["cpu"]}
+
+
+def kernels(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str) -> Line:
+    """Steps a second there with our own form and with the kernels, and how far apart the first gradients are."""
+    language, model = case
+    models = {name: f"{model},backend={name}" for name in ("own", "fla")}
+    config = {name: resolve("words", written, language) for name, written in models.items()}
+    if (reason := config["fla"].model.why_not_on(device.type)) is not None:
+        raise UserError(reason)
+    own, fla = (slopes(config[name], device, nn.Module.train) for name in models)
+    found = rates({name: trainer(language, written, device) for name, written in models.items()}, deadline, scale)
+    return {**found, "ratio": found["fla"] / found["own"], "apart": difference(own, fla)}
+
+
+def rates(trainers: Mapping[str, Trainer], deadline: Deadline, scale: str) -> dict[str, float]:
+    """Steps a second of each, the median over laps in turn; fewer laps where time runs short."""
+    laps: Mapping[str, list[float]] = {name: [] for name in trainers}
     for lap in range(LAPS[scale] + 1):
         if lap > 1 and deadline.left() < 0:
             break
-        for name, place in places.items():
-            seconds = timed(trainers[name], place, STEPS[scale])
+        for name, trained in trainers.items():
+            seconds = timed(trained, trained.device, STEPS[scale])
             if lap:  # the first also loads, reserves and compiles
                 laps[name].append(STEPS[scale] / seconds)
-    found = {name: sorted(each)[len(each) // 2] for name, each in laps.items()}
-    return {**found, "ratio": found["device"] / found["cpu"]}
+    return {name: sorted(each)[len(each) // 2] for name, each in laps.items()}
 
 
 def trainer(language: str, model: str, device: torch.device) -> Trainer:
@@ -176,8 +203,9 @@ def measured(
             found = of((language, model), Deadline(part, time.monotonic()))
         except TimeoutError:
             found = {"why_not": LATE}
-        except (RuntimeError, UserError) as error:
-            found = {"why_not": "out of memory" if is_out_of_memory(error) else str(error).splitlines()[0][:200]}
+        except Exception as error:  # a kernel of another package may raise anything
+            said = f"{error}".splitlines() or [type(error).__name__]
+            found = {"why_not": "out of memory" if is_out_of_memory(error) else said[0][:200]}
         print(language, model, *(f"{key} {figure(value)}" for key, value in found.items()), file=sys.stderr, flush=True)
         yield {"language": language, "model": model, **found}
 
@@ -188,6 +216,7 @@ def report(out: Path, device: torch.device, seconds: float, scale: str) -> Mappi
     parts = {
         "equal": measured(NETWORKS, lambda case, _: {"apart": apart(*case, device)}, deadline, SHARES[0]),
         "speed": measured(SPEEDS, lambda case, left: speed(case, device, left, scale), deadline, SHARES[1]),
+        "kernels": measured(KERNELS, lambda case, left: kernels(case, device, left, scale), deadline, SHARES[2]),
         "trained": measured(TRAININGS, lambda case, left: training(case, device, left, scale, out), deadline, 1.0),
     }
     record = {"environment": environment(device.type), "scale": scale, "seconds": seconds}
@@ -207,6 +236,12 @@ def page(record: Mapping[str, Any]) -> str:
             "Steps of training a second",
             ("cpu", "device", "ratio"),
             "Recipe `words`, the median of laps in turn.",
+        ),
+        "kernels": (
+            "Kernels of flash-linear-attention",
+            ("own", "fla", "ratio", "apart"),
+            "Steps of training a second there, with `model.backend` own and fla. `apart`: the largest difference of "
+            "the first loss and its gradients, in float32, over the largest number.",
         ),
         "trained": (
             "Trained there, checked on the CPU",

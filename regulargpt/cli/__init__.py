@@ -155,7 +155,8 @@ def refuse_checkpoint(verb: str, command: click.Command, values: Mapping[str, An
     for place in [each for given in arguments for each in (given if isinstance(given, list | tuple) else [given])]:
         if isinstance(place, str) and is_folder(place) and not takes_checkpoints(command):
             verbs = Verbs()
-            takes = [other for other in VERBS if takes_checkpoints(verbs.get_command(click.Context(verbs), other))]
+            commands = {other: verbs.get_command(click.Context(verbs), other) for other in VERBS}
+            takes = [other for other, each in commands.items() if each is not None and takes_checkpoints(each)]
             said = f"{', '.join(takes[:-1])} and {takes[-1]}"
             raise UserError(f"{place} is a checkpoint that others trained, which {verb} does not take; {said} do")
 

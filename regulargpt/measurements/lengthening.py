@@ -108,7 +108,7 @@ def finding_of(
 
 def picture(title: str, tests: Mapping[str, Any], steps: Sequence[tuple[int, float, float]], base: int) -> Picture:
     """Bits per byte by length, a line a test, and those of the training by step."""
-    by_length = [line(name, of[BITS.measure]) for name, of in tests.items()]
+    by_length = [line(name, of[BITS.measure], [int(T) for T in of[BITS.measure]]) for name, of in tests.items()]
     training = Line("training segments", [step for step, _, _ in steps], [bits for _, _, bits in steps])
     return Picture(
         [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from regulargpt.encodings.options import EncodingOptions
 from regulargpt.models.tree.shape import Side
-from regulargpt.options import Options, option, section
+from regulargpt.options import Options, as_mapping, option, section
 
 MOST_PARAMETERS = 1_000_000_000
 
@@ -73,6 +73,14 @@ class ModelOptions(Options):
     def follows_brackets(self) -> bool:
         """Of a tree, whether it follows the brackets of its words."""
         return False
+
+    def record(self) -> dict[str, Any]:
+        """What config.json says of it: all that the function depends on."""
+        return as_mapping(self)
+
+    def why_not_on(self, device: str) -> str | None:
+        """Why it cannot be trained on such a device of this machine, `cuda` or `cpu`; None if it can."""
+        return None
 
     def why_no_certificate(self) -> str | None:
         """Why the levels are not one and the same map at every length; None if they are."""

@@ -28,9 +28,8 @@ from regulargpt.falsification.hunt import SYMBOLS
 from regulargpt.falsification.sentences import in_summary
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
-from regulargpt.options import as_mapping
 from regulargpt.runs import tracking
-from regulargpt.runs.device import prepare
+from regulargpt.runs.device import prepare_training
 from regulargpt.runs.falsify import report_of
 from regulargpt.runs.falsify import write as write_falsified
 from regulargpt.runs.opened import config_of, refuse_other_data
@@ -85,7 +84,7 @@ def run(
         configuration.check(config, data.of_words(config.data).tree_task)
     refuse_faulty(config, words)
     # All refusals are behind us: from here on there is a folder.
-    device = prepare(config)
+    device = prepare_training(config)
     made_with = {**environment(str(device)), **words.fingerprint(), "classes": digests(config)}
     folder = RunFolder.create(out, config.render(), made_with)
     return finish(folder, config, words, device, watch, further)
@@ -118,7 +117,7 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     refuse_other_data(folder, words)
     if places := changed(folder, config):
         watch.on_notice(notice(places))
-    return finish(folder, config, words, prepare(config), watch)
+    return finish(folder, config, words, prepare_training(config), watch)
 
 
 def finish(
@@ -416,7 +415,7 @@ def first_model(config: RunConfig, words: Data, goal: Objective, device: torch.d
 def model_record(config: RunConfig, words: Data, goal: Objective) -> dict[str, Any]:
     """config.json: what is needed to build the model again and to use it."""
     return {
-        "model": as_mapping(config.network),
+        "model": config.network.record(),
         "n_symbols": goal.n_inputs,
         "n_outputs": goal.n_outputs,
         **words.record(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import util
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,19 @@ def rms(x: Any, gain: Any) -> Any:
     return gain * x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
 
 
-def flash_linear_attention(family: str) -> Any:
+def flash_linear_attention(family: str, in_float64: bool = False) -> Any:
     """Its module of plain loops of a family, `fla.ops.FAMILY.naive`, from the file: the package itself needs triton.
 
-    Skips the test where it is missing: `pip install --no-deps fla-core einops`.
+    They cast to float32, or here to float64. Skips the test where it is missing:
+    `pip install --no-deps fla-core einops`.
     """
     found = util.find_spec("fla")
     if found is None or not found.submodule_search_locations:
         pytest.skip("its plain reference is an oracle here: pip install --no-deps fla-core einops")
     pytest.importorskip("einops", reason="the plain references import it: pip install --no-deps einops")
     path = Path(next(iter(found.submodule_search_locations)), "ops", *family.split("."), "naive.py")
-    spec = util.spec_from_file_location(f"naive_{family}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    source, module = path.read_text("utf-8"), ModuleType(f"naive_{family}")
+    if in_float64:
+        source = source.replace("torch.float32", "torch.float64").replace(".float()", ".double()")
+    exec(compile(source, path, "exec"), vars(module))
     return module

@@ -40,7 +40,7 @@ def record(case: str, n_symbols: int = SYMBOLS, n_outputs: int = OUTPUTS) -> dic
     """config.json, as a run writes it."""
     options = MODELS.options(case, "model")
     sizes = {key: value for key, value in SMALL.items() if key in hints(type(options))}
-    model = dataclasses.asdict(dataclasses.replace(options, **sizes))
+    model = dataclasses.replace(options, **sizes).record()
     alphabet, names = [*map(str, range(n_symbols))], [*map(str, range(n_outputs))]
     counts = {"n_symbols": n_symbols, "n_outputs": n_outputs, "alphabet": alphabet, "output_names": names}
     return {"model": model, **counts, "supervision": "last"}

@@ -35,7 +35,6 @@ from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS, build
 from regulargpt.models.delta.model import Delta
-from regulargpt.options import hints
 from regulargpt.runs.refute import refutation_report
 from regulargpt.runs.run import run
 from regulargpt.storage.atomic import render_json
@@ -67,9 +66,8 @@ def drawn(written: str, task: Task, seed: int) -> tuple[Any, bytes, bytes]:
         for weight in model.parameters():
             weight.mul_(2)
     assert isinstance(model, Delta)
-    own = {key: getattr(options, key) for key in hints(type(options))}
     sizes = {"n_symbols": len(alphabet), "n_outputs": len(names)}
-    record = {"model": own, **sizes, "alphabet": alphabet, "output_names": names, "supervision": "last"}
+    record = {"model": options.record(), **sizes, "alphabet": alphabet, "output_names": names, "supervision": "last"}
     return model, render_weights(model.state_dict()), render_json(record)
 
 

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.errors import UserError
-from regulargpt.models.mixing.chunks import additive
 from regulargpt.models.mixing.layers import EPS, Draw, ShortConvolution
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 
@@ -100,8 +99,8 @@ class MlstmMixer(Mixer):
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length H K"], State]:
         """Chunks of the additive algorithm, each from the scale m of its symbols; n is one more column of C."""
         found = []
-        for piece in zip(*(part.transpose(1, 2).split(CHUNK, 2) for part in inputs[:5]), strict=True):
-            h, state = chunk(piece, state)
+        for piece in zip(*(part.transpose(1, 2).split(self.at_once(CHUNK), 2) for part in inputs[:5]), strict=True):
+            h, state = chunk(piece, state, self.forms.additive)
             found.append(h)
         return torch.cat(found, 2).transpose(1, 2), state  # (batch, length, H, K)
 
@@ -112,7 +111,7 @@ class MlstmMixer(Mixer):
         return self.down((self.head_norm(o) + self.skip * c) * F.silu(z))
 
 
-def chunk(inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch H chunk K"], State]:
+def chunk(inputs: Inputs, state: State, additive: Any) -> tuple[Float[Tensor, "batch H chunk K"], State]:
     """h in a chunk, from q, k, v (batch, H, chunk, K), i~ and log f (batch, H, chunk), and the state after it."""
     (q, k, v, i, log_f), (C, n, m) = inputs, state
     c = log_f.cumsum(-1)
