@@ -142,9 +142,10 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-def takes_checkpoints(command: click.Command) -> bool:
+def takes_checkpoints(command: click.Command | None) -> bool:
     """Whether a verb can be given hf:PATH: it then has an option that is of such a folder."""
-    return any((getattr(option, "help", None) or "").startswith("Of hf:PATH") for option in command.params)
+    options = [] if command is None else command.params
+    return any((getattr(option, "help", None) or "").startswith("Of hf:PATH") for option in options)
 
 
 def refuse_checkpoint(verb: str, command: click.Command, values: Mapping[str, Any]) -> None:
