@@ -34,9 +34,9 @@ from regulargpt.measurements.method_scores import BITS, SCORES, Points, Score
 from regulargpt.measurements.options import MethodOptions
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.runs.again import Retest
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened
 from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint
-from regulargpt.runs.run import prepare
 
 COPIES, SELF = "copies", "self"
 MEASURE, LABEL, PREFIX = "key_perplexity", "perplexity on key symbols", "key_"
