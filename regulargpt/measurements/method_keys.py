@@ -16,7 +16,7 @@ from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.data.text import TextData
 from regulargpt.evaluation.copies import REPEATED
-from regulargpt.evaluation.key_symbols import (
+from regulargpt.measurements.key_symbols import (
     ALPHA,
     BETA,
     FEWEST,

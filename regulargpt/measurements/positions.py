@@ -16,8 +16,8 @@ from languages.errors import UserError, shown
 from regulargpt import objectives, plots
 from regulargpt.data.base import Words
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.key_symbols import nats_of
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
+from regulargpt.measurements.key_symbols import nats_of
 from regulargpt.measurements.options import PositionOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import Sample, segments_of

@@ -146,12 +146,12 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model computes.
+    """Where a model computes; one without weights computes on the CPU.
 
-    >>> device_of(nn.Linear(1, 1))
-    device(type='cpu')
+    >>> device_of(nn.Linear(1, 1)), device_of(nn.Identity())
+    (device(type='cpu'), device(type='cpu'))
     """
-    return next(model.parameters()).device
+    return next((weights.device for weights in model.parameters()), torch.device("cpu"))
 
 
 @torch.no_grad()

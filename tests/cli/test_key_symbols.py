@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regulargpt import objectives
-from regulargpt.evaluation.key_symbols import LongShort, nats_of
+from regulargpt.measurements.key_symbols import LongShort, nats_of
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.runs.pretrained import open_checkpoint
 from tests.cli.test_decoders import asked, home, of
