@@ -35,6 +35,7 @@ RESULTS, OUT = ROOT / "experiments" / "results", ROOT / "docs" / "results.md"
 LINK = "../experiments/results"
 HIERARCHY = ("rnn", "lstm", "stack-rnn", "tape-rnn", "transformer", "flat", "nested", "binary")
 RECOGNISERS = ("transformer", "rnn", "lstm", "stack-rnn")
+RIVALS = ("parity", "even-pairs", "cycle-navigation", "modular-arithmetic", "symmetric-3", "flip-flop")
 STACK = ("binary", "long-binary", "proven-binary", "training-binary")
 TESTED = (("10,000 symbols", "long"), ("1,000 deep", "deep"))  # of trees along brackets, with the columns of their runs
 OPENING = """\
@@ -422,6 +423,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Networks with a stack", 3, lambda: grid("hierarchy-cpu", STACK, with_a_stack)),
     ("Up the hierarchy", 3, up_the_hierarchy),
     ("Recurrent networks", 3, recurrent),
+    ("Today's recurrent networks", 3, lambda: grid("rivals-cpu", RIVALS)),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
     ("An atlas of small languages", 3, atlas),

@@ -151,3 +151,14 @@ def test_the_guides_quote_what_is_found_by_depth_and_in_lines():
     said = " ".join(text_of(align.finding_of(line)).split("Propositions")[0].split()).partition(" strategy ")[2]
     assert said in " ".join(guide("analysis.md").split())
     assert (line["train_len"], line["length"]) == (64, 4096)
+
+
+def test_the_guide_to_models_quotes_what_was_seen_of_each_network():
+    found, quoted = cells("rivals-cpu"), 0
+    for row in guide("models.md").partition("| seen here |\n")[2].partition("\n\n")[0].splitlines()[1:]:
+        for part in filter(None, row.split("|")[-2].strip().split("; ")):
+            network, _, scores = part.partition(": ")
+            for task, score in (each.split() for each in scores.split(", ")):
+                assert percent(found[network, task]["ours"]["mean"]) == score
+                quoted += 1
+    assert quoted >= 10
