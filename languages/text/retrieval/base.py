@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +62,7 @@ class Retrieval(ABC):
     def shortest_document(self) -> int:
         """The symbols that a document has at least."""
 
-    @property
+    @cached_property
     def symbols(self) -> tuple[str, ...]:
         counts = {"n": self.noise, "k": self.keys, "v": self.values}
         noise, keys, values = ([f"{letter}{i}" for i in range(count)] for letter, count in counts.items())

@@ -51,11 +51,12 @@ def records(task: Retrieval, length: int, count: int, seed: int) -> list[dict[st
     """
     words = task.sample(rng(seed, "sample"), length, count)
     documents, asked = task.split(words)
+    known = task.answers  # made of all symbols, so once
     return [
         {
             "document": task.decode(document),
             "questions": [task.decode(question) for question in questions],
-            "answers": [task.answers[answer] for answer in answers],
+            "answers": [known[answer] for answer in answers],
             "places": places.tolist(),
         }
         for document, questions, answers, places in zip(
