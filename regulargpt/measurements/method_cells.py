@@ -7,10 +7,11 @@ A temperature that was searched for is kept in the same way, in a folder of its 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -30,6 +31,20 @@ CELLS, TEMPERATURES = "cells", "temperatures"
 ANYWHERE = ("commit", "cpu_count")
 """What an environment says that no number depends on: the source is there."""
 Facts = Mapping[str, Any]
+Progress = Callable[[int, int], None]
+
+
+class Cell(Protocol):
+    """What is measured: all that its result depends on, and how many symbols are read for it."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+    @property
+    def symbols(self) -> int: ...
+
+
+C = TypeVar("C", bound=Cell)
 
 
 def values_of(point: Point) -> dict[str, Any]:
@@ -83,13 +98,6 @@ class Cells:
             self.notice(f"{shown(path)} is damaged; it is computed again")
             return None
 
-    def all_kept(self, facts: Sequence[Facts]) -> list[Point | None]:
-        """The same of all results that are asked for; says how many are there."""
-        kept = [self.kept(of_one) for of_one in facts]
-        if count := sum(point is not None for point in kept):
-            self.notice(f"{count} of {len(kept)} results are kept in {self.where}")
-        return kept
-
     def keep(self, facts: Facts, result: Any) -> None:
         """Write a result; the last line of its file has the digest of the others."""
         if self.place is not None:
@@ -109,6 +117,24 @@ class Cells:
             return self.found(found)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise atomic.FormatError(f"{shown(path)} has no result: {error}; delete it") from error
+
+    def results(
+        self, cells: Sequence[C], compute: Callable[[C, Callable[[int], None]], Any], progress: Progress
+    ) -> Iterator[tuple[C, Any]]:
+        """Each cell with its result, kept or computed; says how many are kept. `progress` counts symbols of all.
+
+        `compute` is given what it tells how many symbols of its cell it has read.
+        """
+        kept = [self.kept(cell.facts) for cell in cells]
+        if count := sum(result is not None for result in kept):
+            self.notice(f"{count} of {len(kept)} results are kept in {self.where}")
+        done, total = 0, sum(cell.symbols for cell in cells)
+        for cell, result in zip(cells, kept, strict=True):
+            progress(done, total)
+            heard = partial(lambda before, symbols: progress(before + symbols, total), done)
+            yield cell, compute(cell, heard) if result is None else result
+            done += cell.symbols
+        progress(total, total)
 
 
 def facts_of(run: Opened, device: str) -> dict[str, Any]:

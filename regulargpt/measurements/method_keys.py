@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from languages.errors import UserError
 from regulargpt import objectives
@@ -99,13 +100,13 @@ def far(values: Mapping[str, Any], longest: str, key: str) -> list[str]:
 
 
 def scores_of(run: Opened, options: MethodOptions) -> Sequence[Score]:
-    """Bits per byte, and the score of key symbols that is asked for; the refusals of `evaluator_of` and `between`."""
+    """Bits per byte, and the score of key symbols that is asked for; the refusals of `chosen`."""
     if options.key_by is None:
         return SCORES
     device, objective = prepare(run.config), objectives.build(run.config.objective, run.data)
     assert isinstance(objective, LanguageModel)
-    choice, named = chosen(run, options, objective)
-    symbols = KeySymbols(choice, run.network().to(device), objective, device, run.train_len)
+    choice, named = chosen(run, options, objective, device)
+    symbols = KeySymbols(choice, run.model, objective, device, run.train_len)
 
     def within(test: Retest) -> Retest:
         assert isinstance(test.data, TextData)
@@ -115,8 +116,11 @@ def scores_of(run: Opened, options: MethodOptions) -> Sequence[Score]:
     return BITS, KeyScore(MEASURE, LABEL, prefix=PREFIX, within=within, to_base=near, chosen_by=named)
 
 
-def chosen(run: Opened, options: MethodOptions, objective: LanguageModel) -> tuple[Choice, str]:
-    """What chooses the keys, and all that they depend on, in words."""
+def chosen(run: Opened, options: MethodOptions, objective: LanguageModel, device: torch.device) -> tuple[Choice, str]:
+    """What chooses the keys, and all that they depend on, in words.
+
+    Raises UserError as `evaluator_of` does, and for short contexts that are as long as the evaluator's long ones.
+    """
     if options.key_by == COPIES:
         repeated = options.key_repeat or REPEATED
         text = f"copies of more than {run.train_len:,} symbols back, with the {repeated} symbols before them"
@@ -129,13 +133,12 @@ def chosen(run: Opened, options: MethodOptions, objective: LanguageModel) -> tup
         raise UserError(f"--key-context {context}: the evaluator was trained on {longest:,} symbols; choose fewer")
     alpha = ALPHA if options.key_alpha is None else options.key_alpha
     beta = BETA if options.key_beta is None else options.key_beta
-    device = prepare(run.config)
     by = "the network itself" if evaluator is run else options.key_by
     text = (
         f"by {by}, weights {evaluator.weights[:12]}, trained on {longest:,} symbols: LSD > {alpha:g}, LCL > {beta:g}, "
         f"short contexts of {context:,}"
     )
-    return LongShort(evaluator.network().to(device), objective, device, longest, context, alpha, beta), text
+    return LongShort(evaluator.model, objective, device, longest, context, alpha, beta), text
 
 
 def evaluator_of(run: Opened, place: str) -> Opened:
@@ -145,7 +148,7 @@ def evaluator_of(run: Opened, place: str) -> Opened:
     if not is_checkpoint(place):
         raise UserError(f"--key-by {place:.40}: choose {COPIES}, {SELF}, or an evaluator as hf:PATH")
     assert isinstance(run.data, TextData)
-    found = open_checkpoint(place, run.config.data.name)
+    found = open_checkpoint(place, run.config.data.name, device=run.config.device)
     assert isinstance(found.data, TextData)
     if not np.array_equal(found.data.corpus.test, run.data.corpus.test):
         raise UserError(

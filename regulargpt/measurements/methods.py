@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from regulargpt.evaluation.methods import METHODS
 from regulargpt.evaluation.temperature import Temperature, temperature_of
 from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, find, setting_of, symbols_of_search
-from regulargpt.measurements.method_cells import CELLS, TEMPERATURES, Cells, facts_of_test
+from regulargpt.measurements.method_cells import CELLS, TEMPERATURES, Cells, Progress, facts_of_test
 from regulargpt.measurements.method_keys import scores_of
 from regulargpt.measurements.method_tables import TRAINED, Compared, finding_of
 from regulargpt.measurements.options import MethodOptions
@@ -33,7 +33,6 @@ from regulargpt.runs.opened import Opened
 from regulargpt.runs.run import Watch
 
 ALIGNED, BIASED, STRATEGY = "alignment", "kerple", "p_max"
-Progress = Callable[[int, int], None]
 Notice = Callable[[str], None]
 
 
@@ -185,15 +184,9 @@ def in_temperature(kept: Mapping[str, Any]) -> Temperature:
 def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict[str, dict[int, Point]]:
     """What each method comes to at each length; `progress` counts the symbols of all of them."""
     cells = [cell for name in names for T in methods.lengths if (cell := methods.cell(name, T)) is not None]
-    kept = methods.cells.all_kept([cell.facts for cell in cells])
     found: dict[str, dict[int, Point]] = {name: {} for name in names}
-    done, total = 0, sum(cell.symbols for cell in cells)
-    for cell, point in zip(cells, kept, strict=True):
-        progress(done, total)
-        heard = partial(lambda before, symbols: progress(before + symbols, total), done)
-        found[cell.name][cell.length] = methods.point(cell, heard) if point is None else point
-        done += cell.symbols
-    progress(total, total)
+    for cell, point in methods.cells.results(cells, methods.point, progress):
+        found[cell.name][cell.length] = point
     return found
 
 

@@ -24,8 +24,8 @@ from regulargpt.evaluation.temperature import Temperature
 from regulargpt.findings import Finding
 from regulargpt.generation import Writer, spelling
 from regulargpt.measurements import needles
-from regulargpt.measurements.method_cells import CELLS, Cells, facts_of_network
-from regulargpt.measurements.methods import ALIGNED, BIASED, Methods, Notice, Progress
+from regulargpt.measurements.method_cells import CELLS, Cells, Progress, facts_of_network
+from regulargpt.measurements.methods import ALIGNED, BIASED, Methods, Notice
 from regulargpt.measurements.needle_prompts import CHANCE, MEASURE, SCORES, Documents
 from regulargpt.measurements.needle_tables import Found, finding_of
 from regulargpt.measurements.options import NeedleOptions, kinds_of
@@ -108,14 +108,14 @@ class Asked(Methods):
         """What a method adds to the network, from a file."""
         return {ALIGNED: self.sharper, BIASED: self.bias}.get(name)
 
-    def ask(self, cell: Cell, prompts: Sequence[Prompt], on_document: Callable[[int], None]) -> Point:
-        """Which needles a method finds, kept at once."""
+    def ask(self, cell: Cell, prompts: Sequence[Prompt], heard: Callable[[int], None]) -> Point:
+        """Which needles a method finds, kept at once; `heard` is told how many symbols have been read for it."""
         writer = Writer.of(self.run, cell.length, cell.facts["changes"], cell.facts["attention"])
         if (part := self.beside(cell.name)) is not None:
             part.set_on(writer.model)
         found = []
         for i, prompt in enumerate(prompts):
-            on_document(i)
+            heard(i * cell.length)
             found.append(float(SCORES[self.score](writer, cell.documents, i, prompt)))
         numbers = {MEASURE[self.score]: torch.tensor(found, dtype=torch.float64)}
         point = Point(cell.length, len(found), *measured_of(numbers, None))
@@ -205,19 +205,14 @@ def found_by(asked: Asked, names: Sequence[str], progress: Progress) -> Found:
         for name in names
         if (cell := asked.asked(some, name, T)) is not None
     ]
-    kept = asked.cells.all_kept([cell.facts for cell in cells])
     written = lru_cache(1)(lambda some, T: [some.document(i, T) for i in range(some.words)])
+
+    def ask(cell: Cell, heard: Callable[[int], None]) -> Point:
+        return asked.ask(cell, written(cell.documents, cell.length), heard)
+
     found: dict[str, dict[str, dict[int, Any]]] = {
         some.task.name: {name: {} for name in names} for some in asked.documents
     }
-    done, total = 0, sum(cell.symbols for cell in cells)
-    for cell, point in zip(cells, kept, strict=True):
-        progress(done, total)
-        if point is None:
-            prompts = written(cell.documents, cell.length)
-            point = asked.ask(cell, prompts, lambda i, at=done, T=cell.length: progress(at + i * T, total))
-        right = point.of_words[MEASURE[asked.score]] == 1
-        found[cell.documents.task.name][cell.name][cell.length] = right
-        done += cell.symbols
-    progress(total, total)
+    for cell, point in asked.cells.results(cells, ask, progress):
+        found[cell.documents.task.name][cell.name][cell.length] = point.of_words[MEASURE[asked.score]] == 1
     return found
