@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
-from typing import Self
 
 import torch
 from jaxtyping import Float, Int
@@ -21,7 +20,7 @@ class Decoder(ABC):
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
         """Read on, at least one symbol of each text; the logits after the last one."""
 
-    def fork(self) -> Self:
+    def fork(self) -> Decoder:
         """Another one, which has read the same and reads on by itself; nothing is copied before it does."""
         return copy(self)  # what was read is replaced by each `feed`, never changed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -74,8 +74,8 @@ class CachedDecoder(Decoder):
         check_words(symbols, "last")
         return [self.advance(piece) for piece in symbols.split(PIECE, dim=1)][-1]
 
-    def fork(self) -> Self:
-        other = super().fork()
+    def fork(self) -> CachedDecoder:
+        other = copy(self)
         other.caches = [copy(cache) for cache in self.caches]
         return other
 
