@@ -15,6 +15,8 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt.data.options import TextOptions
+from regulargpt.models.base import device_of
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened, open_run
 from regulargpt.runs.pretrained import OpenedCheckpoint
 from regulargpt.storage.folder import RunFolder
@@ -51,8 +53,8 @@ class Writer:
         config = run.config.replaced({f"model.{key}": value for key, value in changes.items()})
         if (reason := config.network.too_long(length)) is not None:
             raise UserError(f"prompt and symbols are {length:,} together: {reason}")
-        torch.set_num_threads(run.config.threads)
-        model = run.network(changes)
+        device = prepare(run.config)
+        model = run.network(changes).to(device)
         model.set_attention(attention, run.train_len)
         return cls(model, *spelling(run))
 
@@ -64,9 +66,12 @@ class Writer:
         They are fewer where one of `ends` is drawn, which is left out.
         """
         generator, decoder = torch.Generator().manual_seed(seed), self.model.decoder(window)
-        read = torch.from_numpy(prompt.astype(np.int64))[None]  # (1, symbols of the prompt)
+        read, device = (
+            torch.from_numpy(prompt.astype(np.int64))[None],
+            device_of(self.model),
+        )  # (1, symbols of the prompt)
         for _ in range(symbols):
-            drawn = draw(decoder.feed(read)[0], temperature, generator)
+            drawn = draw(decoder.feed(read.to(device))[0].cpu(), temperature, generator)
             if drawn in self.ends:
                 return
             read = torch.tensor([[drawn]])

@@ -17,6 +17,7 @@ import click
 from languages.errors import Notice, UserError, nearest, shown
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
+from regulargpt.cli.types import PlaceType
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.options.registry import PATH
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
@@ -143,9 +144,8 @@ class Verbs(click.Group):
 
 
 def takes_checkpoints(command: click.Command | None) -> bool:
-    """Whether a verb can be given hf:PATH: it then has an option that is of such a folder."""
-    options = [] if command is None else command.params
-    return any((getattr(option, "help", None) or "").startswith("Of hf:PATH") for option in options)
+    """Whether a verb can be given hf:PATH."""
+    return command is not None and any(isinstance(place.type, PlaceType) for place in command.params)
 
 
 def refuse_checkpoint(verb: str, command: click.Command, values: Mapping[str, Any]) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from regulargpt.cli.output import CountBar, emit, printing, say, width
-from regulargpt.cli.types import PATH, FiniteRange
+from regulargpt.cli.types import PATH, PLACE, FiniteRange
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.measurements.options import MeasurementOptions, TextOptions
+from regulargpt.measurements.options import MeasurementOptions
 from regulargpt.options import OR_NONE, hints
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def verb(name: str, callback: Callable[..., None] | None = None) -> click.Comman
     options = MEASUREMENTS[name].options
     assert issubclass(options, MeasurementOptions)
     of_run, files = "" if options.argument == "RUN" else "of a run ", options.files or name
-    kind = str if options.argument.startswith("ENCODING") else PATH
+    kind = str if options.argument.startswith("ENCODING") else PLACE if options.takes_checkpoints else PATH
     is_needed = not options.argument.startswith("[")
     place = click.Argument(["place"], metavar=options.argument, type=kind, required=is_needed)
-    beside = f"; of hf:PATH {files}/NAME" if issubclass(options, TextOptions) else ""
+    beside = f"; of hf:PATH {files}/NAME" if options.takes_checkpoints else ""
     out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}{beside}]")
     command = click.Command(name, callback=callback or partial(measure, name), help=inspect.getdoc(options))
     command.params = [place, *as_options(options), out, *printing()]

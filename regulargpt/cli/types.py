@@ -22,6 +22,10 @@ class PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
+class PlaceType(PathType):
+    """The folder of a run, or hf:PATH, that of a checkpoint that others trained."""
+
+
 class FiniteRange(click.FloatRange):
     """Numbers in a range; no comparison keeps out the one that is none."""
 
@@ -42,4 +46,5 @@ def page_path(out: Path | None, default: Path, option: str = "--out") -> Path:
 
 
 PATH = PathType(path_type=Path)
+PLACE = PlaceType(path_type=Path)
 FILE = PathType(path_type=Path, dir_okay=False)

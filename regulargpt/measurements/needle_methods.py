@@ -30,6 +30,7 @@ from regulargpt.measurements.needle_prompts import CHANCE, MEASURE, SCORES, Docu
 from regulargpt.measurements.needle_tables import Found, finding_of
 from regulargpt.measurements.options import NeedleOptions, kinds_of
 from regulargpt.options.lengths import read_lengths
+from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened, OpenedRun
 from regulargpt.runs.pretrained import OpenedCheckpoint
 
@@ -84,7 +85,9 @@ class Asked(Methods):
     @cached_property
     def of_run(self) -> dict[str, Any]:
         tokens = self.run.checkpoint.tokens
-        return facts_of_network(self.run, "cpu") | {"tokenizer": None if tokens is None else tokens.digest}
+        return facts_of_network(self.run, str(prepare(self.run.config))) | {
+            "tokenizer": None if tokens is None else tokens.digest
+        }
 
     def why_not(self, name: str) -> str | None:
         if name == ALIGNED:

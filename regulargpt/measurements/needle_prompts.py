@@ -21,7 +21,7 @@ from languages.text import Symbols
 from languages.text.retrieval.prompts import NeedleTask, Prompt
 from languages.text.retrieval.prompts.base import WRONG, longest
 from regulargpt.generation import Decode, Writer
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, device_of
 
 Encode = Callable[[str], Symbols]
 
@@ -106,13 +106,16 @@ def log_probabilities(model: Model, read: Symbols, answers: Iterable[Symbols]) -
     >>> np.allclose(found, [said[1, 2], said[1, 2] + said[2, 3]], atol=1e-6)
     True
     """
-    decoder, found = model.decoder(), []
-    first = decoder.feed(torch.from_numpy(read.astype(np.int64))[None])  # (1, symbols)
+    decoder, device, found = model.decoder(), device_of(model), []
+    first = decoder.feed(torch.from_numpy(read.astype(np.int64))[None].to(device))  # (1, symbols)
     for answer in answers:
-        reader, symbols = decoder.fork(), answer.tolist()
-        rows = [first, *(reader.feed(torch.tensor([[symbol]])) for symbol in symbols[:-1])]
-        said = torch.cat(rows).double().log_softmax(-1)  # (symbols of the answer, symbols)
-        found.append(float(said[range(len(symbols)), symbols].sum()))
+        reader, symbols = (
+            decoder.fork(),
+            torch.from_numpy(answer.astype(np.int64))[None].to(device),
+        )  # (1, of the answer)
+        rows = [first, *(reader.feed(symbols[:, at : at + 1]) for at in range(len(answer) - 1))]
+        said = torch.cat(rows).double().log_softmax(-1)  # (of the answer, symbols)
+        found.append(float(said.gather(1, symbols.T).sum()))
     return found
 
 

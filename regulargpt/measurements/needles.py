@@ -28,7 +28,7 @@ from regulargpt.measurements.alignment.setting import LONGEST
 from regulargpt.measurements.options import NeedleOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import refuse_many
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, device_of
 from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.objectives.retrieval import Retrieve
 from regulargpt.options.lengths import read_lengths
@@ -84,10 +84,10 @@ def needle_depths(task: Retrieval, words: Words) -> Float[ndarray, "batch needle
 
 @torch.no_grad()
 def found_in(objective: Retrieve, model: Model, words: Words) -> Bool[ndarray, "batch needles"]:
-    """Which needles of these words the model finds, which is on the CPU."""
-    cpu, at_once = torch.device("cpu"), words_at_once(model, words.shape[1])
-    parts = [objective.right(model, words[at : at + at_once], cpu) for at in range(0, len(words), at_once)]
-    return torch.cat(parts).numpy()
+    """Which needles of these words the model finds."""
+    device, at_once = device_of(model), words_at_once(model, words.shape[1])
+    parts = [objective.right(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
+    return torch.cat(parts).cpu().numpy()
 
 
 def found_at(objective: Retrieve, model: Model, words: Words, bins: int) -> ByDepth:

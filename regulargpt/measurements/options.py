@@ -32,6 +32,11 @@ def seed_of(what: str) -> Any:
     return option(None, f"Seed of the {what}.", least=0, usual=SEED)
 
 
+def device() -> Any:
+    """The option device."""
+    return option("auto", "Where the network computes.")
+
+
 def attention() -> Any:
     """The option attention."""
     return option("full", "What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W.")
@@ -44,7 +49,8 @@ class MeasurementOptions(Options):
     `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
     measured where they are gone, too. `through` is the attention without an option of that name, `scoring` that of a
     text, "" the run's own; `files` the folder of the results in RUN, if not that of its name; `page` the function that
-    writes a page of the finding, as "module:NAME". A measurement outside derives its options from this class.
+    writes a page of the finding, as "module:NAME". One that `takes_checkpoints` can be given hf:PATH for a run. A
+    measurement outside derives its options from this class.
     """
 
     argument: ClassVar[str] = "RUN"
@@ -54,6 +60,7 @@ class MeasurementOptions(Options):
     scoring: ClassVar[str] = "position"
     files: ClassVar[str] = ""
     page: ClassVar[str] = ""
+    takes_checkpoints: ClassVar[bool] = False
 
     def subject(self, place: str | None) -> Any:
         """What is measured: the run in this folder. UserError for what speaks against it, before torch is imported."""
@@ -75,9 +82,10 @@ class MeasurementOptions(Options):
 class TextOptions(MeasurementOptions):
     """What is measured of a network and a text: that of a run, or a checkpoint's and one that is named."""
 
+    takes_checkpoints: ClassVar[bool] = True
     text: str | None = option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
     train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
-    device: Literal["auto", "cpu", "cuda"] = option("auto", "Where the network computes.")
+    device: Literal["auto", "cpu", "cuda"] = device()
 
     def subject(self, place: str | None) -> Opened | T5OnText:
         """The run in this folder, or the checkpoint at hf:PATH."""
@@ -225,6 +233,7 @@ class NeedleOptions(MeasurementOptions):
 
     on: ClassVar[tuple[str, ...]] = ("retrieval",)
     through: ClassVar[str] = ""
+    takes_checkpoints: ClassVar[bool] = True
     lengths: str | None = option(
         None, "Lengths, as in 64,128,256.", usual="the run's; the training length and its doubles"
     )
@@ -241,6 +250,7 @@ class NeedleOptions(MeasurementOptions):
     )
     bias: Path | None = option(None, "Of hf:PATH: file of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
     train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+    device: Literal["auto", "cpu", "cuda"] = device()
 
     def subject(self, place: str | None) -> Opened:
         """The run in this folder, or the checkpoint at hf:PATH."""
@@ -248,7 +258,7 @@ class NeedleOptions(MeasurementOptions):
 
         if is_checkpoint(str(place)):
             kinds_of(self.kinds)
-            return open_alone(str(place), self.train_len)
+            return open_alone(str(place), self.train_len, device=self.device)
         refuse_text(None, self.train_len)
         for name in ("kinds", "methods", "score", "bias"):
             if (given := getattr(self, name)) is not None:

@@ -147,9 +147,9 @@ def open_checkpoint(
     return OpenedCheckpoint(config, measured, found)
 
 
-def open_alone(place: str | Path, train_len: int | None = None, *, attention: str = "") -> OpenedCheckpoint:
+def open_alone(place: str | Path, train_len: int | None = None, *, device: str = "cpu") -> OpenedCheckpoint:
     """The checkpoint in a folder for what needs no text: it has no data. Refusals as of `open_checkpoint`."""
-    return open_checkpoint(place, NO_TEXT, train_len, attention=attention)
+    return open_checkpoint(place, NO_TEXT, train_len, device=device)
 
 
 def config_of(found: Checkpoint, text: str, train_len: int | None) -> RunConfig:

@@ -9,6 +9,7 @@ import torch
 from regulargpt.generation import Writer, draw, harmless, readable
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli
+from tests.regulargpt.pretend_gpu import pretended
 
 
 def test_a_text_goes_on_and_the_same_seed_writes_the_same(at_home: Cli):
@@ -18,6 +19,14 @@ def test_a_text_goes_on_and_the_same_seed_writes_the_same(at_home: Cli):
     assert "30 symbols, " in first.err
     assert at_home("generate", "text", "--prompt", "alpha", "--symbols", 30).out == first.out
     assert at_home("generate", "text", "--prompt", "alpha", "--symbols", 30, "--seed", 1).out != first.out
+
+
+def test_a_text_goes_on_where_the_network_is(at_home: Cli):
+    command = ("generate", "text", "--prompt", "alpha", "--symbols", 30)
+    here = at_home(*command)
+    with pretended():
+        there = at_home(*command)
+    assert (there.code, there.out) == (0, here.out)
 
 
 def test_json_has_the_text_and_what_was_asked(at_home: Cli):

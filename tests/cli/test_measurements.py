@@ -228,6 +228,7 @@ def test_every_kind_of_run_on_a_language_is_measured(at_home: Cli, tmp_path: Pat
     [
         *(f"receptive-field {run} --length 24 --words 4" for run in ("attention", "tree")),
         *(f"{verb} alibi/run --length 20 --words 2" for verb in ("align", "positions", "resolution")),
+        "needles documents --lengths 40 --words 4",
     ],
 )
 def test_a_run_is_measured_where_its_network_is(at_home: Cli, tmp_path: Path, command: str):

@@ -73,10 +73,12 @@ def computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 class FromNumbers(TorchFunctionMode):
-    """`torch.tensor` of plain numbers passes by a dispatch mode: it is made here, then taken there."""
+    """`torch.tensor` of plain numbers passes by a dispatch mode: it is made here, and taken there. As does `tolist`."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
+        if func is Tensor.tolist:
+            return func(args[0].cpu())
         if func is not torch.tensor or kwargs.get("device") is None:
             return func(*args, **kwargs)
         device = kwargs.pop("device")

@@ -274,6 +274,17 @@ def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: 
     assert report["strategies"]["fixed"]["tau"] == [0.7]
 
 
+@pytest.mark.parametrize("fixed", [None, 0.7])
+def test_it_says_how_far_it_has_come(trained: RunFolder, tmp_path: Path, fixed: float | None):
+    """Both words once, the longer 20 times for the searches and once a strategy."""
+    heard: list[tuple[int, int]] = []
+    say = lambda *so_far: heard.append(so_far)  # noqa: E731
+    report = measured("align", trained.path, tmp_path, length=32, words=4, fixed=fixed, progress=say).report
+    passes = 21 + len(report["strategies"])
+    short, total = 4 * report["train_len"], 4 * (report["train_len"] + passes * 32)
+    assert heard == [(short, total), *((short + 4 * 32 * (i + 1), total) for i in range(passes))]
+
+
 def test_a_file_of_temperatures_is_what_evaluate_uses(trained: RunFolder, tmp_path: Path):
     report = measured("align", trained.path, tmp_path, length=32, words=4).report
     config = RunConfig.parse(trained.config_text).replaced({"evaluation.samples": 64})

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from regulargpt.runs.pretrained import OpenedCheckpoint, open_checkpoint
 from regulargpt.runs.run import Watch
 from regulargpt.training.trainer import Interrupted
 from tests.regulargpt.checkpoint_folders import refused
+from tests.regulargpt.pretend_gpu import pretended
 from tests.regulargpt.tiny_decoders import byte_tokenizer, made
 
 HEADS, LAYERS, LENGTH = 4, 2, 40
@@ -264,3 +266,13 @@ def test_a_file_that_is_none_is_refused(home: Path, tmp_path: Path):
     )
     (tmp_path / FILE).write_text("[]")
     refused(lambda path: files.read(path, run.config, run.weights), tmp_path / FILE, "is not a JSON object")
+
+
+def test_it_trains_where_the_network_is(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    adam = sys.modules[torch.optim.Adam.__module__]
+    monkeypatch.setattr(adam, "_device_dtype_check_for_fused", lambda *given: None)  # it knows real ones alone
+    here = lengthen(opened(home), ASKED, tmp_path / "here")
+    with pretended():
+        there = lengthen(opened(home), ASKED, tmp_path / "there")
+    for name, rows in here.numbers.items():
+        assert np.allclose(there.numbers[name], rows, atol=1e-5), name

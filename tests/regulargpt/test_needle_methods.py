@@ -23,6 +23,7 @@ from regulargpt.models.transformer.decoding import PIECE, CachedDecoder
 from regulargpt.runs.pretrained import OpenedCheckpoint, open_alone
 from tests.languages.needle_reading import READERS
 from tests.regulargpt.checkpoint_folders import quiet
+from tests.regulargpt.pretend_gpu import pretended
 from tests.regulargpt.tiny_decoders import byte_tokenizer, made
 
 TRAINED = 512
@@ -77,6 +78,9 @@ class Stands:
 
     def decoder(self, window: int | None = None) -> Decoder:
         return self.begin()
+
+    def parameters(self) -> tuple[()]:
+        return ()
 
 
 def put(monkeypatch: pytest.MonkeyPatch, decoder: Callable[[], Decoder]) -> None:
@@ -277,6 +281,16 @@ def test_it_says_how_far_it_has_come(home: Path, opened: Callable, monkeypatch: 
     report(home, kinds="passkey", lengths="400,500", words=2, progress=lambda *so_far: heard.append(so_far))
     of = [(begin, begin, begin + T) for begin, T in ((0, 400), (800, 400), (1600, 500), (2600, 500))]
     assert heard == [*((at, 3600) for three in of for at in three), (3600, 3600)]
+
+
+@pytest.mark.parametrize("score", ["exact", "choice"])
+def test_it_is_asked_where_the_network_is(home: Path, opened: Callable, score: str):
+    given = {"kinds": "passkey", "lengths": "420", "words": 4, "score": score, "methods": "bca,yarn,sinks"}
+    here = report(home, out="here", **given)
+    with pretended():
+        there = report(home, out="there", **given)
+    assert there["kinds"] == here["kinds"]
+    assert [of["how"]["made_with"]["device"] for of in (here, there)] == ["cpu", "lazy:0"]
 
 
 @pytest.mark.parametrize("score", ["exact", "choice"])

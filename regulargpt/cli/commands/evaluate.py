@@ -13,7 +13,7 @@ import click
 
 from languages.errors import UserError, shown
 from regulargpt.cli.output import emit, printed, say, table
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, PLACE
 from regulargpt.objectives.measures import measure
 from regulargpt.tables import number
 
@@ -33,7 +33,7 @@ SAID = {
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=PATH)
+@click.argument("folder", metavar="RUN", type=PLACE)
 @click.option(
     "--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500; of no language as trained]"
 )
@@ -133,7 +133,11 @@ def command(
 
 
 def network(
-    place: Path, named: str | None, train_len: int | None, on: tuple[str, ...] = ("words", "text", "retrieval")
+    place: Path,
+    named: str | None,
+    train_len: int | None,
+    on: tuple[str, ...] = ("words", "text", "retrieval"),
+    device: str = "cpu",
 ) -> Opened:
     """The finished run in a folder, on one of these kinds of data, or the checkpoint at hf:PATH."""
     from regulargpt.runs.opened import open_run
@@ -141,9 +145,9 @@ def network(
     from regulargpt.storage.folder import RunFolder
 
     if is_checkpoint(place):
-        return open_checkpoint(place, named, train_len)
+        return open_checkpoint(place, named, train_len, device=device)
     refuse_text(named, train_len)
-    return open_run(RunFolder.open(place), on=on, reads=False)
+    return open_run(RunFolder.open(place), on=on, reads=False, device=device)
 
 
 def usual_lengths(config: RunConfig) -> Sequence[int]:

@@ -10,7 +10,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import as_json, emit, say
-from regulargpt.cli.types import PATH, FiniteRange
+from regulargpt.cli.types import PLACE, FiniteRange
 
 if TYPE_CHECKING:
     from regulargpt.runs.opened import Opened
@@ -19,7 +19,7 @@ MOST_SYMBOLS = 100_000
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=PATH)
+@click.argument("folder", metavar="RUN", type=PLACE)
 @click.option("--prompt", default="\n", help="The text that goes on.  [default: a newline]")
 @click.option("--symbols", type=click.IntRange(1, MOST_SYMBOLS), default=200, show_default=True, help="How many more.")
 @click.option(
@@ -40,6 +40,9 @@ MOST_SYMBOLS = 100_000
 @click.option(
     "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
 )
+@click.option(
+    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where it computes."
+)
 @as_json
 def command(
     folder: Path,
@@ -51,6 +54,7 @@ def command(
     attention: str | None,
     settings: tuple[str, ...],
     train_len: int | None,
+    device: str,
     as_json: bool,
 ) -> None:
     """Continue a text with a model that was trained on texts.
@@ -65,7 +69,7 @@ def command(
         raise UserError("--window and --attention both say what is remembered; leave one of them out")
     from regulargpt.cli.commands.evaluate import changed
 
-    run = opened(folder, train_len)
+    run = opened(folder, train_len, device)
     changes = changed(run.config, settings)
 
     from regulargpt.generation import Writer, harmless, readable, spelling
@@ -100,13 +104,13 @@ def command(
     say(f"{count:,} symbols, {rate:,.0f} a second", err=True)
 
 
-def opened(place: Path, train_len: int | None) -> Opened:
+def opened(place: Path, train_len: int | None, device: str) -> Opened:
     """The finished run in a folder, or the checkpoint at hf:PATH, without the text that it was trained on."""
     from regulargpt.runs.opened import open_run
     from regulargpt.runs.pretrained import is_checkpoint, open_alone, refuse_text
     from regulargpt.storage.folder import RunFolder
 
     if is_checkpoint(place):
-        return open_alone(place, train_len)
+        return open_alone(place, train_len, device=device)
     refuse_text(None, train_len)
-    return open_run(RunFolder.open(place), on=("text",), reads=False)
+    return open_run(RunFolder.open(place), on=("text",), reads=False, device=device)

@@ -10,12 +10,12 @@ import click
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.measuring import show
 from regulargpt.cli.output import printed, say
-from regulargpt.cli.types import PATH, FiniteRange
+from regulargpt.cli.types import PATH, PLACE, FiniteRange
 from regulargpt.encodings.options import ADDED
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=PATH)
+@click.argument("folder", metavar="RUN", type=PLACE)
 @click.option("--text", "named", help="Of hf:PATH: the text, a file or folder of yours, or text:code.")
 @click.option(
     "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
@@ -48,6 +48,9 @@ from regulargpt.encodings.options import ADDED
     metavar="KEY=VALUE",
     help="Train and test with other model.encoding.*, as scaling=interpolation,factor=4.",
 )
+@click.option(
+    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where it trains."
+)
 @click.option("--lengths", help="Where it is tested, as in 512,1024.  [default: the training length to --length]")
 @click.option("--words", type=click.IntRange(min=2), default=32, show_default=True, help="Test segments a length.")
 @click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/lengthen; of hf:PATH lengthen/NAME]")
@@ -64,6 +67,7 @@ def command(
     lr: float,
     seed: int,
     settings: tuple[str, ...],
+    device: str,
     lengths: str | None,
     words: int,
     out: Path | None,
@@ -78,7 +82,7 @@ def command(
     """
     from regulargpt.cli.commands.evaluate import changed, network
 
-    run = network(folder, named, train_len, on=("text",))
+    run = network(folder, named, train_len, on=("text",), device=device)
     changes = changed(run.config, settings)
 
     from regulargpt.cli.bars import Bars

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.alignment import checkpoint, propositions
-from regulargpt.measurements.alignment.search import Groups, Search
+from regulargpt.measurements.alignment.search import HALVINGS, Groups, Search
 from regulargpt.measurements.alignment.setting import SEARCHED, Setting, Target, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.measurements.alignment.views import RunFacts, look
+from regulargpt.measurements.method_cells import Progress
 from regulargpt.measurements.options import AlignOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.objectives.measures import measure as measure_named
@@ -36,7 +38,9 @@ COLUMNS = ("strategy", "layer", "head", "temperature")
 NOT_DRAWN = Picture(())
 
 
-def measure(subject: Opened | T5OnText, options: AlignOptions, out: Path) -> Finding:
+def measure(
+    subject: Opened | T5OnText, options: AlignOptions, out: Path, progress: Progress = lambda done, count: None
+) -> Finding:
     """Find the temperatures by each strategy (thesis, Algorithm 1), and the score with each and without.
 
     `p_max` and `entropy` restore the mean largest probability and the mean entropy of attention at the training length,
@@ -49,7 +53,9 @@ def measure(subject: Opened | T5OnText, options: AlignOptions, out: Path) -> Fin
     lengths without words, or one that is not longer than the training words.
     """
     target = target_of(subject, options) if isinstance(subject, Opened) else checkpoint.target_of(subject, options)
-    setting = target.setting
+    count = len(SEARCHED) + 1 + (options.fixed is not None)
+    setting = replace(target.setting, heard=heard_by(progress, target.setting, count))
+    target = replace(target, setting=setting)
     searches = {name: search_of(setting, name) for name in SEARCHED}
     found = {name: one.tau for name, one in searches.items()}
     found["log"] = np.array([propositions.of_lengths(*setting.lengths)])
@@ -70,6 +76,20 @@ def measure(subject: Opened | T5OnText, options: AlignOptions, out: Path) -> Fin
         for head, tau in enumerate(heads, 1)
     ]
     return finding_of(report, rows, picture(report, searches, logits, target.title))
+
+
+def heard_by(progress: Progress, setting: Setting, strategies: int) -> Callable[[int], None]:
+    """Counts the symbols of all passes: one over both words, then over the longer at each temperature of a search, and
+    at what each of so many strategies found."""
+    short, long = (words.size for words in setting.words.values())
+    read, total = 0, short + long * (1 + len(SEARCHED) * HALVINGS + strategies)
+
+    def heard(symbols: int) -> None:
+        nonlocal read
+        read += symbols
+        progress(read, total)
+
+    return heard
 
 
 def target_of(run: Opened, options: AlignOptions) -> Target:
