@@ -1,6 +1,9 @@
 """No example has a time by which it must be done: a machine that is busy fails no test. One browser for all pages."""
 
+import os
 from collections.abc import Iterator
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: threads of tests side by side wait for each other
 
 import pytest
 from hypothesis import settings
