@@ -32,7 +32,7 @@ from tests.cli.conftest import Answer
 from tests.cli.generator import DAMAGES, Arguments
 from tests.cli.world import World, build
 
-N_ARGUMENTS, N_DAMAGED = 8_000, 2_000
+N_ARGUMENTS, N_DAMAGED = 4_000, 1_000
 PATIENCE = 20
 """Seconds, after which a command hangs. The slowest takes half a second."""
 MOST_MEMORY = 2 << 30

@@ -66,7 +66,7 @@ def test_the_page_says_what_the_network_says_and_offers_words_on_which_it_is_wro
     task, machine, wrong = languages.get(run.config.data.name), run.machine, run.live.wrong
     browser.open(runs.page(run))
     for length in filter(task.has_length, (1, 2, 5, 8, 30)):
-        words = task.sample(rng(0, "said", length), length, 8)
+        words = task.sample(rng(0, "said", length), length, 4)
         for word, said, truth in zip(words, answers(run, words), task.labels(words), strict=True):
             agree = "They agree." if said == task.output_names[truth] else "They disagree: the network is wrong."
             assert agree in say(browser, machine.decode(word))

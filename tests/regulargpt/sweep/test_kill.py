@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
-KILLS = 20
+KILLS = 10
 SCENARIOS = ("worker at a call", "driver at a call", "workers at a time", "driver at a time")
 CALLS = {"worker": 720, "driver": 260}
 """Calls of the disk: of a worker in two runs, of a driver in a whole sweep."""
