@@ -403,9 +403,9 @@ def as_it_is(values: Values) -> str:
 
 
 def first_wrong(values: Values) -> str:
-    """The length of the shortest wrong word of all runs."""
+    """The length of the shortest wrong word of all runs that is known."""
     length = values["group"] and values["group"]["first_wrong"]
-    return "no wrong word" if length is None else f"wrong from {length:,} symbol{'s' * (length != 1)}"
+    return "none known" if length is None else f"wrong from {length:,} symbol{'s' * (length != 1)}"
 
 
 def mean_seconds(values: Values) -> str:

@@ -57,7 +57,8 @@ def differences(configs: Sequence[RunConfig], stated: Mapping[str, Any], length:
     if not configs:
         return ()
     if stated.get("recipe") == ITS_OWN:
-        return tuple(dict.fromkeys([*lengths(configs, stated, length), *seeds(configs, stated)]))
+        parts = lengths(configs, stated, length), seeds(configs, stated), steps(configs, stated.get("training.steps"))
+        return tuple(dict.fromkeys(phrase for part in parts for phrase in part))
     reference = as_described(configs[0])
     parts = (
         lengths(configs, stated, length),
@@ -100,11 +101,16 @@ def seeds(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[s
         yield f"{count} seed{'s' * (count != 1)}, not {stated['seeds']}"
 
 
+def steps(configs: Sequence[RunConfig], most: int | None) -> Iterator[str]:
+    """How many steps, at most."""
+    if most is not None:
+        yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{most:,}")
+
+
 def effort(configs: Sequence[RunConfig], stated: Mapping[str, Any]) -> Iterator[str]:
     """How many seeds and steps, at which rates, and when it ends."""
     yield from seeds(configs, stated)
-    steps = stated.get("training.steps", hyper_parameter("training.steps")[0])
-    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps:,}")
+    yield from steps(configs, stated.get("training.steps", hyper_parameter("training.steps")[0]))
     rates, published_rates = sorted({config.training.lr for config in configs}), hyper_parameter("training.lr")
     if tuple(rates) != published_rates:
         part = "only, of" if set(rates) < set(published_rates) else "and not"

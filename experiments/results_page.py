@@ -28,6 +28,7 @@ from experiments.page import files
 from experiments.page.markdown import is_of_a_kind
 from experiments.page.record import Page, Table, Values, Verdict
 from experiments.registry import EXPERIMENTS
+from experiments.rivals import TASKS
 from regulargpt.tables import percent, piped
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +36,6 @@ RESULTS, OUT = ROOT / "experiments" / "results", ROOT / "docs" / "results.md"
 LINK = "../experiments/results"
 HIERARCHY = ("rnn", "lstm", "stack-rnn", "tape-rnn", "transformer", "flat", "nested", "binary")
 RECOGNISERS = ("transformer", "rnn", "lstm", "stack-rnn")
-RIVALS = ("parity", "even-pairs", "cycle-navigation", "modular-arithmetic", "symmetric-3", "flip-flop")
 STACK = ("binary", "long-binary", "proven-binary", "training-binary")
 TESTED = (("10,000 symbols", "long"), ("1,000 deep", "deep"))  # of trees along brackets, with the columns of their runs
 OPENING = """\
@@ -423,7 +423,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Networks with a stack", 3, lambda: grid("hierarchy-cpu", STACK, with_a_stack)),
     ("Up the hierarchy", 3, up_the_hierarchy),
     ("Recurrent networks", 3, recurrent),
-    ("Today's recurrent networks", 3, lambda: grid("rivals-cpu", RIVALS)),
+    ("Today's recurrent networks", 3, lambda: grid("rivals-cpu", TASKS)),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
     ("An atlas of small languages", 3, atlas),

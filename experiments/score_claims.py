@@ -17,7 +17,8 @@ SOLVED = 90.0
 JUDGED = (
     "A claim holds where every run of each cell lies on its side of the bound, does not where no run of a cell does, "
     "and is not decidable here in between, or where a cell has no run. A figure is the mean over the runs of the cell "
-    "that decides; in brackets are the lowest and the highest of them."
+    "that decides; in brackets are the lowest and the highest of them. What lies below a bound may have learned "
+    "nothing at all: the accuracy at a training length says so, where there is one."
 )
 
 

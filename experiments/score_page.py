@@ -20,6 +20,7 @@ from experiments.cells import (
     values_of,
 )
 from experiments.claims import Printed
+from experiments.conditions import ITS_OWN
 from experiments.experiment import Shows
 from experiments.page.layout import laid_out
 from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
@@ -307,7 +308,10 @@ def lead(found: Comparison) -> Iterator[str]:
     """The first sentences: the source, and how much of it is here."""
     experiment = found.experiment
     if printed := experiment.published or experiment.statements:
-        yield source(published(printed))
+        of = published(printed)
+        yield source(of)
+        if any(conditions.get("recipe") == ITS_OWN for conditions in of.conditions.values()):
+            yield f"Conditions there: {of.conditions_from}."
     if experiment.statements:
         yield from dict.fromkeys(f"“{row.line}”" for row in published(experiment.statements).rows)
     runs, missing, failed = len(found.names), len(found.missing), len(found.failures)

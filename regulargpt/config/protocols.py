@@ -42,6 +42,8 @@ class Protocol:
     departures: tuple[str, ...] = ()
     of_brackets: bool = False
     """Whether it is about languages with visible brackets alone."""
+    free: tuple[str, ...] = ()
+    """Parameters of the spelling for which a user may write another value."""
     of: str = ""
     """The only language that it is about, if there is one."""
     of_training_lengths: bool = False
@@ -80,16 +82,28 @@ class Protocol:
         ('dyck-4:depth=every', 'parity')
         """
         name, _, written = language.partition(":")
-        given = self.spelling.get(name, self.spelling.get(stem(name), ""))
+        given = self.usual(name)
         mark = ";" if name == "pushdown" else ","  # a file may have commas in its name
         parts = written.split(mark) if written else []
         for part in given.split(",") if given else ():
             if part in parts:
                 continue
-            if any(part.partition("=")[0] == other.partition("=")[0] for other in parts):
+            key = part.partition("=")[0]
+            if any(key == other.partition("=")[0] for other in parts):
+                if key in self.free:
+                    continue
                 raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
             parts.append(part)
         return f"{name}:{mark.join(parts)}" if parts else language
+
+    def usual(self, name: str) -> str:
+        """What stands behind the colon of a language; of a product, what stands behind that of each factor.
+
+        >>> protocol("merrill2024").usual("alternating-4*cyclic-5"), protocol("grazzi2025").usual("cyclic-2*cyclic-3")
+        ('letters=elements', '')
+        """
+        found = {self.spelling.get(factor, self.spelling.get(stem(factor), "")) for factor in name.split("*")}
+        return found.pop() if len(found) == 1 else ""
 
     def put(self, draft: Draft) -> Draft:
         """Set all that is fixed in a config in the making."""
@@ -239,7 +253,8 @@ NO_LENGTH_40 = "words of 40 symbols, a training length, are left out of the test
 SHORTER = "with every prefix answered, shorter words are trained on too (theirs all have that many symbols)"
 HALF_MEMBERS = "half of the words of a language are members (theirs are uniform among all words)"
 # A symbol of its own for each element of a group.
-ELEMENTS: Mapping[str, str] = dict.fromkeys(("symmetric", "alternating", "cyclic", "dihedral"), "letters=elements")
+GROUPS = ("symmetric", "alternating", "cyclic", "dihedral", "heisenberg")
+ELEMENTS: Mapping[str, str] = dict.fromkeys(GROUPS, "letters=elements")
 
 # Families whose words are drawn by depth; those of `reversal-K` have one depth a length.
 DEEP = ("brackets", "xml", "json", "formula", "arithmetic-brackets", "equation", "list-ops", "pushdown")
@@ -395,8 +410,8 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             "grazzi2025",
             1,
-            "Unlocking State-Tracking: trained on words of 3..40, the last answer scored on 41..256, scaled; S_n: "
-            "every prefix of words to 32 symbols, then of 33..500",
+            "Unlocking State-Tracking: trained on words of 3..40, the last answer scored on 41..256 (printed scaled: "
+            "`results --measure scaled_accuracy`); S_n: every prefix of words to 32 symbols, then of 33..500",
             "Grazzi et al. 2025 (arXiv 2411.12537), section 5, Table 3 and Figure 4",
             f"{MEAN} over 41..256, scaled (`scaled_accuracy`), of the last answer; S_n: share of whole words right "
             "(`words`); then the best of 3 seeds",
@@ -405,6 +420,7 @@ PROTOCOLS: dict[str, Protocol] = {
             {"symmetric": {**lengths((1, 32), (33, 500)), "objective.name": "prefixes"}},
             {"symmetric": "letters=elements"},
             departures=(NO_LENGTH_40, SHORTER, HALF_MEMBERS),
+            free=("letters",),
         ),
         Protocol(
             "siems2025",

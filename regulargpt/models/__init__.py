@@ -193,6 +193,18 @@ MODELS = Registry(
     ModelOptions,
     "regulargpt.models",
     "regulargpt.models.base:Model",
+    {
+        "deltanet": "delta",
+        "gateddeltanet": "delta:gate=true",
+        "deltaproduct": "delta:householders=2",
+        "xlstm": "mlstm or slstm",
+        "mamba3": "mamba2:version=3",
+        "ssd": "mamba2",
+        "retnet": "gla:decay=retention",
+        "rwkv": "rwkv7",
+        "pdssm": "pd-ssm",
+        "universaltransformer": "looped",
+    },
 )
 
 

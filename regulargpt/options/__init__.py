@@ -310,7 +310,8 @@ def describe(owner: type[Options]) -> list[Description]:
             found += [dataclasses.replace(of, name=f"{field.name}.{of.name}") for of in describe(kind)]
         elif field.name != "name":
             default = written(value) if isinstance(value, Options) else shown(value)
-            found.append(Description(field.name, default, accepts(kind), field.metadata["help"]))
+            taken = accepts(kind) + bounds(*(field.metadata.get(key) for key in ("least", "most", "below")))
+            found.append(Description(field.name, default, taken, field.metadata["help"]))
     return found
 
 
@@ -337,6 +338,18 @@ def accepts(kind: Any) -> str:
     if typing.get_origin(kind) is tuple:
         return {int: "whole numbers", str: "texts"}.get(typing.get_args(kind)[0], "parts")
     return NOUNS.get(kind, "a part")
+
+
+def bounds(least: float | None, most: float | None, below: float | None) -> str:
+    """The bounds of a number, behind what it is.
+
+    >>> bounds(1, 4, None), bounds(0, None, 1), bounds(1, None, None), bounds(None, None, None)
+    (', 1 to 4', ', from 0, below 1', ', from 1', '')
+    """
+    if least is not None and most is not None:
+        return f", {least:,} to {most:,}"
+    ends = (("from", least), ("to", most), ("below", below))
+    return "".join(f", {word} {end:,}" for word, end in ends if end is not None)
 
 
 def shown(value: Any) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from languages.errors import nearest, one_of
@@ -46,7 +47,8 @@ class Registry(Mapping[str, Row]):
     """The parts of one kind. Iterating gives the built-in names; a name may also be an entry point or an import path.
 
     `group` is the entry-point group in which a package offers parts under names of its own; `default` the options of a
-    class outside that declares none; `base` ("module:Class"), if there is one, what such a class derives from.
+    class outside that declares none; `base` ("module:Class"), if there is one, what such a class derives from. `called`
+    has other names that people know, and what is written for them here.
 
     >>> from regulargpt.encodings import ENCODINGS
     >>> ENCODINGS["alibi"].source, "aliby" in ENCODINGS
@@ -56,8 +58,17 @@ class Registry(Mapping[str, Row]):
     regulargpt.options.ConfigError: unknown encoding 'aliby'; did you mean 'alibi'?
     """
 
-    def __init__(self, kind: str, rows: Mapping[str, Row], default: type[Options], group: str = "", base: str = ""):
+    def __init__(
+        self,
+        kind: str,
+        rows: Mapping[str, Row],
+        default: type[Options],
+        group: str = "",
+        base: str = "",
+        called: Mapping[str, str] = MappingProxyType({}),
+    ):
         self.kind, self.rows, self.default, self.group, self.base = kind, dict(rows), default, group, base
+        self.called = called
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
@@ -76,7 +87,9 @@ class Registry(Mapping[str, Row]):
         place = offered.get(name, name)
         if not PATH.fullmatch(place):
             names = [*self.rows, *offered]
-            raise ConfigError(f"unknown {self.kind} {name!r:.80};{nearest(name, names) or f' choose {one_of(names)}'}")
+            known = self.called.get(re.sub("[-_]", "", name.lower()))
+            remedy = f" write {known}" if known else nearest(name, names) or f" choose {one_of(names)}"
+            raise ConfigError(f"unknown {self.kind} {name!r:.80};{remedy}")
         return outside(self.kind, place, self.default, self.base)
 
     def offered(self) -> dict[str, str]:

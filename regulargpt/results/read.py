@@ -42,8 +42,7 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     config, summary = named_config(folder.config_text), folder.load_summary()
     folder.final_bytes(MEASURES)
     of_run = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
-    found = folder.load_falsified()
-    of_run["first_wrong"] = min((word["length"] for word in found["wrong"]), default=None) if found else None
+    of_run["first_wrong"] = shortest_wrong(folder.load_falsified() or {}, int(config.get("data.train_from") or 1))
     of_run |= proof(folder, summary, str(config["data.name"]), progress)
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
@@ -52,6 +51,16 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
         for tested, result in [(own, summary), *others]
         for point in points(result)
     ]
+
+
+def shortest_wrong(found: Mapping[str, Any], train_from: int) -> int | None:
+    """The length of the shortest wrong word that is known; words shorter than all of training promise nothing.
+
+    >>> shortest_wrong({"wrong": [{"length": 1}, {"length": 40}, {"length": 39}]}, train_from=3)
+    39
+    """
+    lengths = (word["length"] for word in found.get("wrong", ()))
+    return min((length for length in lengths if length >= train_from), default=None)
 
 
 def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

@@ -22,8 +22,9 @@ class Row:
     length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
     those scored. `guesses` has chance and the best single answer of a measure, over all scored lengths of the test.
     `as_it_is` is whether it is proven without replacing a state, `first_wrong` the length of the shortest wrong word
-    that is known. None is what a row does not have: the proof of a run of which none was asked. `reason` says why a run
-    failed, or why one that ended with a proof is not proven of its language now.
+    that is known, no shorter than the words of training. None is what a row does not have: the proof of a run of which
+    none was asked. `reason` says why a run failed, or why one that ended with a proof is not proven of its language
+    now.
     """
 
     run: str

@@ -256,6 +256,8 @@ REFUSED_PARTS = [
     ("lstm:name=rnn", "unknown key 'model.name'; known: d_model, n_layers"),
     ("lstm:d_model=0", "model.d_model = 0; a state has at least 1 number"),
     ("lstn:d_model=8", "unknown model 'lstn'; did you mean 'lstm'?"),
+    ("Mamba-3", "unknown model 'Mamba-3'; write mamba2:version=3"),
+    ("xlstm", "unknown model 'xlstm'; write mlstm or slstm"),
     ("transformer:encoding=alibbi", "unknown encoding 'alibbi'; did you mean 'alibi'?"),
 ]  # fmt: skip
 

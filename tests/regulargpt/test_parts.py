@@ -257,3 +257,8 @@ def test_a_bound_without_a_reason_says_the_bound():
         with pytest.raises(ConfigError) as refused:
             Bounded(**values)
         assert str(refused.value) == said
+
+
+def test_other_names_of_models_lead_to_models():
+    assert all(MODELS.options(written, "model") for known in MODELS.called.values() for written in known.split(" or "))
+    assert not MODELS.called.keys() & MODELS.rows.keys()

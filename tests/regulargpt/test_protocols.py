@@ -222,3 +222,16 @@ def test_members_only_is_what_is_drawn():
     words = validate(protocol("bhattamishra2020").apply(made("dyck-2", model="lstm")))
     for drawn in (words.batch(0, "train", 0, [6], 50), words.test(0, 60, 50)):
         assert words.task.labels(drawn).all()
+
+
+@pytest.mark.parametrize("group", ["alternating-4*cyclic-5", "heisenberg-3", "symmetric-5"])
+def test_word_problems_have_all_elements_as_symbols_also_of_products(group: str):
+    for name in ("merrill2024", "siems2025"):
+        assert protocol(name).spelled(group) == f"{group}:letters=elements"
+        with pytest.raises(ConfigError, match="draws .* with letters=elements"):
+            protocol(name).spelled(f"{group}:letters=generators")
+
+
+def test_grazzi_draws_elements_or_swaps():
+    assert protocol("grazzi2025").spelled("symmetric-5") == "symmetric-5:letters=elements"
+    assert protocol("grazzi2025").spelled("symmetric-5:letters=swaps") == "symmetric-5:letters=swaps"

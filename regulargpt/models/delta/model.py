@@ -120,7 +120,8 @@ class Delta(Mixing):
     of `qkv` are q of all heads, then k_1 of all heads to k_n, then v_1 to v_n; those of `beta` head by head.
 
     A step has the eigenvalue alpha (1 - beta) along a key and alpha elsewhere. n of them multiply to any product of n
-    reflections and projections, nearly: sigmoid never is 0 or 1.
+    reflections and projections, nearly: sigmoid never is 0 or 1. Gated DeltaNet is published with keys of 3/4 of that
+    size and values of twice the keys'.
 
     DeltaNet: Schlag et al. 2021, Yang et al. 2024; signed: Grazzi et al. 2025; Gated DeltaNet: Yang et al. 2025;
     DeltaProduct: Siems et al. 2025.

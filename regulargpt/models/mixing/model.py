@@ -90,5 +90,5 @@ class Mixing(Recurrent):
         return [{"params": rest}, {"params": kept, "weight_decay": 0.0}] if kept else [{"params": rest}]
 
 
-UNDECAYED = ("a_log", "dt_bias", "d", "w_0")
+UNDECAYED = ("a_log", "a_imag", "dt_log", "dt_bias", "d", "w_0")
 """Names of weights without weight decay, as all published codes have it."""

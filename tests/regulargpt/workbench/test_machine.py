@@ -236,7 +236,7 @@ def test_the_claim_is_the_checkers_whatever_the_symbols(page: Browser):
 
 
 def test_nothing_takes_long(page: Browser):
-    """A chain of 100,000 states, sets of states without end, and long expressions: each is refused before the page could
+    """A chain of 100,000 states, sets of states without end, and long expressions: each is refused before a page could
     have counted to a few billion."""
     shown = """(text) => {
       const counting = performance.now();
