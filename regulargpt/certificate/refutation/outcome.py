@@ -51,6 +51,9 @@ class Refutation:
             write_text(folder.path / name, text)
 
 
+NO_PROOF = "of networks that carry a state, only linear-rnn and one layer of delta can be refuted by a proof"
+
+
 def may_be_refuted(model: nn.Module) -> TypeGuard[Delta | LinearRnn]:
     """Whether it is a network of linear recurrences, or one layer of delta: of others there is no such proof."""
     return isinstance(model, LinearRnn) or (isinstance(model, Delta) and len(model.blocks) == 1)
