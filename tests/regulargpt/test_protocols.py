@@ -228,7 +228,7 @@ def test_members_only_is_what_is_drawn():
 def test_word_problems_have_all_elements_as_symbols_also_of_products(group: str):
     for name in ("merrill2024", "siems2025"):
         assert protocol(name).spelled(group) == f"{group}:letters=elements"
-        with pytest.raises(ConfigError, match="draws .* with letters=elements"):
+        with pytest.raises(ConfigError, match=r"draws .* with letters=elements"):
             protocol(name).spelled(f"{group}:letters=generators")
 
 
