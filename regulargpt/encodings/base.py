@@ -37,7 +37,8 @@ class Positions:
     """Where the queries and keys of one attention stand, in which layer, and what `prepare` said of each key.
 
     Positions are float64: exact, and angles made from them precise. In a causal model the queries are the last of the
-    keys that are handed over; these need not begin at position 0.
+    keys that are handed over; these need not begin at position 0. `shown` says how many keys each query sees where a
+    view hides some; it stays the same where keys are moved.
 
     >>> Positions(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 1.0, 2.0])).distances
     tensor([[ 1.,  0., -1.],
@@ -48,6 +49,7 @@ class Positions:
     n: Float[Tensor, "keys"]
     layer: int = 0
     state: Shaped[Tensor, "batch keys *state"] | None = None
+    shown: Float[Tensor, "queries"] | None = None
 
     @property
     def distances(self) -> Float[Tensor, "queries keys"]:
@@ -57,7 +59,19 @@ class Positions:
     def piece(self, queries: slice, keys: slice) -> Positions:
         """The same for some of the queries and keys."""
         state = None if self.state is None else self.state[:, keys]
-        return Positions(self.m[queries], self.n[keys], self.layer, state)
+        shown = None if self.shown is None else self.shown[queries]
+        return Positions(self.m[queries], self.n[keys], self.layer, state, shown)
+
+    def n_visible(self, causal: bool) -> Float[Tensor, "queries"]:
+        """How many keys each query sees: in a causal model those up to its own, or as many of them as a view shows.
+
+        >>> n = torch.arange(4.0)
+        >>> Positions(n, n).n_visible(True), Positions(n, n, shown=(n + 1).clamp(max=2)).n_visible(True)
+        (tensor([1., 2., 3., 4.]), tensor([1., 2., 2., 2.]))
+        """
+        if not causal:
+            return torch.full_like(self.m, len(self.n))
+        return self.m + 1 if self.shown is None else self.shown
 
 
 def consecutive(

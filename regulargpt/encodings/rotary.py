@@ -139,8 +139,8 @@ class Rotary(Encoding):
         return self.turned(q, at.m[:, None] * theta, scale), self.turned(k, at.n[:, None] * theta, scale)
 
     def sharpened(self, at: Positions) -> Float[Tensor, "queries 1"]:
-        """ln n / ln L for the query that sees n > L symbols, L the length of training, else 1 (Su 2021)."""
-        n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
+        """ln n / ln L for the query that a view shows n > L keys, L the length of training, else 1 (Su 2021)."""
+        n = at.n_visible(self.causal)
         return (n.log() / math.log(max(self.train_len, 2))).clamp(min=1)[:, None]
 
     def turned(self, x: Tensor, angle: Float[Tensor, "length pairs"], scale: float) -> Tensor:

@@ -41,8 +41,8 @@ class Scaled(EncodingWrapper):
         raise NotImplementedError
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
-        n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
-        return self.inner.rotate(q * self.scale(n, at.layer).to(q.dtype), k, at)
+        scale = self.scale(at.n_visible(self.causal), at.layer)
+        return self.inner.rotate(q * scale.to(q.dtype), k, at)
 
 
 class LogN(Scaled):

@@ -30,6 +30,10 @@ class View(Protocol):
         """The index of the first key that the query at index m sees."""
         ...
 
+    def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
+        """How many keys the query at index m sees, of those at index `since` and behind it."""
+        ...
+
 
 @dataclass(frozen=True)
 class Full:
@@ -41,9 +45,25 @@ class Full:
         """The first key of all."""
         return 0 * m
 
+    def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
+        """All up to m."""
+        return m + 1 - since
+
+
+class Restricted:
+    """A view that shows all keys from the `first` to m."""
+
+    def first(self, m: Index) -> Index:
+        """The index of the first key that is seen."""
+        raise NotImplementedError
+
+    def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
+        """Those from the first one to m."""
+        return m + 1 - self.first(m).clamp(min=since)
+
 
 @dataclass(frozen=True)
-class Sliding:
+class Sliding(Restricted):
     """The last `window` keys, the query's own among them.
 
     >>> Sliding(3).first(10)
@@ -67,7 +87,7 @@ class Sliding:
 
 
 @dataclass(frozen=True)
-class Bca:
+class Bca(Restricted):
     """Blockwise causal attention (Sun et al. 2023, section 3.3): the query's block and the one before it.
 
     A block is half of the training length, so no distance occurs that training has not shown.
@@ -113,6 +133,11 @@ class Sinks(Full):
         """The most keys that are seen."""
         return self.sinks + self.window
 
+    def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
+        """The window, and the sinks before it."""
+        near = (m + 1 - self.window).clamp(min=since)
+        return m + 1 - near + (near.clamp(max=self.sinks) - since).clamp(min=0)
+
     def __str__(self) -> str:
         return f"sinks:{self.sinks}:{self.window}"
 
@@ -152,6 +177,10 @@ class Within:
         """The later of both."""
         of_view, of_window = self.view.first(m), Sliding(self.window).first(m)
         return max(of_view, of_window) if isinstance(m, int) else of_view.maximum(of_window)  # type: ignore[return-value, union-attr]
+
+    def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
+        """What the view shows within the window."""
+        return self.view.shown(m, Sliding(self.window).first(m).clamp(min=since))
 
 
 def refuse(text: str) -> str | None:

@@ -62,7 +62,8 @@ def attended(model: Transformer, layer: int, x: Tensor, seen: Tensor, n: Tensor 
     """Attention over the whole pattern, the pairs that are not seen left out: x and the result (batch, length, d)."""
     attn = attention_of(model, layer)
     n = torch.arange(x.shape[1], dtype=torch.float64) if n is None else n
-    at = Positions(n, n, layer, model.encoding.prepare(x, layer))
+    hides = not torch.equal(seen, torch.ones_like(seen).tril())
+    at = Positions(n, n, layer, model.encoding.prepare(x, layer), seen.sum(-1).double() if hides else None)
     q, k, v = (x @ w.T for w in attn.qkv.weight.split(D_MODEL))
     q, k, v = (y.unflatten(-1, (N_HEADS, -1)).transpose(1, 2) for y in (q, k, v))  # (batch, n_heads, length, d_head)
     q, k = model.encoding.rotate(q, k, at)

@@ -23,10 +23,11 @@ from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.tempered import Tempered
 from regulargpt.evaluation.bias import Bias
 from regulargpt.evaluation.methods import METHODS
+from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.piece import Piece
-from regulargpt.options.views import Full, SelfExtend, Sinks, View, parse
+from regulargpt.options.views import Full, SelfExtend, Sinks, View, Within, parse
 
 LENGTH, WIDTH, BASE = 24, 8, 100.0
 # Attention of one head on the q and k below, by the authors' own functions: their grouped angles and masks
@@ -270,6 +271,63 @@ def test_a_temperature_and_a_view_go_together_in_any_order(view: str):
     plain.set_attention(view, train_len=8)
     assert all(torch.equal(one, other) for one, other in pairwise(found))
     assert not torch.allclose(found[0], plain(read), atol=1e-4)
+
+
+SHARPENED = [RotaryOptions("rotary", log_n=True, train_len=8), "log_n:inner=rotary,train_len=8"]
+VISIBLE: dict[str, Callable[[int, int], bool]] = {
+    "full": lambda m, n: True,
+    "sliding:12": lambda m, n: m - n < 12,
+    "bca": lambda m, n: m // 4 - n // 4 <= 1,
+    "sinks:3:9": lambda m, n: m - n < 9 or n < 3,
+    "self-extend:3:7": lambda m, n: True,
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("view", ["sliding:8", "sliding:3", "bca", "sinks:2:6", "sinks:1:2"])
+@pytest.mark.parametrize("encoding", SHARPENED)
+def test_log_n_changes_nothing_where_no_query_sees_more_than_in_training(view: str, encoding: Any):
+    found, read = [], words(2, 40)
+    for each in (encoding, "rotary"):
+        model = decoder(encoding=each)
+        model.set_attention(view, train_len=8)
+        found.append(model(read, readout="all"))
+    assert torch.equal(*found)
+
+
+@pytest.mark.parametrize("window", [0, 5, 11])
+@pytest.mark.parametrize("view", VISIBLE)
+def test_how_many_keys_a_query_sees_is_counted_pair_by_pair(view: str, window: int):
+    """Also within the window of a network, which may hide sinks."""
+    shown = parse(view, 8)
+    found = (Within(shown, window) if window else shown).shown(torch.arange(40.0))
+    rule = VISIBLE[view]
+    seen = [sum(rule(m, n) and (not window or m - n < window) for n in range(m + 1)) for m in range(40)]
+    assert found.tolist() == seen
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("view", VISIBLE)
+@pytest.mark.parametrize("encoding", [*SHARPENED, "ssmax:inner=rotary"])
+def test_log_n_in_pieces_and_caches(view: str, encoding: Any, monkeypatch: pytest.MonkeyPatch):
+    model, read = decoder(encoding=encoding), words(2, 40)
+    model.set_attention(view, train_len=8)
+    whole, (_, cache) = model(read, readout="all"), run_with_cache(model, read, readout="all")
+    pattern = cache["blocks.0.attn.hook_pattern"]
+    for name in ("CPU_AT_ONCE", "MIN_QUERIES", "MOST_AT_ONCE"):
+        monkeypatch.setattr(attention, name, 3)
+    torch.testing.assert_close(model(read, readout="all"), whole, atol=1e-5, rtol=1e-4)
+    reader = model.decoder()
+    for some in read.split([17, 1, 22], 1):
+        logits = reader.feed(some)
+    torch.testing.assert_close(logits, whole[:, -1], atol=1e-5, rtol=1e-4)
+    if encoding in SHARPENED:  # near keys and far ones alike: the plain logits times one number a query
+        plain = decoder(encoding="rotary")
+        plain.set_attention(view, train_len=8)
+        seen = [sum(VISIBLE[view](m, n) for n in range(m + 1)) for m in range(40)]
+        tau = torch.tensor([max(1.0, math.log(n) / math.log(8)) for n in seen])[:, None]
+        powers = run_with_cache(plain, read, readout="all")[1]["blocks.0.attn.hook_pattern"] ** tau
+        torch.testing.assert_close(pattern, powers / powers.sum(-1, keepdim=True), atol=1e-5, rtol=1e-4)
 
 
 def test_sinks_move_a_bias_as_they_move_angles():
