@@ -406,13 +406,13 @@ def keys(config: RunConfig) -> list[str]:
     return list(flat(config))
 
 
-def flat(config: Options) -> dict[str, Any]:
-    """The config by dotted keys.
+def flat(config: Options | Mapping[str, Any]) -> dict[str, Any]:
+    """The config by dotted keys, or what its TOML holds.
 
     >>> flat(RunConfig())["model.chunk_size"]
     2
     """
-    return dict(_flat(as_mapping(config), ""))
+    return dict(_flat(config if isinstance(config, Mapping) else as_mapping(config), ""))
 
 
 def _flat(nested: Mapping[str, Any], path: str) -> typing.Iterator[tuple[str, Any]]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from languages.errors import UserError, shown
 from regulargpt import objectives
-from regulargpt.config.schema import RunConfig
+from regulargpt.config.schema import RunConfig, flat
 from regulargpt.encodings.added import Added
 from regulargpt.evaluation import bias as files
 from regulargpt.evaluation.bias import Bias
@@ -131,7 +131,7 @@ def lengthen(run: Opened, asked: Lengthening, out: Path, watch: Watch = UNWATCHE
 
 
 def folder_of(out: Path, config: RunConfig, begin: Bias, made_with: Mapping[str, Any]) -> RunFolder:
-    """The folder of a training, new or begun; UserError where it is of another one.
+    """The folder of a training, new or begun; UserError where it is of another one. Its test may be another.
 
     Its config.toml says beside the config what is trained, and on what: `run` and `resume` refuse it for that.
     """
@@ -141,6 +141,21 @@ def folder_of(out: Path, config: RunConfig, begin: Bias, made_with: Mapping[str,
     if not (out / CONFIG).is_file():
         return RunFolder.create(out, text, made_with)
     folder = RunFolder.open(out)
-    if folder.config_text != text:
-        raise UserError(f"{shown(out)} holds another training; choose another --out")
+    if (reason := other_training(folder.config_text, text)) is not None:
+        raise UserError(f"{shown(out)} holds another training: {reason}; choose another --out")
     return folder
+
+
+def other_training(there: str, here: str) -> str | None:
+    """The first key in which two trainings differ, and both values; None where they are one, whatever its test is.
+
+    >>> other_training("[training]\\nlr = 0.1", "[training]\\nlr = 0.2\\n[evaluation]\\nsamples = 4")
+    'training.lr = 0.1 there, 0.2 here'
+    """
+    kept, asked = (flat(toml.parse(text)) for text in (there, here))
+    different = (
+        f"{key} = {kept.get(key)!r} there, {asked.get(key)!r} here"
+        for key in kept | asked
+        if not key.startswith("evaluation.") and kept.get(key) != asked.get(key)
+    )
+    return next(different, None)

@@ -381,10 +381,12 @@ def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path)
     assert rows[0] == "step,loss,bits_per_byte"
     assert len(rows) == 4
     assert asked("lengthen", *of(home), *trained) == report  # it is there already
+    more = asked("lengthen", *of(home), *trained[:-1], "9", "--lengths", "64,96")  # with another test
+    assert (more["numbers"], sorted(more["tests"]["kerple_log"]["to_trained"])) == (report["numbers"], ["64", "96"])
     said = asked("evaluate", *of(home, "mistral"), "--lengths", "64", "--bias", str(file), code=2)
     assert "was made for another network" in said
     said = asked("lengthen", *of(home), *trained, "--seed", "1", code=2)
-    assert "holds another training; choose another --out" in said
+    assert "lengthen/llama holds another training: seed = 0 there, 1 here; choose another --out" in said
     for verb in ("resume", "evaluate", "generate"):
         said = asked(verb, str(file.parent), code=2)
         again = f"type the same `regulargpt lengthen` again, with --out {file.parent}: it goes on where it stopped"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Mapping
@@ -213,9 +214,20 @@ def test_equal_calls_give_equal_bytes_stopped_or_not(home: Path, tmp_path: Path)
     with pytest.raises(Interrupted, match="stopped by SIGINT after step"):
         lengthen(opened(home), asked, tmp_path / "parts", Watch(on_step=stop))
     assert not (tmp_path / "parts" / FILE).exists()
-    with pytest.raises(UserError, match="holds another training; choose another --out"):
-        lengthen(run, replace(asked, lr=0.1), tmp_path / "parts")
-    lengthen(opened(home), asked, tmp_path / "parts")
+    for more, said in [
+        ({"lr": 0.1}, f"training.lr = {ASKED.lr} there, 0.1 here"),
+        ({"seed": 7}, "seed = 0 there, 7 here"),
+        ({"kernel": "kerple_power"}, "lengthen.bias = 'kerple_log' there, 'kerple_power' here"),
+        ({"per": "model"}, f"lengthen.sets = {LAYERS} there, 1 here"),
+        ({"changes": {}}, "model.encoding.scaling = 'interpolation' there, 'none' here"),
+    ]:
+        line = re.escape(f"parts holds another training: {said}; choose another --out")
+        with pytest.raises(UserError, match=f"{line}$"):
+            lengthen(run, replace(asked, **more), tmp_path / "parts")
+    # It goes on where only the test is another.
+    again = opened(home)
+    other = replace(again, config=again.config.replaced({"evaluation.samples": 77, "evaluation.extra_lengths": (16,)}))
+    lengthen(other, asked, tmp_path / "parts")
     for name in (FILE, "metrics.jsonl"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
     assert len(json.loads((tmp_path / "whole" / FILE).read_text())["numbers"]["r1"]) == LAYERS
