@@ -76,7 +76,7 @@ class MagicPrompts(NeedleTask):
         return [new[at : at + asked] for at in range(0, len(new), asked)]
 
     def is_right(self, said: str, answer: str) -> bool:
-        """All numbers are in what was said, in any order, as RULER reads an answer."""
+        """All numbers are in what was said, in any order: stricter than RULER's score, which counts parts."""
         return set(numbers(answer)) <= set(numbers(said))
 
 
@@ -139,7 +139,7 @@ class VariablePrompts(NeedleTask):
         return Prompt(text, answer, tuple(others))
 
     def is_right(self, said: str, answer: str) -> bool:
-        """All names are in what was said, in any order."""
+        """All names are in what was said, in any order: stricter than RULER's score, which counts parts."""
         return {*re.findall("[A-Z]+", answer)} <= {*re.findall("[A-Z]+", said)}
 
 
