@@ -7,6 +7,7 @@ variables (Hsieh et al. 2024), in its own tokens. Every method reads the same do
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -180,13 +181,26 @@ def lengths_of(
     """
     most = max(documents, key=lambda some: some.shortest)
     lengths = list(read_lengths(written) if written else run.config.tested)
+    refuse_unfit(run, lengths, documents, usual=not written)
     problems = {T: reason for T in lengths if (reason := why_no_length(run, T, most)) is not None}
     if len(lengths) > needles.MOST_LENGTHS:
         raise UserError(f"--lengths: {len(lengths)} of them; choose at most {needles.MOST_LENGTHS}")
-    if problems and (written or len(problems) == len(lengths)):
-        T = min(problems) if written else max(problems)
-        raise UserError(f"--lengths {T}: {problems[T]}")
+    if problems and written:
+        raise UserError(f"--lengths {min(problems)}: {problems[min(problems)]}")
     return [T for T in lengths if T not in problems], [f"left out: {T:,}, {why}" for T, why in problems.items()]
+
+
+def refuse_unfit(run: OpenedCheckpoint, lengths: Sequence[int], documents: Sequence[Documents], *, usual: bool) -> None:
+    """UserError where the network has positions for no document, or none of the usual lengths can be asked."""
+    most, network = max(documents, key=lambda some: some.shortest), run.config.network
+    least = f"a document of '{most.task.name}' has {most.shortest:,} tokens and more"
+    places = bisect_left(range(1, most.shortest + 1), True, key=lambda T: network.too_long(T) is not None)
+    if places < most.shortest:
+        other = " or other --kinds" if len(documents) > 1 else ""
+        raise UserError(f"{least}, and the network has positions for {places:,}; choose another checkpoint{other}")
+    if usual and all(why_no_length(run, T, most) for T in lengths):
+        which = ", ".join(f"{T:,}" for T in lengths)
+        raise UserError(f"none of the usual lengths ({which}) fits: {least}; choose others with --lengths")
 
 
 def why_no_length(run: OpenedCheckpoint, length: int, most: Documents) -> str | None:

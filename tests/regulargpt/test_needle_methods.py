@@ -37,6 +37,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for kind in ("llama", "mistral", "gpt2"):
         sizes = {"n_positions": TRAINED} if kind == "gpt2" else {"max_position_embeddings": TRAINED}
         made(home / kind, kind, vocab_size=256, **sizes)
+    for positions in (64, 300):
+        made(home / f"gpt2-{positions}", "gpt2", vocab_size=256, n_positions=positions)
     made(home / "letters", "llama")
     byte_tokenizer().save(str(home / "letters" / "tokenizer.json"))
     return home
@@ -348,8 +350,14 @@ REFUSED = [
      "choose a longer one"),
     ("hf:{home}/llama --lengths 2000000", "--lengths 2000000: at most 1,048,576 tokens; choose a shorter one"),
     ("hf:{home}/llama --lengths 400-900", "--lengths: 501 of them; choose at most 100"),
-    ("hf:{home}/llama --train-len 8", "--lengths 128: a document of 'passkey' has 268 tokens and more; "
-     "choose a longer one"),
+    ("hf:{home}/llama --train-len 8", "none of the usual lengths (8, 16, 32, 64, 128) fits: a document of 'passkey' "
+     "has 268 tokens and more; choose others with --lengths"),
+    ("hf:{home}/gpt2-300 --train-len 200", "none of the usual lengths (200) fits: a document of 'passkey' has 268 tokens "
+     "and more; choose others with --lengths"),
+    *((f"hf:{{home}}/gpt2-64{more}", "a document of 'passkey' has 268 tokens and more, and the network has positions "
+       "for 64; choose another checkpoint\n") for more in ("", " --lengths 64", " --lengths 300", " --train-len 32")),
+    ("hf:{home}/gpt2-64 --kinds passkey,line", "a document of 'line' has 608 tokens and more, and the network has "
+     "positions for 64; choose another checkpoint or other --kinds\n"),
     ("hf:{home}/gpt2 --lengths 600", "--lengths 600: model.encoding.name = 'learned' has no vector behind position 512;"
      " choose a shorter one"),
     ("hf:{home}/gpt2 --methods yarn", "--methods yarn: unknown key"),
