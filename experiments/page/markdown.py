@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 
 import numpy as np
 
@@ -149,23 +150,29 @@ def unfinished(page: Page) -> Iterator[Block]:
 
 def origin(page: Page) -> Iterator[Block]:
     """Command, time and environment."""
-    seconds = page.session_seconds
+    seconds, trained = page.session_seconds, page.train_seconds
     spent = f"{duration(sum(seconds))} in {len(seconds)} session{'s' * (len(seconds) != 1)}"
-    trained = page.train_seconds
-    alone = "" if trained is None else f"; training alone {duration(trained)}, all runs added up"
-    yield f"    {page.command}"
-    yield f"Time: {spent if seconds else 'not known'}{alone}."
+    alone = "" if trained is None else f"training alone {duration(trained)}, all runs added up"
+    yield indent(page.command, "    ")
+    if times := "; ".join([spent] * bool(seconds) + [alone] * bool(alone)):
+        yield f"Time: {times}."
     if page.environments:
         yield Items(tuple(map(environment, page.environments)))
     yield from page.remarks
 
 
 def environment(known: Values) -> str:
-    """Where runs were made, in a line."""
+    """Where runs were made, in a line.
+
+    >>> versions = {"source": "c0", "python": 3, "torch": 2, "numpy": 1}
+    >>> environment({**versions, "device": "cpu", "device_name": "x", "system": "Linux"})
+    'source c0, Python 3, PyTorch 2, NumPy 1, x (cpu), Linux'
+    """
     source = f"source {known['source']}" if known.get("source") else "no commit known"
     commit = f"commit {known['commit']}" if known.get("commit") else source
     software = f"Python {known.get('python')}, PyTorch {known.get('torch')}, NumPy {known.get('numpy')}"
-    machine = f"{known.get('device_name')} ({known.get('device')}), {known.get('cpu_count')} CPU cores"
+    cores = f", {known['cpu_count']} CPU cores" if known.get("cpu_count") else ""
+    machine = f"{known.get('device_name')} ({known.get('device')}){cores}"
     runs = f": {known['runs']} run{'s' * (known['runs'] != 1)}" if "runs" in known else ""
     models = f" of {', '.join(known['models'])}" if "models" in known else ""
     return f"{commit}, {software}, {machine}, {known.get('system')}{runs}{models}"
