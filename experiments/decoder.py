@@ -1,8 +1,8 @@
 """`python -m experiments.decoder OUT RUN`: the page of what methods of a test do to one decoder that was trained here.
 
     regulargpt run text:code-large --model decoder-only ... --out RUN
-    regulargpt lengthen hf:PATH --text text:code-large --out LENGTHENED           # a bias that is learned afterwards
-    regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --seed 0 --out OUT/0
+    regulargpt lengthen hf:PATH --text text:code-large --steps 30 --out LENGTHENED   # a bias that is learned afterwards
+    regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --words 16 --seed N --out OUT/N
     python -m experiments.decoder OUT RUN
 
 `methods` keeps what each segment cost, in a folder a draw of segments. This pools the draws, tests claims on them in
@@ -37,18 +37,24 @@ from regulargpt.runs.exits import REFUSED
 from regulargpt.storage import atomic, metrics
 from regulargpt.storage.folder import METRICS, RunFolder
 
+COMMANDS = [line.strip() for line in (__doc__ or "").splitlines() if line.startswith("    ")]
+"""Those above."""
 NAME = "decoder"
 TITLE = "A rotary decoder beyond its training length"
 DRAWN = ("trained", "interpolation", "ntk", "yarn", "bca", "sinks", "self-extend", "alignment", "kerple")
 CLAIMS = {
     "Press et al. 2022": {"A rotary network explodes beyond its training length.": explodes("trained")},
     "Chen et al. 2023": {
-        "Interpolation alone, without fine-tuning, costs perplexity.": rises("interpolation", at=(2, 4, 8, 16)),
-        "It is better than none, all the same.": beats("interpolation", "trained"),
+        "Interpolation alone, at factor T/L and without fine-tuning, costs perplexity.": rises(
+            "interpolation", at=(2, 4, 8, 16)
+        ),
+        "Interpolation at factor T/L is better than none, all the same.": beats("interpolation", "trained"),
     },
     "Peng et al. 2023": {
-        "Without fine-tuning YaRN beats NTK.": beats("yarn", "ntk"),
-        "NTK beats interpolation.": beats("ntk", "interpolation"),
+        "Without fine-tuning YaRN beats NTK, both at factor T/L.": beats("yarn", "ntk"),
+        "NTK beats interpolation, both at factor T/L (NTK's authors advise a larger one).": beats(
+            "ntk", "interpolation"
+        ),
     },
     "Sun et al. 2023": {"BCA flattens rotary: at most 5 % worse at any length.": stays_within("bca", 5)},
     "Xiao et al. 2024": {
@@ -61,15 +67,19 @@ CLAIMS = {
     },
     "thesis, section 7.4": {
         "A temperature alone helps a rotary network at each longer length.": beats("alignment", "trained"),
-        "It mends it: perplexity is below 1.5 times that at the training length.": Bound(
+        "A temperature alone mends it: perplexity is below 1.5 times that at the training length.": Bound(
             tuple(Ratio("alignment", k) for k in (2, 4, 8, 16)), "below", 1.5
         ),
-        "So does a bias of KERPLE that is learned afterwards, 8 numbers.": beats("kerple", "trained"),
-        "With it perplexity stays below 1.5 times that at the training length.": Bound(
+        "A bias of KERPLE that is learned afterwards, 8 numbers, 30 steps, helps at each longer length.": beats(
+            "kerple", "trained"
+        ),
+        "With it, after 30 steps, perplexity stays below 1.5 times that at the training length.": Bound(
             tuple(Ratio("kerple", k) for k in (2, 4, 8, 16)), "below", 1.5
         ),
     },
-    "Su 2021": {"So does the temperature that knows lengths alone, ln n / ln L.": beats("log_n", "trained")},
+    "Su 2021": {
+        "The temperature that knows lengths alone, ln n / ln L, helps at each longer length.": beats("log_n", "trained")
+    },
 }
 BESIDE = (
     ("table-5.3-cpu", "Both alignments improve it dramatically"),
@@ -257,8 +267,7 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
             Section("In training", (learning(folder),)),
         ),
         facts={"over": FILES, "losses": LOSSES, "train_len": train_len, "weights": shared["weights"]},
-        command="regulargpt methods hf:PATH --text text:code-large --seed N --out OUT/N; "
-        "python -m experiments.decoder OUT RUN",
+        command="\n".join(COMMANDS),
         train_seconds=summary["train_seconds"],
         environments=tuple({**one, "runs": 1} for one in shared["made_with"]),
     )

@@ -69,6 +69,17 @@ def test_draws_are_one_network_on_more_segments(home: Path, tmp_path: Path):
     assert cells["bca", 64]["to_trained"]["value"] == pytest.approx(ratio)
     text = (out / "page.md").read_text("utf-8")
     assert "| segments | 6, in 2 draws with seeds of their own |" in text
+    made = text.partition("\n## How it was made\n\n")[2].split("\n\n")[0].splitlines()
+    assert [line.split()[:3] for line in made] == [
+        ["regulargpt", "run", "text:code-large"],
+        ["regulargpt", "lengthen", "hf:PATH"],
+        ["regulargpt", "methods", "hf:PATH"],
+        ["python", "-m", "experiments.decoder"],
+    ]
+    assert all(line.startswith("    ") for line in made)
+    assert "--steps 30 --out LENGTHENED" in made[1]
+    assert "--bias LENGTHENED/bias.json --words 16" in made[2]
+    assert "None" not in text.partition("\nTime: ")[2]  # what is not known of a machine is left out
     assert "no run of yarn is done" in text  # a claim about a method that nobody asked for is not decidable
 
 
