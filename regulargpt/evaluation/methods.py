@@ -13,6 +13,7 @@ from typing import Any
 
 SINKS = 4
 """The first symbols that StreamingLLM keeps."""
+SCALING, FACTOR = "encoding.scaling", "encoding.factor"
 Settings = Callable[[int, int], Mapping[str, Any]]
 
 
@@ -38,9 +39,53 @@ def scaling(name: str, *, by_length: bool = False) -> Settings:
 
     def settings(train_len: int, length: int) -> Mapping[str, Any]:
         factor = 1.0 if by_length else max(1.0, length / train_len)
-        return {"encoding.scaling": name, "encoding.factor": factor}
+        return {SCALING: name, FACTOR: factor}
 
     return settings
+
+
+def settings_on(encoding: Any, name: str, train_len: int, length: int) -> Mapping[str, Any]:
+    """What a method sets on a trained encoding: where that was scaled in training, its own factor goes on by T / L.
+
+    >>> from regulargpt.encodings.options import RotaryOptions
+    >>> encoding = RotaryOptions("rotary", scaling="llama3", factor=8.0, in_training=True, train_len=8192)
+    >>> settings_on(encoding, "llama3", 65_536, 131_072)
+    {'encoding.scaling': 'llama3', 'encoding.factor': 16.0}
+    """
+    settings = METHODS[name].settings(train_len, length)
+    is_scaled = FACTOR in settings and scaled_already(encoding) is not None
+    return {**settings, FACTOR: encoding.factor * settings[FACTOR]} if is_scaled else settings
+
+
+def misfit(encoding: Any, name: str, train_len: int) -> str | None:
+    """Why what a method sets does not go with a trained encoding; None if it does.
+
+    Only a scaling that has one factor for all lengths goes on, and only as the kind that it is.
+    """
+    settings = METHODS[name].settings(train_len, train_len)
+    own, count = scaled_already(encoding), getattr(encoding, "train_len", 0)
+    if name == "log_n" and count not in (0, train_len):
+        return f"it would count from {count:,} symbols, as the scaled positions do, not from {train_len:,}"
+    if SCALING not in settings or own is None:
+        return None
+    goes_on = name == encoding.scaling != "dynamic_ntk" and encoding.factor and FACTOR in settings
+    if not goes_on:
+        return f"its positions are scaled already ({own}); another scaling would undo that"
+    if encoding.attention_factor:
+        return f"its positions are scaled already ({own}), and its attention_factor is for that factor alone"
+    return None
+
+
+def scaled_already(encoding: Any) -> str | None:
+    """How the positions of a network were scaled in training; None if they were not.
+
+    >>> from regulargpt.encodings.options import RotaryOptions
+    >>> scaled_already(RotaryOptions("rotary", scaling="yarn", factor=4.0, in_training=True))
+    'yarn, factor 4'
+    """
+    if not getattr(encoding, "in_training", False) or encoding.scaling == "none":
+        return None
+    return f"{encoding.scaling}, factor {encoding.factor:g}" if encoding.factor else encoding.scaling
 
 
 def self_extend(train_len: int, length: int) -> str:
@@ -87,7 +132,7 @@ METHODS: dict[str, Method] = {
         "each pair divided by a number that was searched for",
         "Ding et al. 2024; transformers",
         "--set scaling=longrope",
-        lambda train_len, length: {"encoding.scaling": "longrope"},
+        lambda train_len, length: {SCALING: "longrope"},
         needs="short_factor and long_factor, which a config brings",
     ),
     "log_n": Method(

@@ -16,7 +16,7 @@ from typing import Any
 from languages.errors import UserError, nearest, one_of
 from regulargpt.evaluation.bias import Bias, read
 from regulargpt.evaluation.by_length import Point, samples_at
-from regulargpt.evaluation.methods import METHODS
+from regulargpt.evaluation.methods import METHODS, misfit, settings_on
 from regulargpt.evaluation.temperature import Temperature, temperature_of
 from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, find, setting_of, symbols_of_search
@@ -61,6 +61,11 @@ class Methods(Compared):
     temperatures: Cells = Cells(None)  # noqa: RUF009  # immutable
     bias: Bias | None = None
 
+    @property
+    def encoding(self) -> Any:
+        """The options of the trained network's encoding; None if it has none."""
+        return getattr(self.run.config.network, "encoding", None)
+
     def why_not(self, name: str) -> str | None:
         """Why a method cannot be tried on this network; None if it can."""
         longest = max(self.lengths)
@@ -69,6 +74,8 @@ class Methods(Compared):
             return None if is_possible else f"no length above {self.train_len:,}, or no softmax over positions"
         if name == BIASED and self.bias is None:
             return "no --bias FILE; `regulargpt lengthen` writes one"
+        if (reason := misfit(self.encoding, name, self.train_len)) is not None:
+            return reason
         try:
             config = self.config(name, longest)
             model = self.run.network(self.changes(name, longest))
@@ -93,7 +100,7 @@ class Methods(Compared):
         """The options of the network that a method sets, or its bias was trained with, by their keys within `model`."""
         if name == BIASED and self.bias is not None:
             return self.bias.changes
-        return METHODS[name].settings(self.train_len, length)
+        return settings_on(self.encoding, name, self.train_len, length)
 
     def config(self, name: str, length: int) -> Any:
         """The config of a test by a method; ConfigError for a network that has no such option."""

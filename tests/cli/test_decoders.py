@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from languages.text import corpus
 from regulargpt.cli import call
+from regulargpt.encodings.base import Positions
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.checkpoint_folders import quiet
 from tests.regulargpt.pretend_gpu import numbers, pretended
 from tests.regulargpt.test_page_print import CUT, SHEET
-from tests.regulargpt.tiny_decoders import TRAINED, byte_tokenizer, made
+from tests.regulargpt.tiny_decoders import ROPES, TRAINED, byte_tokenizer, made
 from tests.test_imports import ROOT
 
 WORDS = "the cat sat on a mat. a dog ran to the old house, and all of them were glad."
@@ -155,6 +158,46 @@ def test_methods_are_compared_as_single_tests_say(asked: Callable, home: Path, t
     assert sorted(every["methods"]) == ["alignment", "bca", "sinks", "sliding", "trained"]
     assert "'learned' has no scaling" in every["left_out"]["yarn"]
     assert "positions in the embeddings" in every["left_out"]["self-extend"]
+
+
+@pytest.mark.parametrize("kind", ["llama3", "yarn"])
+def test_at_the_training_length_no_method_changes_a_scaled_network(
+    asked: Callable, home: Path, tmp_path: Path, kind: str
+):
+    made(tmp_path / kind, "llama", vocab_size=256, rope_parameters={"rope_theta": 100.0, **ROPES[kind]})
+    place = [f"hf:{tmp_path / kind}", "--text", str(home / "text")]
+    found = asked("methods", *place, "--lengths", "64,128", "--words", "2")
+    assert set(found["methods"]) == {"trained", kind, "sliding", "bca", "sinks", "self-extend", "alignment"}
+    assert all(of["to_trained"]["64"] == pytest.approx([1, 1, 1], abs=1e-5) for of in found["methods"].values())
+    assert found["methods"][kind]["to_trained"]["128"][0] != 1
+
+
+def test_frequencies_of_a_scaling_that_goes_on(home: Path, tmp_path: Path):
+    """By hand (Llama 3's code) and by that of transformers, for twice the training length: twice the own factor."""
+    from regulargpt.measurements.methods import Cells, Methods
+    from regulargpt.runs.pretrained import open_checkpoint
+
+    for kind in ("llama3", "yarn"):
+        given = {"rope_theta": 100.0, **ROPES[kind]}
+        made(tmp_path / kind, "llama", vocab_size=256, rope_parameters=given)
+        run = open_checkpoint(f"hf:{tmp_path / kind}", str(home / "text"))
+        methods = Methods(run=run, lengths=[64, 128], seed=0, cells=Cells(None))
+        encoding = run.network(methods.changes(kind, 128)).encoding
+        last = torch.tensor([127.0], dtype=torch.float64)
+        found, scale = encoding.scaled(Positions(last, last))
+        plain = [100.0 ** (-2 * i / 6) for i in range(3)]
+        if kind == "llama3":  # original length 32, ramp from 0.5 to 3 turns
+            ramp = [min(1.0, max(0.0, (32 * theta / (2 * np.pi) - 0.5) / 2.5)) for theta in plain]
+            assert 0 == ramp[2] < ramp[1] < ramp[0]
+            assert (found.tolist(), scale) == (
+                pytest.approx([theta * (kept + (1 - kept) / 16) for theta, kept in zip(plain, ramp, strict=True)]),
+                1,
+            )
+        else:
+            config = LlamaConfig(hidden_size=24, num_attention_heads=4, rope_parameters={**given, "factor": 8.0})
+            theirs, sharper = ROPE_INIT_FUNCTIONS[kind](config, torch.device("cpu"))
+            torch.testing.assert_close(found, theirs.double(), rtol=1e-5, atol=0)
+            assert scale == pytest.approx(sharper) == pytest.approx(0.1 * np.log(8) + 1)
 
 
 def compared(asked: Callable, home: Path, *more: str) -> Any:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,8 +23,7 @@ from regulargpt.encodings.regrouped import regrouped
 from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.tempered import Tempered
 from regulargpt.evaluation.bias import Bias
-from regulargpt.evaluation.methods import METHODS
-from regulargpt.models.hooks import run_with_cache
+from regulargpt.evaluation.methods import METHODS, misfit, settings_on
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.piece import Piece
@@ -203,6 +203,25 @@ def test_what_is_asked_on_the_command_line_is_what_is_set(name: str):
     assert parse(view, 128) is not None
     assert (flag == "--attention") == (view != "full")
     assert (not method.asked) == (name == "trained")
+
+
+@pytest.mark.parametrize("own", ["interpolation", "dynamic_ntk", "yarn", "llama3", "longrope"])
+def test_a_scaling_that_was_there_in_training_goes_on_or_stays(own: str):
+    """Of one factor for all lengths, as its own kind, from its own factor at the training length; no other is set."""
+    encoding = RotaryOptions("rotary", scaling=own, factor=4.0, in_training=True, train_len=32)  # type: ignore[arg-type]
+    others = {
+        name: misfit(encoding, name, 128) for name in METHODS if "encoding.scaling" in METHODS[name].settings(1, 1)
+    }
+    on = {own} - {"dynamic_ntk", "longrope"}
+    reason = f"its positions are scaled already ({own}, factor 4); another scaling would undo that"
+    assert others == {name: None if name in on else reason for name in others}
+    for name in on:
+        found = [settings_on(encoding, name, 128, T) for T in (64, 128, 256, 300)]
+        assert [changes["encoding.factor"] for changes in found] == [4, 4, 8, 9.375]
+    assert misfit(encoding, "log_n", 128) == "it would count from 32 symbols, as the scaled positions do, not from 128"
+    assert misfit(encoding, "log_n", 32) is misfit(encoding, "sinks", 128) is None
+    alone = "its positions are scaled already (yarn, factor 4), and its attention_factor is for that factor alone"
+    assert misfit(replace(encoding, attention_factor=0.8), "yarn", 128) == (alone if own == "yarn" else others["yarn"])
 
 
 def test_no_distance_occurs_that_training_has_not_shown():

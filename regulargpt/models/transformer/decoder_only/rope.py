@@ -62,17 +62,17 @@ KEPT = {
 
 
 def of_yarn(given: Mapping[str, Any], factor: float, trained: int) -> float:
-    """0.1 m ln f + 1, or the ratio of two of them (as DeepSeek has it).
+    """The ratio of two 0.1 m ln f + 1 (as DeepSeek has it); 0, which is one with m = 1, where no m is given.
 
-    >>> round(of_yarn({}, 4.0, 4096), 4), of_yarn({"mscale": 1.0, "mscale_all_dim": 1.0}, 4.0, 4096)
-    (1.1386, 1.0)
+    >>> of_yarn({}, 4.0, 4096), of_yarn({"mscale": 1.0, "mscale_all_dim": 1.0}, 4.0, 4096)
+    (0.0, 1.0)
     """
 
     def scale(m: float) -> float:
         return 0.1 * m * math.log(factor) + 1 if factor > 1 else 1.0
 
     m, of_all = given.get("mscale"), given.get("mscale_all_dim")
-    return scale(m) / scale(of_all) if m and of_all else scale(1.0)
+    return scale(m) / scale(of_all) if m and of_all else 0.0
 
 
 def of_longrope(given: Mapping[str, Any], factor: float, trained: int) -> float:
