@@ -200,12 +200,14 @@ def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict
 def lengths_of(run: Opened, written: str | None) -> list[int]:
     """The lengths that are asked for, or the training length and its doubles, with that of training for the ratios.
 
-    Raises UserError for a length that the text is too short for.
+    Raises UserError for a length that the text is too short for, and a text that is for all of them.
     """
     lengths = list(read_lengths(written)) if written else [T for T in run.config.tested if run.data.is_tested(T)]
     for T in lengths:
         if not run.data.is_tested(T):
             raise UserError(f"--lengths {T}: {run.data.describe_length(T)}")
+    if not lengths:
+        raise UserError(run.data.describe_length(min(run.config.tested)))
     return sorted({*lengths, *([run.train_len] if run.data.is_tested(run.train_len) else [])})
 
 

@@ -38,6 +38,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made(home / "bytes", "qwen3", vocab_size=256)
     random = np.random.default_rng(0)
     (home / "text").mkdir()
+    (home / "short.txt").write_text("a cat." * 100)
     for number in range(60):
         (home / "text" / f"{number}.txt").write_text(" ".join(random.choice(WORDS.split(), 300)))
     return home
@@ -453,6 +454,8 @@ REFUSED = [
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "9000000"], "which allows test lengths"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "yarm"], "unknown method 'yarm'; did you"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "64,900000"], "--lengths 900000: text:"),
+    (["methods", "hf:{home}/bytes", "--text", "{home}/short.txt"], "short.txt has 540 symbols to train on, and 60 to "
+     "test on, which allows test lengths up to 29; choose a shorter length, or a longer text\n"),
     (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: unknown key"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "kerple"], "--methods kerple: no --bias"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--bias", "none.json"], "none.json: no such file;"),
