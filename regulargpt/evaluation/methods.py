@@ -63,6 +63,8 @@ def misfit(encoding: Any, name: str, train_len: int) -> str | None:
     Only a scaling that has one factor for all lengths goes on, and only as the kind that it is.
     """
     settings = METHODS[name].settings(train_len, train_len)
+    if not all(hasattr(encoding, key.removeprefix("encoding.")) for key in settings):
+        return f"its encoding of positions is '{getattr(encoding, 'name', 'none')}', not 'rotary'"
     own, count = scaled_already(encoding), getattr(encoding, "train_len", 0)
     if name == "log_n" and count not in (0, train_len):
         return f"it would count from {count:,} symbols, as the scaled positions do, not from {train_len:,}"

@@ -456,7 +456,8 @@ REFUSED = [
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--lengths", "64,900000"], "--lengths 900000: text:"),
     (["methods", "hf:{home}/bytes", "--text", "{home}/short.txt"], "short.txt has 540 symbols to train on, and 60 to "
      "test on, which allows test lengths up to 29; choose a shorter length, or a longer text\n"),
-    (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: unknown key"),
+    (["methods", "hf:{home}/gpt2", "--text", "{home}/text", "--methods", "yarn"], "--methods yarn: its encoding of "
+     "positions is 'learned', not 'rotary'\n"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--methods", "kerple"], "--methods kerple: no --bias"),
     (["methods", "hf:{home}/llama", "--text", "{home}/text", "--bias", "none.json"], "none.json: no such file;"),
     (["evaluate", "hf:{home}/llama", "--text", "{home}/text", "--bias", "none.json"], "none.json: no such file;"),

@@ -360,7 +360,7 @@ REFUSED = [
      "positions for 64; choose another checkpoint or other --kinds\n"),
     ("hf:{home}/gpt2 --lengths 600", "--lengths 600: model.encoding.name = 'learned' has no vector behind position 512;"
      " choose a shorter one"),
-    ("hf:{home}/gpt2 --methods yarn", "--methods yarn: unknown key"),
+    ("hf:{home}/gpt2 --methods yarn", "--methods yarn: its encoding of positions is 'learned', not 'rotary'"),
     ("hf:{home}/letters", "--kinds passkey: the tokenizer of {home}/letters cannot write an answer such as '50000'; "
      "choose another kind, or a checkpoint whose tokenizer can"),
     ("{home} --kinds line", "--kinds line: of a checkpoint only; leave it out, or give one as hf:PATH"),
