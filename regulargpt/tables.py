@@ -53,6 +53,8 @@ class Table:
     names: int = 1
     caption: str = ""
     notes: Sequence[str] = ()
+    kept: Sequence[str] = ()
+    """The headers of columns that are left out last, for want of room."""
 
 
 def text(table: Table, room: int | None = None) -> str:
@@ -65,7 +67,9 @@ def text(table: Table, room: int | None = None) -> str:
     """
     lines = [tuple(plain(cell, is_name=at < table.names) for at, cell in enumerate(line)) for line in table.rows]
     notes = [note if room is None else wrapped(note, room) for note in table.notes]
-    return "\n".join([*([table.caption] if table.caption else []), columns(lines, table.header, room), *notes])
+    return "\n".join(
+        [*([table.caption] if table.caption else []), columns(lines, table.header, room, table.kept), *notes]
+    )
 
 
 def plain(cell: str, is_name: bool) -> str:
@@ -169,10 +173,11 @@ def number(value: float, unit: str = "%") -> str:
     return percent(value) if unit == "%" else f"{value:.4g}"
 
 
-def columns(rows: Sequence[Line], header: Line = (), room: int | None = None) -> str:
+def columns(rows: Sequence[Line], header: Line = (), room: int | None = None, kept: Sequence[str] = ()) -> str:
     """Columns aligned on the left, two spaces between them; no wider than `room`, if it is given.
 
-    There texts are wrapped, and if that does not do, the last columns left out, as a line below says.
+    There texts are wrapped, and if that does not do, the last columns left out, as a line below says; those that are
+    `kept` after all others.
 
     >>> print(columns([("parity", "2"), ("tomita-3", "5")], ("language", "states")))
     language  states
@@ -183,10 +188,37 @@ def columns(rows: Sequence[Line], header: Line = (), room: int | None = None) ->
     natural = [max(map(len, column)) for column in zip(*lines, strict=True)]
     if room is None or total(natural) <= room:
         return aligned(lines, natural)
+    if header and kept:
+        return keeping(lines, natural, room, kept)
     widths = fitting(lines, natural, room) if header else [*natural[:-1], max(room - total(natural[:-1]) - 2, NARROW)]
     shown = aligned([line for cells in lines for line in broken(cells, widths, bool(header))], widths)
-    hidden = ", ".join(header[len(widths) :])
-    return f"{shown}\n{wrapped(f'not shown for want of room: {hidden}; --wide shows all', room)}" if hidden else shown
+    return noted(shown, header[len(widths) :], room)
+
+
+def keeping(lines: Sequence[Line], natural: Sequence[int], room: int, kept: Sequence[str]) -> str:
+    """As many columns as fit: the first, those that are `kept`, in this order, then the others.
+
+    >>> print(keeping([("x", "64", "128", "256"), ("a", "1.00", "2.00", "3.00")], [1, 4, 4, 4], 13, ("256", "64")))
+    x  64    256
+    a  1.00  3.00
+    not shown for
+    want of room:
+    128; --wide
+    shows all
+    """
+    header = lines[0]
+    rank = {name: at for at, name in enumerate(kept)}
+    order = sorted(range(len(header)), key=lambda at: rank.get(header[at], len(kept)) if at else -1)
+    count = len(fitting([[line[at] for at in order] for line in lines], [natural[at] for at in order], room))
+    left = sorted(order[:count])
+    head, *rows = [[line[at] for at in left] for line in lines]
+    return noted(columns(rows, head, room), [name for at, name in enumerate(header) if at not in left], room)
+
+
+def noted(shown: str, hidden: Line, room: int) -> str:
+    """A table with a line below about the columns that are left out."""
+    said = f"not shown for want of room: {', '.join(hidden)}; --wide shows all"
+    return f"{shown}\n{wrapped(said, room)}" if hidden else shown
 
 
 def wrapped(line: str, room: int) -> str:

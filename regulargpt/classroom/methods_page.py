@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,18 +75,29 @@ def plain(finding: Finding) -> Finding:
 
 def methods(report: dict[str, Any]) -> str:
     """Each method that was tried, with who published it and how a test is asked for it."""
-    rows = [(name, *told(name)) for name in report["methods"]]
+    rows = [(name, *told(name), flags(report["settings"][name])) for name in report["methods"]]
     return table(Table(("method", "what", "source", "flags of evaluate"), rows, caption="The methods"))
 
 
-def told(name: str) -> tuple[str, str, str]:
-    """What a method is, its source, its flags.
+def told(name: str) -> tuple[str, str]:
+    """What a method is, and its source.
 
-    >>> told("bca")[1:]
-    ('Sun et al. 2023', '--attention bca')
+    >>> told("bca")
+    ('the block of half a training length, and the one before', 'Sun et al. 2023')
     """
-    method = METHODS[name]
-    return method.summary, method.source, method.asked or "-"
+    return METHODS[name].summary, METHODS[name].source
+
+
+def flags(settings: Mapping[str, Any]) -> str:
+    """Those of a method: once, or by length where they differ.
+
+    >>> flags({"64": {"flags": "--set factor=1.0"}, "128": {"flags": "--set factor=2.0"}})
+    '64: --set factor=1.0; 128: --set factor=2.0'
+    """
+    by_length = {int(T): of["flags"] for T, of in settings.items()}
+    if len(set(by_length.values())) == 1:
+        return min(by_length.values())
+    return "; ".join(f"{T:,}: {text}" for T, text in sorted(by_length.items()))
 
 
 def left_out(report: dict[str, Any]) -> str:

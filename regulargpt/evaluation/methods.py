@@ -6,6 +6,7 @@ them, says who published them, and sets them for a training length and a length.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -76,6 +77,21 @@ def misfit(encoding: Any, name: str, train_len: int) -> str | None:
     if encoding.attention_factor:
         return f"its positions are scaled already ({own}), and its attention_factor is for that factor alone"
     return None
+
+
+def flags(name: str, changes: Mapping[str, Any], attention: str) -> str:
+    """What `evaluate` is given for one test by a method; a dash for nothing.
+
+    >>> flags("yarn", {"encoding.scaling": "yarn", "encoding.factor": 2.0}, "full")
+    '--set scaling=yarn,factor=2.0'
+    """
+    if (asked := METHODS[name].asked).endswith(" FILE"):
+        return asked
+    if attention != "full":
+        return f"--attention {attention}"
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in changes.items()}
+    settings = ",".join(f"{key.removeprefix('encoding.')}={value}" for key, value in texts.items())
+    return f"--set {settings}" if settings else "-"
 
 
 def scaled_already(encoding: Any) -> str | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from regulargpt.runs.opened import Opened
 from regulargpt.tables import Table
 
 TRAINED = "trained"
+ALIKE = "on segments of one length dynamic_ntk is ntk"
 SCORED = ("scoring", "last", "step", "region")
 """The options of a text that say which symbols count."""
 
@@ -43,24 +44,35 @@ class Compared:
         return facts_of(self.run, str(prepare(self.run.config)))
 
 
-def finding_of(methods: Compared, found: Mapping[str, Points], left_out: Mapping[str, str]) -> Finding:
-    """Two tables a score, a picture, the CSV, and what is best at the longest length by the first score."""
+def finding_of(
+    methods: Compared, found: Mapping[str, Points], left_out: Mapping[str, str], settings: Mapping[str, Any]
+) -> Finding:
+    """Two tables a score, a picture, the CSV, and what is best at the longest length by the first score.
+
+    `settings` says by method and length what was tested.
+    """
     run, base, trained, scores = methods.run, methods.train_len, found[TRAINED], methods.scores
     values = rounded({"methods": {name: values_of(points, trained, base, scores) for name, points in found.items()}})
     lengths, longest = [str(T) for T in methods.lengths], str(max(trained))
-    said = sentence(values["methods"], longest, scores[0].to_trained)
+    said = sentence(values["methods"], longest, scores[0].to_trained, is_apart(found, int(longest), scores[0]))
     return Finding(
         name="methods",
         title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, trained on {base:,} symbols",
         facts=run.facts("train_len")
         | {"seed": methods.seed, "lengths": list(methods.lengths), "left_out": left_out}
-        | {"segments": {str(T): point.samples for T, point in trained.items()}, "how": how(methods)},
+        | {"segments": {str(T): point.samples for T, point in trained.items()}, "how": how(methods)}
+        | {"settings": settings},
         values={**values, "summary": said},
         data=data(values["methods"], scores),
         picture=picture(methods, values["methods"]),
-        tables=[found for score in scores for found in tables(values["methods"], lengths, score)],
+        tables=[
+            replace(found, kept=(longest, str(base)))
+            for score in scores
+            for found in tables(values["methods"], lengths, score)
+        ],
         sentence=said,
         notes=[note for score in scores for note in score.notes(values["methods"], longest)]
+        + [ALIKE] * ({"ntk", "dynamic_ntk"} <= set(found))
         + [f"left out: {name}, {reason}" for name, reason in left_out.items()],
     )
 
@@ -115,8 +127,25 @@ def table(values: Mapping[str, Any], names: Sequence[str], lengths: Sequence[str
     return [(name, *(form(*values[name][key][T]) if T in values[name][key] else "" for T in lengths)) for name in names]
 
 
-def sentence(values: Mapping[str, Any], longest: str, key: str = BITS.to_trained) -> str:
+def is_apart(found: Mapping[str, Points], length: int, score: Score) -> Callable[[str, str], bool]:
+    """Whether pairs of segments of this length tell two methods apart."""
+
+    def told(one: str, other: str) -> bool:
+        ratio = score.ratio(found[one][length], found[other][length])
+        return not ratio.low <= 1 <= ratio.high
+
+    return told
+
+
+def sentence(
+    values: Mapping[str, Any],
+    longest: str,
+    key: str = BITS.to_trained,
+    apart: Callable[[str, str], bool] = lambda one, other: True,
+) -> str:
     """The best method at the longest length, by its own interval; many are compared, so a close one may be chance.
+
+    `apart` says whether two methods are told apart: the best is named with the second where they are not.
 
     >>> values = {"trained": {"to_trained": {"64": [1.0, 1.0, 1.0]}}, "bca": {"to_trained": {"64": [0.5, 0.4, 0.6]}}}
     >>> sentence(values, "64")
@@ -125,11 +154,13 @@ def sentence(values: Mapping[str, Any], longest: str, key: str = BITS.to_trained
     ratios = {name: of[key][longest] for name, of in values.items() if name != TRAINED and longest in of[key]}
     if not ratios:
         return f"at {int(longest):,} symbols, no method can be held against the network as trained"
-    best = min(ratios, key=lambda name: ratios[name][0])
+    best, *others = sorted(ratios, key=lambda name: ratios[name][0])
     value, low, high = ratios[best]
     figures = f"perplexity x {value:.3f} that of the network as trained (95 % interval {low:.3f} to {high:.3f})"
     if high >= 1:
         return f"at {int(longest):,} symbols, no method is better than none: {best} has {figures}"
+    if others and not apart(best, others[0]):
+        return f"at {int(longest):,} symbols, {best} and {others[0]} are best, and not told apart: {best} has {figures}"
     return f"at {int(longest):,} symbols, {best} is best: {figures}"
 
 

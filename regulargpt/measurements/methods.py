@@ -16,7 +16,7 @@ from typing import Any
 from languages.errors import UserError, nearest, one_of
 from regulargpt.evaluation.bias import Bias, read
 from regulargpt.evaluation.by_length import Point, samples_at
-from regulargpt.evaluation.methods import METHODS, misfit, settings_on
+from regulargpt.evaluation.methods import METHODS, flags, misfit, settings_on
 from regulargpt.evaluation.temperature import Temperature, temperature_of
 from regulargpt.findings import Finding
 from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, find, setting_of, symbols_of_search
@@ -108,6 +108,11 @@ class Methods(Compared):
         view = METHODS[name].attention(self.train_len, length)
         return self.run.config.replaced({**changes, "evaluation.attention": view})
 
+    def asked_of(self, name: str, length: int) -> dict[str, Any]:
+        """What a test by a method changes, what a position sees, and the flags of `evaluate` for both."""
+        changes, attention = self.changes(name, length), METHODS[name].attention(self.train_len, length)
+        return {"changes": dict(changes), "attention": attention, "flags": flags(name, changes, attention)}
+
     def cell(self, name: str, length: int) -> Cell | None:
         """The test of a method at a length; None where the network, so changed, has no positions for it."""
         config = self.config(name, length)
@@ -175,7 +180,9 @@ def measure(
         run=run, lengths=lengths, seed=seed, cells=cells, temperatures=temperatures, bias=bias, scores=scores
     )
     chosen, left_out = methods.chosen(options.methods)
-    return finding_of(methods, found_by(methods, chosen, progress), left_out)
+    found = found_by(methods, chosen, progress)
+    settings = {name: {str(T): methods.asked_of(name, T) for T in points} for name, points in found.items()}
+    return finding_of(methods, found, left_out, settings)
 
 
 def of_temperature(found: Temperature) -> Mapping[str, Any]:

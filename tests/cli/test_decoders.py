@@ -142,6 +142,17 @@ def test_methods_are_compared_as_single_tests_say(asked: Callable, home: Path, t
     report = asked("methods", *of(home), *asked_for, "--methods", "yarn,self-extend,alignment")
     assert list(report["methods"]) == ["trained", "yarn", "self-extend", "alignment"]
     single = {"yarn": ("--set", "scaling=yarn,factor=2"), "self-extend": ("--attention", "self-extend:3:16")}
+    settings = report["settings"]
+    assert settings["yarn"]["128"] == {
+        "changes": {"encoding.scaling": "yarn", "encoding.factor": 2.0},
+        "attention": "full",
+        "flags": "--set scaling=yarn,factor=2.0",
+    }
+    assert [settings[name]["128"]["flags"] for name in report["methods"]] == [
+        *("-", "--set scaling=yarn,factor=2.0", "--attention self-extend:3:16", "--temperature FILE")
+    ]
+    page = (tmp_path / "methods" / "llama" / "methods.html").read_text()
+    assert "64: --set scaling=yarn,factor=1.0; 128: --set scaling=yarn,factor=2.0" in page
     for name, flags in single.items():
         found, of_method = scored(asked, home, *flags), report["methods"][name]
         assert of_method["to_trained"]["128"] == pytest.approx(found["to_trained"]["128"], abs=1e-5)
@@ -157,7 +168,7 @@ def test_methods_are_compared_as_single_tests_say(asked: Callable, home: Path, t
     assert len(rows) == 1 + 4 * 2
     every = asked("methods", *of(home, "gpt2"), *asked_for)
     assert sorted(every["methods"]) == ["alignment", "bca", "sinks", "sliding", "trained"]
-    assert "'learned' has no scaling" in every["left_out"]["yarn"]
+    assert every["left_out"]["yarn"] == "its encoding of positions is 'learned', not 'rotary'"
     assert "positions in the embeddings" in every["left_out"]["self-extend"]
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -23,7 +24,10 @@ from regulargpt.encodings.regrouped import regrouped
 from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.tempered import Tempered
 from regulargpt.evaluation.bias import Bias
+from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.methods import METHODS, misfit, settings_on
+from regulargpt.measurements.method_scores import BITS
+from regulargpt.measurements.method_tables import is_apart, sentence
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.piece import Piece
@@ -373,3 +377,26 @@ def test_what_a_method_cannot_do_is_refused():
     both_ways = Transformer(2, 2, d_model=8, n_heads=2, d_ff=8, n_layers=1, causal=False, encoding="rotary")
     with pytest.raises(UserError, match="needs a causal model"):
         both_ways.set_attention("sinks:2:6", 8)
+
+
+def test_the_best_is_named_alone_only_where_pairs_tell_it_from_the_second():
+    """By a t-test of the differences: 0.01, 0.03, 0.01, 0.03 are apart from 0; -0.3, 0.1, 0.3, -0.02 are not."""
+    nats = {
+        "trained": np.array([2.0, 3.0, 4.0, 5.0]),
+        "yarn": np.array([1.01, 2.03, 3.01, 4.03]),
+        "bca": np.array([1.0, 2.0, 3.0, 4.0]),
+        "sinks": np.array([0.71, 2.13, 3.31, 4.01]),
+    }
+    points = {name: {64: Point(64, 4, {}, {}, of_words={"nll": of})} for name, of in nats.items()}
+
+    def said(*names: str) -> str:
+        found = {name: points[name] for name in ("trained", *names)}
+        values = {
+            name: {"to_trained": {"64": [float(np.exp((nats[name] - nats["trained"]).mean())), 0.2, 0.9]}}
+            for name in found
+        }
+        return sentence(values, "64", apart=is_apart(found, 64, BITS)).partition(":")[0]
+
+    assert said("yarn", "bca") == "at 64 symbols, bca is best"
+    assert said("yarn", "sinks") == "at 64 symbols, yarn and sinks are best, and not told apart"
+    assert said("sinks") == "at 64 symbols, sinks is best"
