@@ -342,6 +342,7 @@ def test_the_page_of_a_comparison_fits_and_breaks_no_rule(
         for part in (found["how"]["weights"], found["how"]["corpus"]["sha256"], "last_k: the last 32 symbols"):
             assert part in said
         assert found["summary"][1:] in said
+        assert ("on segments of one length dynamic_ntk is ntk" in said) == ("ntk" in found["methods"])
         browser.call("Emulation.setDeviceMetricsOverride", width=SHEET, height=1000, deviceScaleFactor=1, mobile=False)
         browser.call("Emulation.setEmulatedMedia", media="print")
         browser.evaluate("dispatchEvent(new Event('beforeprint'))")
