@@ -1,7 +1,7 @@
 """`python -m experiments.decoder OUT RUN`: the page of what methods of a test do to one decoder that was trained here.
 
     regulargpt run text:code-large --model decoder-only ... --out RUN
-    regulargpt lengthen hf:PATH --text text:code-large --steps 30 --out LENGTHENED   # a bias that is learned afterwards
+    regulargpt lengthen hf:PATH --text text:code-large --steps 300 --out LENGTHENED  # a bias that is learned afterwards
     regulargpt methods hf:PATH --text text:code-large --bias LENGTHENED/bias.json --words 16 --seed N --out OUT/N
     python -m experiments.decoder OUT RUN
 
@@ -70,10 +70,10 @@ CLAIMS = {
         "A temperature alone mends it: perplexity is below 1.5 times that at the training length.": Bound(
             tuple(Ratio("alignment", k) for k in (2, 4, 8, 16)), "below", 1.5
         ),
-        "A bias of KERPLE that is learned afterwards, 8 numbers, 30 steps, helps at each longer length.": beats(
+        "A bias of KERPLE that is learned afterwards, 8 numbers, 300 steps, helps at each longer length.": beats(
             "kerple", "trained"
         ),
-        "With it, after 30 steps, perplexity stays below 1.5 times that at the training length.": Bound(
+        "With it, after 300 steps, perplexity stays below 1.5 times that at the training length.": Bound(
             tuple(Ratio("kerple", k) for k in (2, 4, 8, 16)), "below", 1.5
         ),
     },

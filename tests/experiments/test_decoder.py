@@ -77,7 +77,7 @@ def test_draws_are_one_network_on_more_segments(home: Path, tmp_path: Path):
         ["python", "-m", "experiments.decoder"],
     ]
     assert all(line.startswith("    ") for line in made)
-    assert "--steps 30 --out LENGTHENED" in made[1]
+    assert "--steps 300 --out LENGTHENED" in made[1]
     assert "--bias LENGTHENED/bias.json --words 16" in made[2]
     assert "None" not in text.partition("\nTime: ")[2]  # what is not known of a machine is left out
     assert "no run of yarn is done" in text  # a claim about a method that nobody asked for is not decidable

@@ -28,6 +28,7 @@ from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.methods import METHODS, misfit, settings_on
 from regulargpt.measurements.method_scores import BITS
 from regulargpt.measurements.method_tables import is_apart, sentence
+from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.piece import Piece

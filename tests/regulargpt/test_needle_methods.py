@@ -352,8 +352,8 @@ REFUSED = [
     ("hf:{home}/llama --lengths 400-900", "--lengths: 501 of them; choose at most 100"),
     ("hf:{home}/llama --train-len 8", "none of the usual lengths (8, 16, 32, 64, 128) fits: a document of 'passkey' "
      "has 268 tokens and more; choose others with --lengths"),
-    ("hf:{home}/gpt2-300 --train-len 200", "none of the usual lengths (200) fits: a document of 'passkey' has 268 tokens "
-     "and more; choose others with --lengths"),
+    ("hf:{home}/gpt2-300 --train-len 200", "none of the usual lengths (200) fits: a document of 'passkey' has 268 "
+     "tokens and more; choose others with --lengths"),
     *((f"hf:{{home}}/gpt2-64{more}", "a document of 'passkey' has 268 tokens and more, and the network has positions "
        "for 64; choose another checkpoint\n") for more in ("", " --lengths 64", " --lengths 300", " --train-len 32")),
     ("hf:{home}/gpt2-64 --kinds passkey,line", "a document of 'line' has 608 tokens and more, and the network has "
