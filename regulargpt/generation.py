@@ -66,10 +66,7 @@ class Writer:
         They are fewer where one of `ends` is drawn, which is left out.
         """
         generator, decoder = torch.Generator().manual_seed(seed), self.model.decoder(window)
-        read, device = (
-            torch.from_numpy(prompt.astype(np.int64))[None],
-            device_of(self.model),
-        )  # (1, symbols of the prompt)
+        device, read = device_of(self.model), torch.from_numpy(prompt.astype(np.int64))[None]  # (1, of the prompt)
         for _ in range(symbols):
             drawn = draw(decoder.feed(read.to(device))[0].cpu(), temperature, generator)
             if drawn in self.ends:

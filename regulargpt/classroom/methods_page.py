@@ -75,7 +75,7 @@ def plain(finding: Finding) -> Finding:
 
 def methods(report: dict[str, Any]) -> str:
     """Each method that was tried, with who published it and how a test is asked for it."""
-    rows = [(name, *told(name), flags(report["settings"][name])) for name in report["methods"]]
+    rows = [(name, *told(name), asked(report["settings"][name])) for name in report["methods"]]
     return table(Table(("method", "what", "source", "flags of evaluate"), rows, caption="The methods"))
 
 
@@ -88,10 +88,10 @@ def told(name: str) -> tuple[str, str]:
     return METHODS[name].summary, METHODS[name].source
 
 
-def flags(settings: Mapping[str, Any]) -> str:
-    """Those of a method: once, or by length where they differ.
+def asked(settings: Mapping[str, Any]) -> str:
+    """The flags of a method: once, or by length where they differ.
 
-    >>> flags({"64": {"flags": "--set factor=1.0"}, "128": {"flags": "--set factor=2.0"}})
+    >>> asked({"64": {"flags": "--set factor=1.0"}, "128": {"flags": "--set factor=2.0"}})
     '64: --set factor=1.0; 128: --set factor=2.0'
     """
     by_length = {int(T): of["flags"] for T, of in settings.items()}

@@ -6,11 +6,12 @@ them, says who published them, and sets them for a training length and a length.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
+
+from regulargpt.options import shown
 
 SINKS = 4
 """The first symbols that StreamingLLM keeps."""
@@ -89,8 +90,7 @@ def flags(name: str, changes: Mapping[str, Any], attention: str) -> str:
         return asked
     if attention != "full":
         return f"--attention {attention}"
-    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in changes.items()}
-    settings = ",".join(f"{key.removeprefix('encoding.')}={value}" for key, value in texts.items())
+    settings = ",".join(f"{key.removeprefix('encoding.')}={shown(value)}" for key, value in changes.items())
     return f"--set {settings}" if settings else "-"
 
 

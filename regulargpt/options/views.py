@@ -35,22 +35,7 @@ class View(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Full:
-    """Every key up to the query's own."""
-
-    most = None
-
-    def first(self, m: Index) -> Index:
-        """The first key of all."""
-        return 0 * m
-
-    def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
-        """All up to m."""
-        return m + 1 - since
-
-
-class Restricted:
+class Gapless:
     """A view that shows all keys from the `first` to m."""
 
     def first(self, m: Index) -> Index:
@@ -63,7 +48,18 @@ class Restricted:
 
 
 @dataclass(frozen=True)
-class Sliding(Restricted):
+class Full(Gapless):
+    """Every key up to the query's own."""
+
+    most = None
+
+    def first(self, m: Index) -> Index:
+        """The first key of all."""
+        return 0 * m
+
+
+@dataclass(frozen=True)
+class Sliding(Gapless):
     """The last `window` keys, the query's own among them.
 
     >>> Sliding(3).first(10)
@@ -87,7 +83,7 @@ class Sliding(Restricted):
 
 
 @dataclass(frozen=True)
-class Bca(Restricted):
+class Bca(Gapless):
     """Blockwise causal attention (Sun et al. 2023, section 3.3): the query's block and the one before it.
 
     A block is half of the training length, so no distance occurs that training has not shown.

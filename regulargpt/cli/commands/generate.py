@@ -10,7 +10,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import as_json, emit, say
-from regulargpt.cli.types import PLACE, FiniteRange
+from regulargpt.cli.types import PLACE, FiniteRange, computing
 
 if TYPE_CHECKING:
     from regulargpt.runs.opened import Opened
@@ -40,9 +40,7 @@ MOST_SYMBOLS = 100_000
 @click.option(
     "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
 )
-@click.option(
-    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where it computes."
-)
+@computing
 @as_json
 def command(
     folder: Path,

@@ -10,7 +10,7 @@ import click
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.measuring import show
 from regulargpt.cli.output import printed, say
-from regulargpt.cli.types import PATH, PLACE, FiniteRange
+from regulargpt.cli.types import PATH, PLACE, FiniteRange, computing
 from regulargpt.encodings.options import ADDED
 
 
@@ -48,9 +48,7 @@ from regulargpt.encodings.options import ADDED
     metavar="KEY=VALUE",
     help="Train and test with other model.encoding.*, as scaling=interpolation,factor=4.",
 )
-@click.option(
-    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where it trains."
-)
+@computing
 @click.option("--lengths", help="Where it is tested, as in 512,1024.  [default: the training length to --length]")
 @click.option("--words", type=click.IntRange(min=2), default=32, show_default=True, help="Test segments a length.")
 @click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/lengthen; of hf:PATH lengthen/NAME]")

@@ -17,7 +17,14 @@ from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.alignment import checkpoint, propositions
 from regulargpt.measurements.alignment.search import HALVINGS, Groups, Search
-from regulargpt.measurements.alignment.setting import SEARCHED, Setting, Target, search_of, setting_of
+from regulargpt.measurements.alignment.setting import (
+    SEARCHED,
+    Setting,
+    Target,
+    search_of,
+    setting_of,
+    symbols_of_search,
+)
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.measurements.alignment.views import RunFacts, look
 from regulargpt.measurements.method_cells import Progress
@@ -79,10 +86,9 @@ def measure(
 
 
 def heard_by(progress: Progress, setting: Setting, strategies: int) -> Callable[[int], None]:
-    """Counts the symbols of all passes: one over both words, then over the longer at each temperature of a search, and
-    at what each of so many strategies found."""
-    short, long = (words.size for words in setting.words.values())
-    read, total = 0, short + long * (1 + len(SEARCHED) * HALVINGS + strategies)
+    """Counts the symbols of all passes: those of the searches, and of the test of what so many strategies found."""
+    (words, length), tried = setting.long.shape, len(SEARCHED) * HALVINGS + strategies
+    read, total = 0, symbols_of_search(setting.short.shape[1], length, words, tried)
 
     def heard(symbols: int) -> None:
         nonlocal read

@@ -149,13 +149,13 @@ def setting_of(
     return Setting(model, run.weights, short, long, by, on)
 
 
-def symbols_of_search(train_len: int, length: int, words: int = SEGMENTS) -> int:
+def symbols_of_search(train_len: int, length: int, words: int = SEGMENTS, tried: int = HALVINGS) -> int:
     """How many symbols are read to find a temperature: both words without one, and the longer at each that is tried.
 
     >>> symbols_of_search(64, 128, words=1)
     1472
     """
-    return words * (train_len + (1 + HALVINGS) * length)
+    return words * (train_len + (1 + tried) * length)
 
 
 def search_of(setting: Setting, name: str) -> Search:

@@ -167,9 +167,11 @@ class Attention(MultiHead):
         q, k, v = self.heads(x, readout)
         q, k, v = self.heard(self.hook_q, q), self.heard(self.hook_k, k), self.heard(self.hook_v, v)
         q = self.scaled(q)
-        # Positions may have been drawn; with a cache they are what is counted.
-        index = m if cache is not None else torch.arange(len(n) - len(m), len(n), dtype=n.dtype, device=n.device)
-        shown = None if passing.view == Full() else passing.view.shown(index)
+        shown = None
+        if type(passing.view) is not Full:
+            # Positions may have been drawn; with a cache they are what is counted.
+            index = m if cache is not None else torch.arange(len(n) - len(m), len(n), dtype=n.dtype, device=n.device)
+            shown = passing.view.shown(index)
         # Turned now, or with all that is kept, each time anew.
         early = cache is None or encoding.keys_turn_alone
         if early:
