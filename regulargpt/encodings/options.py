@@ -16,6 +16,8 @@ PUBLISHED = 512
 """The training length of the published models; an encoding built outside a run has it."""
 # Of float32, a factor ten below where it ends: scores are sums of products.
 LARGEST = 3e37
+BY_LENGTH = ("dynamic_ntk", "longrope")
+"""The scalings of rotary positions that have not one factor for words of all lengths."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,14 @@ class EncodingOptions(Options):
     def parameters(self, d_model: int) -> int:
         """The weights of what may be large."""
         return 0
+
+    def scaled_in_training(self) -> str | None:
+        """How positions were scaled in training already; None if they were not."""
+        return None
+
+    def refuse_scaling(self, scaling: str) -> str | None:
+        """Why a scaling of positions cannot be set, or go on, in a test; None if it can."""
+        return None
 
     def too_long(self, length: int) -> str | None:
         """Why words of this length are too long for it; None if they are not."""
@@ -197,6 +207,26 @@ class RotaryOptions(PairsOptions):
         for key in ("short_factor", "long_factor") if self.scaling == "longrope" else ():
             if (count := len(getattr(self, key))) != pairs:
                 yield f"encoding.{key} has {count} numbers; scaling = 'longrope' needs {pairs}, one a pair"
+
+    def scaled_in_training(self) -> str | None:
+        """The scaling and its factor.
+
+        >>> RotaryOptions("rotary", scaling="yarn", factor=4.0, in_training=True).scaled_in_training()
+        'yarn, factor 4'
+        """
+        if not self.in_training or self.scaling == "none":
+            return None
+        return f"{self.scaling}, factor {self.factor:g}" if self.factor else self.scaling
+
+    def refuse_scaling(self, scaling: str) -> str | None:
+        """Only a scaling that has one factor for all lengths goes on, and only as the kind that it is."""
+        if (own := self.scaled_in_training()) is None:
+            return None
+        if scaling != self.scaling or scaling in BY_LENGTH or not self.factor:
+            return f"its positions are scaled already ({own}); another scaling would undo that"
+        if self.attention_factor:
+            return f"its positions are scaled already ({own}), and its attention_factor is for that factor alone"
+        return None
 
     def problems(self) -> Iterator[str]:
         if 0 < self.factor < 1:

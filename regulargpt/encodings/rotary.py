@@ -10,7 +10,7 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt.encodings.base import Encoding, Keys, Positions, Queries
-from regulargpt.encodings.options import PUBLISHED, RotaryOptions, turned_width
+from regulargpt.encodings.options import BY_LENGTH, PUBLISHED, RotaryOptions, turned_width
 
 BASE = 10_000.0
 
@@ -129,7 +129,7 @@ class Rotary(Encoding):
     @property
     def depends_on_length(self) -> bool:
         """Whether angles are squeezed by as much as the word is too long."""
-        return self.scaling in ("dynamic_ntk", "longrope") or (self.scaling != "none" and not self.factor)
+        return self.scaling in BY_LENGTH or (self.scaling != "none" and not self.factor)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         theta, scale = self.scaled(at)

@@ -55,29 +55,18 @@ def settings_on(encoding: Any, name: str, train_len: int, length: int) -> Mappin
     {'encoding.scaling': 'llama3', 'encoding.factor': 16.0}
     """
     settings = METHODS[name].settings(train_len, length)
-    is_scaled = FACTOR in settings and scaled_already(encoding) is not None
+    is_scaled = FACTOR in settings and encoding.scaled_in_training() is not None
     return {**settings, FACTOR: encoding.factor * settings[FACTOR]} if is_scaled else settings
 
 
 def misfit(encoding: Any, name: str, train_len: int) -> str | None:
-    """Why what a method sets does not go with a trained encoding; None if it does.
-
-    Only a scaling that has one factor for all lengths goes on, and only as the kind that it is.
-    """
+    """Why what a method sets does not go with a trained encoding; None if it does."""
     settings = METHODS[name].settings(train_len, train_len)
     if not all(hasattr(encoding, key.removeprefix("encoding.")) for key in settings):
         return f"its encoding of positions is '{getattr(encoding, 'name', 'none')}', not 'rotary'"
-    own, count = scaled_already(encoding), getattr(encoding, "train_len", 0)
-    if name == "log_n" and count not in (0, train_len):
-        return f"it would count from {count:,} symbols, as the scaled positions do, not from {train_len:,}"
-    if SCALING not in settings or own is None:
-        return None
-    goes_on = name == encoding.scaling != "dynamic_ntk" and encoding.factor and FACTOR in settings
-    if not goes_on:
-        return f"its positions are scaled already ({own}); another scaling would undo that"
-    if encoding.attention_factor:
-        return f"its positions are scaled already ({own}), and its attention_factor is for that factor alone"
-    return None
+    if name == "log_n" and encoding.train_len not in (0, train_len):
+        return f"it would count from {encoding.train_len:,} symbols, as the scaled positions do, not from {train_len:,}"
+    return encoding.refuse_scaling(settings[SCALING]) if SCALING in settings else None
 
 
 def flags(name: str, changes: Mapping[str, Any], attention: str) -> str:
@@ -92,18 +81,6 @@ def flags(name: str, changes: Mapping[str, Any], attention: str) -> str:
         return f"--attention {attention}"
     settings = ",".join(f"{key.removeprefix('encoding.')}={shown(value)}" for key, value in changes.items())
     return f"--set {settings}" if settings else "-"
-
-
-def scaled_already(encoding: Any) -> str | None:
-    """How the positions of a network were scaled in training; None if they were not.
-
-    >>> from regulargpt.encodings.options import RotaryOptions
-    >>> scaled_already(RotaryOptions("rotary", scaling="yarn", factor=4.0, in_training=True))
-    'yarn, factor 4'
-    """
-    if not getattr(encoding, "in_training", False) or encoding.scaling == "none":
-        return None
-    return f"{encoding.scaling}, factor {encoding.factor:g}" if encoding.factor else encoding.scaling
 
 
 def self_extend(train_len: int, length: int) -> str:
