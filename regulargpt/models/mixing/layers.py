@@ -73,8 +73,12 @@ class ShortConvolution(nn.Module):
     ) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch before width"]]:
         x = torch.cat([before, x], 1)  # (batch, before + length, width)
         after = x[:, x.shape[1] - before.shape[1] :]
-        y = F.conv1d(x.transpose(1, 2), self.weight[:, None], self.bias, groups=len(self.weight))
-        return F.silu(y.transpose(1, 2)), after
+        length = x.shape[1] - self.reach
+        # Not `conv1d`: by it training on words of 40 symbols takes 1.5 times as long, and float64 ten times.
+        y = self.weight[:, -1] * x[:, self.reach :] if self.bias is None else self.bias
+        for j in range(self.reach + (self.bias is not None)):
+            y = torch.addcmul(y, self.weight[:, j], x[:, j : j + length])
+        return F.silu(y), after
 
 
 class NoConvolution(nn.Module):
