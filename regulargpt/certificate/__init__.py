@@ -23,7 +23,7 @@ tuning        training until a certificate holds:
 stack         networks with a stack: search, the product with the language's machine; phase, training until it is a
               proof; outcome, what is said of it
 chain         recurrent networks: points, boxes, the search for both, training until they hold, and what is said of it
-refutation    networks of linear recurrences: words u v^n w on which they are wrong for ever, and what is said of it
+refutation    networks whose states settle: words u v^n w on which they are wrong for ever, and what is said of it
 checker       the independent checker: ball arithmetic, and none of the code above
 record        certificate.json
 compared      the automaton of a certificate beside the language

@@ -1,4 +1,4 @@
-"""The refutation of a finished run: what `verify` does beside the certificate, of networks of linear recurrences."""
+"""The refutation of a finished run: what `verify` does beside the certificate, of networks whose states settle."""
 
 from __future__ import annotations
 

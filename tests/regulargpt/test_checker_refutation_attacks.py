@@ -13,6 +13,7 @@ from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from regulargpt.certificate import verdict
 from regulargpt.certificate.checker import AcceptedRefutation, Rejected, decide
+from regulargpt.certificate.checker import refutation as checker
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.recurrences import Recurrences
 from regulargpt.certificate.checker.refutation import Family, Refutation
@@ -51,7 +52,17 @@ def test_words_that_a_narrow_network_reads_one_by_one_are_counted_by_the_number_
         raise AssertionError
 
     refutation = Refutation(network, Family([1], [0], [], 1, 1, 0, answer=0), begun)
-    with pytest.raises(Rejected, match=r"settled from n = 50,000,000 on; too many words before that"):
-        refutation.read_on(1, 50_000_000)
+    with pytest.raises(Rejected, match="settled from n = 50,000,000 on; too many words before that"):
+        refutation.read_on(5_000, 50_000_000)
     with pytest.raises(AssertionError):
         refutation.read_on(1, 100_000)
+
+
+def test_some_words_are_read_as_they_may_settle_early(monkeypatch: pytest.MonkeyPatch):
+    weights, config = files_of(made(nu=-18.0, symbols=(0.0, 1.0), threshold=0.5), PARITY)
+    network, read = Recurrences(tensors(weights), json.loads(config)), []
+    monkeypatch.setattr(checker, "FEW", 100)
+    refutation = Refutation(network, Family([1], [0], [], 1, 1, 0, answer=1), lambda *where: read.append(where[1]))
+    with pytest.raises(Rejected, match="settled from n = 50,000,000 on; too many words before that"):
+        refutation.read_on(1, 50_000_000)
+    assert read == [0, 1, 2, 4, 8, 16, 32, 64]

@@ -19,7 +19,7 @@ from languages.convert.machines import to_json
 from languages.task import Task
 from regulargpt.certificate.checker import AcceptedRefutation, Malformed, Rejected, decide
 from regulargpt.certificate.checker.claims import refutation_claim
-from regulargpt.certificate.checker.recurrences import Discs, Recurrence, Recurrences
+from regulargpt.certificate.checker.recurrences import Discs, Factor, Recurrences, settled
 from regulargpt.certificate.checker.refutation import Family as CheckedFamily
 from regulargpt.certificate.checker.refutation import Refutation as Checked
 from regulargpt.certificate.compared import right_machine
@@ -77,13 +77,13 @@ def test_logits_come_near_a_limit_that_does_not_depend_on_u_at_any_depth(n_layer
 def test_what_settles_is_where_it_is_said_to_be():
     """Any numbers in the boxes, added block by block, lead into the disc from so many blocks on."""
     random = np.random.default_rng(0)
-    weights = {"nu": np.array([arb(-2.0), arb(-0.5)]), "theta": np.array([arb(0.8), arb(3.1)])}
-    layer, a = Recurrence(weights, ""), np.exp(-np.exp([-2.0, -0.5]) + 1j * np.array([0.8, 3.1]))
+    a = np.exp(-np.exp([-2.0, -0.5]) + 1j * np.array([0.8, 3.1]))
     middles = random.normal(size=(3, 2)) + 1j * random.normal(size=(3, 2))
     boxes = np.array([[acb(arb(z.real, 0.1), arb(z.imag, 0.1)) for z in row] for row in middles])
+    factor = Factor(np.array([[acb(z) for z in a]]), np.array([[arb(abs(z)) for z in a]]))
     start = Discs(np.array([acb(1, 1), acb(-2)]), np.array([arb(0.5), arb(0)]))
     for blocks in (0, 1, 4):
-        disc = layer.settled(start, boxes, blocks)
+        disc = settled(start, factor, boxes, blocks)
         centre, radius = disc.centre.astype(complex), disc.radius.astype(float)
         for _ in range(200):
             x = np.array([1 + 1j, -2]) + np.array([0.5, 0]) * np.exp(2j * np.pi * random.random(2))
@@ -286,7 +286,7 @@ CASES: Cases = {
         "another kind": (put("kind", "chain"), "the unknown key 'u'"),
     },
     ("network", Rejected): {
-        "another network": (put("model/name", "lstm"), "about networks with name = 'linear-rnn' or 'delta'"),
+        "another network": (put("model/name", "lstm"), "about networks with a name among linear-rnn, mamba, "),
         "answers of another kind": (put("supervision", "next"), "trained to answer 'next'"),
         "other answers": (put("output_names", ["odd", "even"]), "other symbols or answers"),
     },

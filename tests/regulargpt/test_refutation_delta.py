@@ -27,7 +27,7 @@ from regulargpt.certificate.checker.delta_recurrences import Columns, DeltaRecur
 from regulargpt.certificate.checker.refutation import Family as CheckedFamily
 from regulargpt.certificate.checker.refutation import Refutation as Checked
 from regulargpt.certificate.compared import right_machine
-from regulargpt.certificate.refutation import families, search
+from regulargpt.certificate.refutation import families
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.families import Family
 from regulargpt.certificate.refutation.outcome import NO_PROOF, certificate_of, may_be_refuted, refutation_of
@@ -147,8 +147,8 @@ def unit(x: Sequence[Any]) -> list[Any]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that reads less in float64."""
-    monkeypatch.setattr(search, "SYMBOLS", 256)
-    monkeypatch.setattr(search, "TRIED", 4)
+    monkeypatch.setattr(DeltaNetwork, "symbols", (256,))
+    monkeypatch.setattr(DeltaNetwork, "families", 4)
     monkeypatch.setattr(families, "MOST_V", 3)
 
 
@@ -278,7 +278,7 @@ def test_deeper_networks_are_not_refuted_by_a_proof():
     assert not may_be_refuted(Delta(2, 2, d_model=4, n_heads=2, n_layers=2))
 
 
-@pytest.mark.parametrize(("network", "says"), [("mamba:d_model=4,n_layers=1", True), ("gru:d_model=4", False)])
+@pytest.mark.parametrize(("network", "says"), [("rwkv7:d_model=4,n_heads=1", True), ("gru:d_model=4", False)])
 def test_where_there_is_no_such_proof_one_line_says_so(tmp_path: Path, network: str, says: bool):
     """Of networks whose state moves linearly; nobody expects one of the others."""
     run(RunConfig().replaced(COMMON | {"data.name": "parity", "model": network, "training.steps": 1}), tmp_path)

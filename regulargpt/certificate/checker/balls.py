@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_mat
+from flint import acb, arb, arb_mat
 
 from regulargpt.certificate.checker.doubles import SQUARINGS, Doubles, concatenated
 
@@ -27,13 +27,46 @@ def of_both(function: Callable[[arb], arb], quick: Callable[[Doubles], Doubles])
     return lambda x: quick(x) if isinstance(x, Doubles) else exactly(x)
 
 
-exp = of_both(arb.exp, Doubles.exp)
+NARROW = 2.0**-10  # radii of balls for which plain formulas lose little
+
+
+def rising(function: Callable[[arb], arb]) -> Callable[[arb], arb]:
+    """The same function, which rises: in a wide ball it is between its values at the ends, as few formulas show."""
+
+    def found(x: arb) -> arb:
+        return function(x) if x.rad() < NARROW else function(x.lower()).union(function(x.upper()))
+
+    return found
+
+
+def of_root(x: arb, d: int) -> arb:
+    """The part of a ball in +-sqrt(d); all of that if the ball is of no number."""
+    if x.rad() < NARROW:
+        return x
+    whole = arb(0, arb(d).sqrt().upper())
+    return x.intersection(whole) if x.is_finite() else whole
+
+
+exp = of_both(rising(arb.exp), Doubles.exp)
 erf = of_both(arb.erf, Doubles.erf)
 cos = of_both(arb.cos, Doubles.cos)
 sin = of_both(arb.sin, Doubles.sin)
-softplus = of_both(lambda x: x.exp().log1p(), Doubles.softplus)  # log(1 + exp(x))
+softplus = of_both(rising(lambda x: x.exp().log1p()), Doubles.softplus)  # log(1 + exp(x))
+# 1 / (1 + exp(-x))
+sigmoid = of_both(rising(lambda x: 1 / (1 + (-x).exp())), lambda x: 1 / (1 + (-x).exp()))
 positive = of_both(arb.nonnegative_part, Doubles.positive)  # max(x, 0)
 largest = of_both(lambda x: abs(x).upper(), Doubles.largest)  # at least |x|
+middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
+lowest: Any = np.frompyfunc(lambda x: x.lower(), 1, 1)
+highest: Any = np.frompyfunc(lambda x: x.upper(), 1, 1)
+maximum: Any = np.frompyfunc(arb.max, 2, 1)
+above: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
+real: Any = np.frompyfunc(lambda x: x.real, 1, 1)
+imaginary: Any = np.frompyfunc(lambda x: x.imag, 1, 1)
+as_complex: Any = np.frompyfunc(acb, 2, 1)
+_of_root: Any = np.frompyfunc(of_root, 2, 1)
+# Not negative, as the product of two wide balls may be.
+square = of_both(lambda x: (x * x).nonnegative_part(), lambda x: x * x)
 # Of what is not negative, whatever its ball.
 sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), Doubles.sqrt)
 
@@ -92,13 +125,17 @@ def greatest(a: Any) -> arb:
     bounds: Any = largest(a)
     if isinstance(a, Doubles):
         return arb(float(bounds.middle.max()))
-    maximum: Any = np.frompyfunc(arb.max, 2, 1)
     return maximum.reduce(bounds)
 
 
 def norm(a: Balls, axis: int = -1) -> Any:
     """Euclidean lengths along an axis."""
     return sqrt((a * a).sum(axis))
+
+
+def within_root(x: Any, d: int) -> Any:
+    """x_i / sqrt(mean x^2 + epsilon) of d numbers: it is below sqrt(d), which balls do not show where they are wide."""
+    return x if isinstance(x, Doubles) else _of_root(x, d)
 
 
 def spectral(a: Any) -> arb:

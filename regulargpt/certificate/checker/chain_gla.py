@@ -20,19 +20,20 @@ from typing import Any, ClassVar
 
 from flint import arb
 
-from regulargpt.certificate.checker.balls import exp, joined, softplus
-from regulargpt.certificate.checker.chain_mixing import Mixing, alike, outer, read_by, silu, split
+from regulargpt.certificate.checker.balls import exp, highest, joined, softplus
+from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.chain_mixing import alike, outer, read_by, silu, split
 from regulargpt.certificate.checker.files import Malformed
 from regulargpt.certificate.checker.network import Shapes, linear_shapes
 
 RANK, TEMPERATURE, BASE = 16, 16, 10_000
 
 
-class Gla(Mixing):
+class Gla(Diagonal):
     """Sums of k v^T that decay."""
 
-    SIZES = (*Mixing.SIZES, "n_heads")
-    CHOICES: ClassVar = {**Mixing.CHOICES, "decay": ("channel", "head", "retention")}
+    SIZES = (*Diagonal.SIZES, "n_heads")
+    CHOICES: ClassVar = {**Diagonal.CHOICES, "decay": ("channel", "head", "retention")}
 
     def measure(self) -> None:
         self.H, self.kind = self.heads(), self.model["decay"]
@@ -55,28 +56,47 @@ class Gla(Mixing):
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.H, self.K, self.V)]
 
-    def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        name, (H, K, V) = f"blocks.{layer}.mixer.", (self.H, self.K, self.V)
-        parts = split(self.linear(f"{name}qkv", x), H * K, H * K, H * V)
-        q, k, v = (part.reshape(len(x), H, -1) for part in parts)  # (n, H, K or V)
-        S = self.decayed(name, x, carried[0]) + outer(k, v)
-        o = self.rms(f"{name}norm", read_by(S, q) / arb(K).sqrt()).reshape(len(x), H * V)  # (n, H V)
-        return self.linear(f"{name}out", silu(self.linear(f"{name}gate", x)) * o), [S]
+    def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        parts = split(self.linear(f"{name}qkv", own), self.H * self.K, self.H * self.K, self.H * self.V)
+        q, k, v = (part.reshape(len(own), self.H, -1) for part in parts)  # (n, H, K or V)
+        a = self.turns(own) if self.kind == "retention" else self.gates(self.rates(name, own))
+        return a, outer(k, v), (own, q)
 
-    def decayed(self, name: str, x: Any, S: Any) -> Any:
-        """a * S."""
+    def sizes(self, name: str, rest: Any) -> Any:
         if self.kind == "retention":
-            size = alike([[[1 - arb(2) ** (-5 - h)]] for h in range(self.H)], S)  # (H, 1, 1)
-            return size * self.turned_back(S)
-        rates = self.linear(f"{name}decay.1", self.linear(f"{name}decay.0", x)) if self.kind == "channel" else None
-        rates = self.linear(f"{name}decay", x) if rates is None else rates
-        # The root of s(x) is exp(-log(1 + e^-x) / 16).
-        return exp(-softplus(-rates) / TEMPERATURE).reshape(len(x), self.H, -1, 1) * S  # (n, H, K or 1, 1)
+            return alike([[[[a]] for a in self.fading()]], rest[0])
+        return self.gates(highest(self.rates(name, rest[0])))
 
-    def turned_back(self, S: Any) -> Any:
-        """The rows of S, turned in pairs."""
+    def made(self, name: str, S: Any, rest: Any) -> Any:
+        x, q = rest
+        o = self.rms(f"{name}norm", read_by(S, q) / arb(self.K).sqrt()).reshape(len(x), self.H * self.V)  # (n, H V)
+        return self.linear(f"{name}out", silu(self.linear(f"{name}gate", x)) * o)
+
+    def rates(self, name: str, x: Any) -> Any:
+        """What the gates are made of, (n, H or H K)."""
+        return (
+            self.linear(f"{name}decay.1", self.linear(f"{name}decay.0", x))
+            if self.kind == "channel"
+            else self.linear(f"{name}decay", x)
+        )
+
+    def gates(self, rates: Any) -> Any:
+        """a (n, H, K or 1, 1): the root of s(x) is exp(-log(1 + e^-x) / 16)."""
+        return exp(-softplus(-rates) / TEMPERATURE).reshape(len(rates), self.H, -1, 1)  # (n, H, K or 1, 1)
+
+    def fading(self) -> list[arb]:
+        """|a| of each head of retention."""
+        return [1 - arb(2) ** (-5 - h) for h in range(self.H)]
+
+    def turns(self, like: Any) -> tuple[Any, Any]:
+        """The parts of a of retention, (1, H, K/2, 1)."""
+        angles = [arb(BASE) ** (arb(-2 * i) / self.K) for i in range(self.K // 2)]
+        re, im = ([[[[a * f(z)] for z in angles] for a in self.fading()]] for f in (arb.cos, arb.sin))
+        return alike(re, like), -alike(im, like)
+
+    def pairs(self, S: Any) -> tuple[Any, Any] | None:
         half = self.K // 2
-        angles = [arb(BASE) ** (arb(-2 * i) / self.K) for i in range(half)]
-        c, s = (alike([[f(angle)] for angle in angles], S) for f in (arb.cos, arb.sin))  # (K/2, 1)
-        a, b = S[:, :, :half], S[:, :, half:]
-        return joined([c * a + s * b, c * b - s * a], 2)
+        return (S[:, :, :half], S[:, :, half:]) if self.kind == "retention" else None
+
+    def unpaired(self, re: Any, im: Any) -> Any:
+        return joined([re, im], 2)

@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from regulargpt.certificate.checker.balls import exp, product, softplus
-from regulargpt.certificate.checker.chain_mixing import Mixing, halves, outer, read_by, silu, split
+from regulargpt.certificate.checker.balls import exp, highest, lowest, maximum, product, softplus
+from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.chain_mixing import halves, outer, read_by, silu, split
 from regulargpt.certificate.checker.files import Malformed
 from regulargpt.certificate.checker.network import Shapes, linear_shapes
 
 
-class Mamba(Mixing):
+class Mamba(Diagonal):
     """Mamba, with factors from 0 to 1, or from -1 to 1."""
 
-    SIZES = (*Mixing.SIZES, "d_state", "expand", "conv")
-    CHOICES: ClassVar = {**Mixing.CHOICES, "range": ("unit", "signed")}
+    SIZES = (*Diagonal.SIZES, "d_state", "expand", "conv")
+    CHOICES: ClassVar = {**Diagonal.CHOICES, "range": ("unit", "signed")}
 
     def measure(self) -> None:
         self.N, self.E, self.R = self.model["d_state"], self.model["expand"] * self.d, -(-self.d // 16)
@@ -41,13 +42,29 @@ class Mamba(Mixing):
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.N, self.E), *self.conv_parts(self.E)]
 
-    def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        name = f"blocks.{layer}.mixer."
-        u, z = halves(self.linear(f"{name}in_proj", x))
-        u, old = self.convolved(f"{name}conv", u, carried[1:])
+    def into(self, name: str, x: Any) -> Any:
+        return self.linear(f"{name}in_proj", x)
+
+    def kept(self, own: Any) -> Any:
+        return halves(own)[0]
+
+    def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        u, z = halves(own)
+        u = self.convolution(f"{name}conv", u, old)
         delta, B, C = split(self.linear(f"{name}x_proj", u), self.R, self.N, self.N)
-        t = softplus(product(delta, self.w[f"{name}dt_proj"].T) + self.w[f"{name}dt_bias"])
-        factor = exp(-exp(self.w[f"{name}a_log"]) * t[:, None])  # (n, N, E)
-        h = (factor if self.model["range"] == "unit" else 2 * factor - 1) * carried[0] + outer(B, t * u)
-        y = read_by(h, C) + self.w[f"{name}d"] * u
-        return self.linear(f"{name}out_proj", y * silu(z)), [h, *old]
+        times = product(delta, self.w[f"{name}dt_proj"].T) + self.w[f"{name}dt_bias"]  # (n, E)
+        factor = self.factor(name, times)
+        a = factor if self.model["range"] == "unit" else 2 * factor - 1
+        return a, outer(B, softplus(times) * u), (times, u, z, C)
+
+    def factor(self, name: str, times: Any) -> Any:
+        """e^(-e^a_log t) (n, N, E), t = log(1 + exp(times))."""
+        return exp(-exp(self.w[f"{name}a_log"]) * softplus(times)[:, None])  # (n, N, E)
+
+    def sizes(self, name: str, rest: Any) -> Any:
+        largest, least = (self.factor(name, end(rest[0])) for end in (lowest, highest))
+        return largest if self.model["range"] == "unit" else maximum(2 * largest - 1, 1 - 2 * least)
+
+    def made(self, name: str, S: Any, rest: Any) -> Any:
+        _, u, z, C = rest
+        return self.linear(f"{name}out_proj", (read_by(S, C) + self.w[f"{name}d"] * u) * silu(z))

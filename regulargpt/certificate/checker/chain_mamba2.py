@@ -28,18 +28,19 @@ from typing import Any
 
 from flint import arb
 
-from regulargpt.certificate.checker.balls import cos, exp, joined, positive, sin, softplus
-from regulargpt.certificate.checker.chain_mixing import Mixing, decay, outer, read_by, silu, split
+from regulargpt.certificate.checker.balls import cos, exp, joined, lowest, positive, sin, softplus
+from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.chain_mixing import outer, read_by, silu, split
 from regulargpt.certificate.checker.files import Malformed
 from regulargpt.certificate.checker.network import Shapes, linear_shapes, sigmoid, tanh
 
 VERSIONS, LEAST_RATE = (2, 3), "1e-4"
 
 
-class Mamba2(Mixing):
+class Mamba2(Diagonal):
     """A matrix a head, which decays by one number, and in version 3 turns."""
 
-    SIZES = (*Mixing.SIZES, "n_heads", "version", "d_state", "expand", "conv")
+    SIZES = (*Diagonal.SIZES, "n_heads", "version", "d_state", "expand", "conv")
 
     def measure(self) -> None:
         self.H, self.N, self.E = self.heads(), self.model["d_state"], self.model["expand"] * self.d
@@ -61,48 +62,63 @@ class Mamba2(Mixing):
         S = self.H, self.N, self.E // self.H
         return [S, (1, self.E + self.N)] if self.turns else [S, *self.conv_parts(self.E + 2 * self.N)]
 
-    def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        name = f"blocks.{layer}.mixer."
-        u = self.linear(f"{name}in_proj", x)
-        return (self.third if self.turns else self.second)(name, u, *carried)
+    def into(self, name: str, x: Any) -> Any:
+        """The parts of u = in_proj x; of version 3 with the norms of B and C."""
+        E, N, H, u = self.E, self.N, self.H, self.linear(f"{name}in_proj", x)
+        if not self.turns:
+            return split(u, E, E + 2 * N, H)
+        z, v, B, C, *numbers = split(u, E, E, N, N, H, H, H, N // 2)
+        return [z, v, self.rms(f"{name}b_norm", B), self.rms(f"{name}c_norm", C), *numbers]
 
-    def second(self, name: str, u: Any, S: Any, *old: Any) -> tuple[Any, list[Any]]:
-        """The mixer of version 2, from u (n, rows of in_proj)."""
-        z, xBC, delta = split(u, self.E, self.E + 2 * self.N, self.H)
-        xBC, after = self.convolved(f"{name}conv", xBC, [*old])
-        x, B, C = split(xBC, self.E, self.N, self.N)
-        x, t = x.reshape(*self.by_head(u)), softplus(delta + self.w[f"{name}dt_bias"])  # (n, H, P), (n, H)
-        left = decay(self.w[f"{name}a_log"], t)[..., None, None]
-        S = left * S + outer(B[:, None], t[..., None] * x)
-        y = read_by(S, C[:, None]) + self.w[f"{name}d"][:, None] * x
-        y = y.reshape(len(u), self.E) * silu(z)  # (n, E)
-        return self.linear(f"{name}out_proj", self.rms(f"{name}norm", y)), [S, *after]
+    def kept(self, own: Any) -> Any:
+        return joined(own[1:3], 1) if self.turns else own[1]
 
-    def third(self, name: str, u: Any, S: Any, old: Any) -> tuple[Any, list[Any]]:
-        """The mixer of version 3."""
-        E, N, H, w = self.E, self.N, self.H, self.w
-        z, v, B, C, delta, rate, part, theta = split(u, E, E, N, N, H, H, H, N // 2)
-        B, C = self.rms(f"{name}b_norm", B), self.rms(f"{name}c_norm", C)
+    def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        return (self.third if self.turns else self.second)(name, own, old)
+
+    def second(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        """Of version 2."""
+        z, xBC, delta = own
+        x, B, C = split(self.convolution(f"{name}conv", xBC, old), self.E, self.N, self.N)
+        x, times = self.by_head(x), delta + self.w[f"{name}dt_bias"]  # (n, H, P), (n, H)
+        v = outer(B[:, None], softplus(times)[..., None] * x)
+        return self.left(name, times), v, (z, C[:, None], x, times)
+
+    def third(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        """Of version 3."""
+        (z, v, B, C, delta, rate, part, theta), w = own, self.w
         k, q = B[:, None] + w[f"{name}b_bias"], C[:, None] + w[f"{name}c_bias"]  # (n, H, N)
-        old_v, old_B = split(old[:, 0], E, N)
-        after = joined([v, B], 1).reshape(len(u), 1, E + N)  # (n, 1, E + N)
-        v, old_v = (x.reshape(*self.by_head(u)) for x in (v, old_v))  # (n, H, P)
-        t, share = softplus(delta + w[f"{name}dt_bias"]), sigmoid(part)
+        old_v, old_B = split(old[0][:, 0], self.E, self.N)
+        old_v, old_k, v = self.by_head(old_v), old_B[:, None] + w[f"{name}b_bias"], self.by_head(v)
+        times, share = delta + w[f"{name}dt_bias"], sigmoid(part)
+        t, left = softplus(times), self.left(name, times, rate)
+        angles = t[..., None] * (arb.pi() * tanh(theta))[:, None]  # (n, H, N/2)
+        a = left * cos(angles)[..., None], -left * sin(angles)[..., None]
+        before = outer(old_k, ((1 - share) * t)[..., None] * old_v)
+        return a, self.moved(before, a, outer(k, (share * t)[..., None] * v)), (z, q, v, times, rate)
+
+    def left(self, name: str, times: Any, rate: Any = None) -> Any:
+        """|a| (n, H, 1, 1), of t = log(1 + exp(times))."""
         least = arb(LEAST_RATE)
-        a = exp(-(positive(softplus(rate) - least) + least) * t)[..., None, None]
-        S = S + outer(old_B[:, None] + w[f"{name}b_bias"], ((1 - share) * t)[..., None] * old_v)
-        S = a * turned(S, t[..., None] * (arb.pi() * tanh(theta))[:, None]) + outer(k, (share * t)[..., None] * v)
-        y = read_by(S, q) + w[f"{name}d"][:, None] * v
-        return self.linear(f"{name}out_proj", y.reshape(len(u), E) * silu(z)), [S, after]  # (n, E)
+        rates = exp(self.w[f"{name}a_log"]) if rate is None else positive(softplus(rate) - least) + least
+        return exp(-rates * softplus(times))[..., None, None]
 
-    def by_head(self, u: Any) -> tuple[int, ...]:
-        """The shape of channels, of as many words as u is of."""
-        return len(u), self.H, self.E // self.H
+    def sizes(self, name: str, rest: Any) -> Any:
+        return self.left(name, *map(lowest, rest[3:]))
 
+    def made(self, name: str, S: Any, rest: Any) -> Any:
+        z, q, x, *_ = rest
+        y = read_by(S, q) + self.w[f"{name}d"][:, None] * x
+        y = y.reshape(len(z), self.E) * silu(z)  # (n, E)
+        return self.linear(f"{name}out_proj", y if self.turns else self.rms(f"{name}norm", y))
 
-def turned(S: Any, angles: Any) -> Any:
-    """Matrices (n, H, N, P), whose pairs of rows are turned back by angles (n, H, N/2)."""
-    c, s = cos(angles)[..., None], sin(angles)[..., None]
-    r, other = S[:, :, ::2], S[:, :, 1::2]
-    parts = [(c * r + s * other)[:, :, :, None], (c * other - s * r)[:, :, :, None]]
-    return joined(parts, 3).reshape(*S.shape)  # (n, H, N/2, 2, P) as the rows were
+    def pairs(self, S: Any) -> tuple[Any, Any] | None:
+        return (S[:, :, ::2], S[:, :, 1::2]) if self.turns else None
+
+    def unpaired(self, re: Any, im: Any) -> Any:
+        parts = joined([re[:, :, :, None], im[:, :, :, None]], 3)  # (n, H, N/2, 2, P)
+        return parts.reshape(len(re), self.H, self.N, -1)  # (n, H, N, P)
+
+    def by_head(self, u: Any) -> Any:
+        """Channels (n, E) as (n, H, P)."""
+        return u.reshape(len(u), self.H, -1)  # (n, H, P)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from flint import arb
 
-from regulargpt.certificate.checker.balls import exp, joined, sqrt
+from regulargpt.certificate.checker.balls import exp, joined, sqrt, square, within_root
 from regulargpt.certificate.checker.chain_network import ChainNetwork
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Malformed
@@ -128,8 +128,12 @@ class Mixing(ChainNetwork):
 
     def block(self, layer: int, h: Any, carried: list[Any], shown: dict[str, Any]) -> tuple[Any, list[Any]]:
         """h after a block, and what it carries on. Blocks above see what is `shown`."""
-        more, carried = self.mixed(layer, self.rms(f"blocks.{layer}.norm", h), carried)
+        more, carried = self.mixed(layer, self.entered(layer, h), carried)
         return self.fed(f"blocks.{layer}.", h + more), carried
+
+    def entered(self, layer: int, h: Any) -> Any:
+        """What the mixer of a block reads of h."""
+        return self.rms(f"blocks.{layer}.norm", h)
 
     def fed(self, block: str, h: Any) -> Any:
         """h after the MLP of a block, with its residual."""
@@ -142,22 +146,24 @@ class Mixing(ChainNetwork):
 
     def rms(self, name: str, x: Any) -> Any:
         """x (n, .., m) over the root of the mean square along the last axis, times a gain (m,)."""
-        return x / root_mean_square(x) * self.w[f"{name}.weight"]
+        return within_root(x / root_mean_square(x), x.shape[-1]) * self.w[f"{name}.weight"]
 
     def convolved(self, name: str, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        """The short convolution of x (n, m) with what it carries (n, size - 1, m), and what it carries on.
+        """The short convolution of x (n, m) with what it carries (n, size - 1, m), and what it carries on."""
+        after = [joined([before, x.reshape(len(x), 1, -1)], 1)[:, 1:] for before in carried]  # (n, size - 1, m)
+        return self.convolution(name, x, carried), after
 
-        Without a convolution nothing is carried, and silu(x) stands in its place.
-        """
+    def convolution(self, name: str, x: Any, carried: list[Any]) -> Any:
+        """The short convolution alone. Without one nothing is carried, and silu(x) stands in its place."""
         if not carried:
-            return silu(x), []
+            return silu(x)
         weight, (before,) = self.w[f"{name}.weight"], carried  # (m, size)
         total = x * weight[:, -1]
         for j in range(before.shape[1]):
             total = total + before[:, j] * weight[:, j]
         if f"{name}.bias" in self.w:
             total = total + self.w[f"{name}.bias"]
-        return silu(total), [joined([before, x.reshape(len(x), 1, -1)], 1)[:, 1:]]  # (n, size - 1, m)
+        return silu(total)
 
 
 def silu(x: Any) -> Any:
@@ -167,7 +173,7 @@ def silu(x: Any) -> Any:
 
 def root_mean_square(x: Any, eps: str | arb = EPS) -> Any:
     """sqrt(mean x^2 + eps) along the last axis, which stays, (n, .., 1)."""
-    return sqrt((x * x).sum(-1, keepdims=True) / x.shape[-1] + arb(eps))
+    return sqrt(square(x).sum(-1, keepdims=True) / x.shape[-1] + arb(eps))
 
 
 def halves(x: Any) -> tuple[Any, Any]:

@@ -10,14 +10,6 @@ b_ih.0; x_l = W_ih.l h_(l-1)' + b_ih.l for the layer below. With u = W_hh.l h + 
 
 where s(x) = 1 / (1 + e^-x). The logits are W max(h', 0) + b for h' of the last layer. The state is h of the first
 layer, h of the second, ..., and of an LSTM then c of the first, ...; D = parts * layers * d. It starts with zeros.
-
-linear-rnn: h = embedding[symbol]; then, in each block, with LN the norm with gain and bias and epsilon 10^-5,
-
-    u = LN(h);  v = gamma * pairs(B u);  s' = a s + v;  y = C pairs(s') + D * u;  h = h + p * s(q),  (p, q) = G gelu(y)
-
-s is complex, d numbers: `pairs` are (re, im) of the first, (re, im) of the second, ... a = exp(-exp(nu) + i theta), and
-gamma = sqrt(1 - |a|^2). The logits are W LN_final(h) + b. The state is the pairs of the first block, of the second,
-...; D = 2 * layers * d. It starts with zeros.
 """
 
 from __future__ import annotations
@@ -27,7 +19,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from flint import arb
 
 from regulargpt.certificate.checker.balls import exact, joined, positive, product
 from regulargpt.certificate.checker.boxes import Box, State, apart, between, column, ends
@@ -39,10 +30,7 @@ from regulargpt.certificate.checker.network import (
     Ints,
     Layers,
     Shapes,
-    gelu,
     linear_shapes,
-    norm_shapes,
-    sigmoid,
 )
 
 MAX_LAYERS = 1 << 10
@@ -221,57 +209,6 @@ class Lstm(Stacked):
         [(i, f, g, o)] = self.gates(u + x)
         c = applied("sigmoid", f) * before[1] + applied("sigmoid", i) * applied("tanh", g)
         return [applied("sigmoid", o) * applied("tanh", c), c]
-
-
-class LinearRnn(ChainNetwork):
-    """The linear recurrent unit, which carries complex numbers, as pairs."""
-
-    LAYOUT = "real and imaginary parts"
-
-    def width(self) -> int:
-        return 2 * self.layers * self.d
-
-    def shapes(self) -> Shapes:
-        """The tensors there are."""
-        d, found = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
-        for block in (f"blocks.{layer}." for layer in range(self.layers)):
-            found |= linear_shapes(f"{block}lru.b", 2 * d, d, bias=False)
-            found |= linear_shapes(f"{block}lru.c", d, 2 * d, bias=False) | linear_shapes(f"{block}glu", 2 * d, d)
-            found |= {f"{block}lru.{name}": (d,) for name in ("d", "nu", "theta")}
-        norms = ["ln_final", *(f"blocks.{layer}.ln" for layer in range(self.layers))]
-        return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
-
-    def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
-        h, after = self.w["embedding.weight"][symbols], []
-        for layer in range(self.layers):
-            block, at = f"blocks.{layer}.", 2 * layer * self.d
-            u = self.norm(f"{block}ln", h)
-            after.append(self.recurrence(f"{block}lru.", u, states[..., at : at + 2 * self.d]))
-            y = self.linear(f"{block}lru.c", after[-1]) + self.w[f"{block}lru.d"] * u
-            p, q = (cut(self.linear(f"{block}glu", gelu(y)), i, i + self.d) for i in (0, self.d))
-            h = h + p * sigmoid(q)
-        return self.linear("readout", self.norm("ln_final", h)), joined(after, -1)
-
-    def recurrence(self, name: str, u: Any, states: Any) -> Any:
-        """a s + gamma B u, as pairs (n, 2 d)."""
-        v = self.linear(f"{name}b", u)
-        real, imaginary, gamma = self.turn(name, like=v)
-        re, im = states[..., ::2], states[..., 1::2]
-        both = real * re - imaginary * im + gamma * v[..., ::2], imaginary * re + real * im + gamma * v[..., 1::2]
-        order = np.arange(2 * self.d).reshape(2, self.d).T.ravel()  # re and im (2, d) as pairs (2 d,)
-        return joined(both, -1)[..., order]
-
-    def turn(self, name: str, like: Any) -> list[Any]:
-        """The real and the imaginary part of a, and gamma, (d,) each."""
-        nu, theta = ([arb(float(x)) for x in self.raw[name + part]] for part in ("nu", "theta"))
-        size = [(-x.exp()).exp() for x in nu]
-        found = [
-            [a * t.cos() for a, t in zip(size, theta, strict=True)],
-            [a * t.sin() for a, t in zip(size, theta, strict=True)],
-            [(1 - a * a).nonnegative_part().sqrt() for a in size],
-        ]
-        balls = [np.array(part, dtype=object) for part in found]
-        return [Doubles.of(part) for part in balls] if isinstance(like, Doubles) else balls
 
 
 def cut(x: Any, start: int, end: int) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 
 from regulargpt.certificate.checker.chain_delta import Delta
 from regulargpt.certificate.checker.chain_gla import Gla
+from regulargpt.certificate.checker.chain_linear_rnn import LinearRnn
 from regulargpt.certificate.checker.chain_mamba import Mamba
 from regulargpt.certificate.checker.chain_mamba2 import Mamba2
-from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, LinearRnn, Lstm, Rnn
+from regulargpt.certificate.checker.chain_network import ChainNetwork, Gru, Lstm, Rnn
 from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
 from regulargpt.certificate.checker.chain_rwkv7 import Rwkv7
 from regulargpt.certificate.checker.chain_s4d import S4d

@@ -14,17 +14,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from flint import acb, arb
 
-from regulargpt.certificate.checker.chain_mixing import Mixing, alike, complex_product, halves
+from regulargpt.certificate.checker.balls import as_complex, exact, imaginary, joined, real
+from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.chain_mixing import alike, halves
 from regulargpt.certificate.checker.files import Malformed
 from regulargpt.certificate.checker.network import Shapes, gelu, linear_shapes, sigmoid
 
 
-class S4d(Mixing):
+class S4d(Diagonal):
     """A sum over the word, which fades."""
 
-    SIZES = (*Mixing.SIZES, "d_state")
+    SIZES = (*Diagonal.SIZES, "d_state")
 
     def measure(self) -> None:
         self.n = self.model["d_state"] // 2
@@ -40,24 +41,38 @@ class S4d(Mixing):
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.d, self.n, 2)]
 
-    def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        name = f"blocks.{layer}.mixer."
-        (a_re, a_im), b = self.factors(name, x)
-        h = complex_product(a_re, a_im, carried[0]) + b * x[..., None, None]
-        both = self.w[f"{name}c"] * h
-        y = 2 * (both[..., 0] - both[..., 1]).sum(-1) + self.w[f"{name}d"] * x
+    def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        a, b = self.factors(name, own)
+        return a, b * own[..., None, None], own
+
+    def made(self, name: str, S: Any, rest: Any) -> Any:
+        both = self.w[f"{name}c"] * S
+        y = 2 * (both[..., 0] - both[..., 1]).sum(-1) + self.w[f"{name}d"] * rest
         p, q = halves(self.linear(f"{name}out", gelu(y)))
-        return p * sigmoid(q), [h]
+        return p * sigmoid(q)
+
+    def pairs(self, S: Any) -> tuple[Any, Any] | None:
+        return S[..., 0], S[..., 1]
+
+    def unpaired(self, re: Any, im: Any) -> Any:
+        return joined([re[..., None], im[..., None]], -1)
 
     def factors(self, name: str, like: Any) -> tuple[tuple[Any, Any], Any]:
-        """The real and the imaginary part of a, (d, n) each, and (a - 1) / alpha as pairs (d, n, 2)."""
-        dt, log, imaginary = (self.raw[name + part] for part in ("dt_log", "a_log", "a_imag"))
-        alpha = [
-            [acb(-arb(r).exp(), arb(i)) for r, i in zip(*of, strict=True)] for of in zip(log, imaginary, strict=True)
-        ]
-        times = [arb(t).exp() for t in dt]
-        a = np.array([[(t * x).exp() for x in row] for t, row in zip(times, alpha, strict=True)], dtype=object)
-        b = (a - 1) / np.array(alpha, dtype=object)
-        pairs = [[[z.real, z.imag] for z in row] for row in b]
-        real, imag = ([[getattr(z, part) for z in row] for row in a] for part in ("real", "imag"))
-        return (alike(real, like), alike(imag, like)), alike(pairs, like)
+        """The real and the imaginary part of a, (1, d, n) each, and (a - 1) / alpha as pairs (d, n, 2)."""
+        alpha, t = self.rates(name)
+        a = exponential(t * alpha)
+        b = (a - 1) / alpha
+        parts = alike(real(a)[None], like), alike(imaginary(a)[None], like)
+        return parts, alike(np.stack([real(b), imaginary(b)], -1), like)
+
+    def rates(self, name: str) -> tuple[Any, Any]:
+        """alpha (d, n) and t (d, 1)."""
+        times, log, imag = (self.raw[name + part] for part in ("dt_log", "a_log", "a_imag"))
+        return as_complex(-exponential(exact(log)), exact(imag)), exponential(exact(times))[:, None]
+
+    def sizes(self, name: str, rest: Any) -> Any:
+        alpha, t = self.rates(name)
+        return exponential(t * real(alpha))[None]
+
+
+exponential: Any = np.frompyfunc(lambda x: x.exp(), 1, 1)

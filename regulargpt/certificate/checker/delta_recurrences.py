@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
-from regulargpt.certificate.checker.balls import Balls, Undecided, exact, matrix, norm, positive, sqrt
+from regulargpt.certificate.checker.balls import Balls, Undecided, above, exact, matrix, middle, norm
 from regulargpt.certificate.checker.chain_delta import Brings, Delta, moved
-from regulargpt.certificate.checker.chain_mixing import EPS, read_by
+from regulargpt.certificate.checker.chain_mixing import read_by
 from regulargpt.certificate.checker.files import Floats, Rejected
-from regulargpt.certificate.checker.recurrences import STEP, above, middle, within
+from regulargpt.certificate.checker.recurrences import STEP
 
 Context = tuple[int, ...]
 """The last symbols, as many as the convolution reaches, the last one included; -1 before the word."""
@@ -64,20 +64,20 @@ class DeltaRecurrences(Delta):
         self.size = max(1, self.model["conv"])
         self.known: dict[Context, tuple[Balls, Balls, Brings]] = {}
 
+    piece = 512  # positions that are read at once
+
     def work_of_symbol(self) -> int:
         """About how many multiplications a symbol takes."""
         return sum(w.size for w in self.w.values()) + STEP * (1 + self.D)
+
+    def on_the_way(self, v: Sequence[int], w: Sequence[int]) -> int:
+        """The symbols that `toward` reads, and one comparison."""
+        return self.size + 2 * len(v) + len(w)
 
     def beginning(self) -> list[Columns]:
         """The state before the first symbol."""
         S, radius = np.full((self.H, self.K, self.K), arb(0)), np.full((self.H, self.K), arb(0))
         return [Columns(S, radius, (-1,) * self.size)]
-
-    def rms(self, name: str, x: Balls) -> Balls:
-        """|x_i| / sqrt(sum x_j^2 / d + epsilon) is below sqrt(d), which wide balls do not show."""
-        d = x.shape[-1]
-        scale = sqrt(positive(x * x).sum(-1, keepdims=True) / d + arb(EPS))
-        return within(x / scale, arb(d).sqrt()) * self.w[f"{name}.weight"]
 
     def at(self, context: Context) -> tuple[Balls, Balls, Brings]:
         """The embedding (1, d) of the last symbol, its norm, and what it brings to the state, of one row each."""

@@ -10,7 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import Balls, erf, exact, exp, positive, product, sqrt
+from regulargpt.certificate.checker.balls import (
+    Balls,
+    erf,
+    exact,
+    positive,
+    product,
+    sigmoid,
+    sqrt,
+    square,
+    within_root,
+)
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
 from regulargpt.certificate.checker.forests import Side
@@ -93,8 +103,8 @@ class Layers:
     def norm(self, name: str, x: Balls) -> Balls:
         """LayerNorm with gain and bias; epsilon is 10^-5."""
         centred = x - x.sum(-1, keepdims=True) / self.d
-        scale = sqrt((centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
-        return centred / scale * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+        scale = sqrt(square(centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
+        return within_root(centred / scale, self.d) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
     def linear(self, name: str, x: Balls) -> Balls:
         """x W^T + b."""
@@ -166,11 +176,6 @@ def are_directions(found: list[Any], count: int) -> bool:
 def gelu(x: Any) -> Any:
     """x Phi(x), Phi the normal distribution function."""
     return x * (1 + erf(x / arb(2).sqrt())) / 2
-
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
-    return 1 / (1 + exp(-x))
 
 
 def tanh(x: Any) -> Any:

@@ -1,229 +1,306 @@
-"""The network of linear recurrences, x' = a x + v with |a| < 1 in every layer, while it reads a word again and again.
+"""Networks whose states move number by number, x' = a x + v with |a| < 1, while they read a word again and again.
 
-States are discs in the complex plane. A box that turns grows by up to the root of 2 at every step, as its corners do; a
-disc shrinks by |a| whatever it turns by.
+Numbers are in discs of the complex plane, or in intervals, the discs of real ones. A box that turns grows by up to the
+root of 2 at every step, as its corners do; a disc shrinks by |a| whatever it turns by. a and v may depend on the
+symbols, and in all layers but the first on where the layers below are: then they are only known to lie in boxes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from flint import acb, arb
 
-from regulargpt.certificate.checker.balls import Balls, positive, sqrt
-from regulargpt.certificate.checker.chain_network import LinearRnn
-from regulargpt.certificate.checker.files import Floats
-from regulargpt.certificate.checker.network import gelu
-
-# How a layer moves: from its number and what it adds at each position (n, d) to its states (n, d).
-Advance = Callable[[int, npt.NDArray[np.object_]], npt.NDArray[np.object_]]
+from regulargpt.certificate.checker.balls import Balls, above, as_complex, exact, middle
+from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.chain_networks import network_of
+from regulargpt.certificate.checker.files import Floats, Rejected
 
 STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
-NARROW = 2.0**-10  # radii of balls for which the plain formulas lose little
-
-middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
-above: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
-real: Any = np.frompyfunc(lambda x: x.real, 1, 1)
-imaginary: Any = np.frompyfunc(lambda x: x.imag, 1, 1)
-as_complex: Any = np.frompyfunc(acb, 2, 1)
-minus_expm1: Any = np.frompyfunc(lambda x: -x.expm1(), 1, 1)
-exp: Any = np.frompyfunc(lambda x: x.exp(), 1, 1)
-cosine: Any = np.frompyfunc(arb.cos, 1, 1)
-sine: Any = np.frompyfunc(arb.sin, 1, 1)
-# The square around a disc, from its centre and radius.
-square: Any = np.frompyfunc(lambda c, r: c + acb(arb(0, r), arb(0, r)), 2, 1)
+ROWS = 1 << 20  # numbers of the states that are read at once
 
 
-def _sigmoid(x: arb) -> arb:
-    """It rises: in a wide ball it is between its values at the ends, which exp of a ball would not show."""
-    if x.rad() < NARROW:
-        return 1 / (1 + (-x).exp())
-    low, high = (1 / (1 + (-end).exp()) for end in (x.lower(), x.upper()))
-    return low.union(high)
+def around_disc(centre: Any, radius: arb) -> Any:
+    """The square around a disc, or all of an interval."""
+    side = arb(0, radius)
+    return centre + (acb(side, side) if isinstance(centre, acb) else side)
 
 
-sigmoid: Any = np.frompyfunc(_sigmoid, 1, 1)
+box: Any = np.frompyfunc(around_disc, 2, 1)
 
 
-def _within(x: arb, most: arb) -> arb:
-    """The part of a ball in +-most; all of that if the ball is of no number."""
-    if x.rad() < NARROW:
-        return x
-    whole = arb(0, most.upper())
-    return x.intersection(whole) if x.is_finite() else whole
+@dataclass(frozen=True)
+class Factor:
+    """Numbers a (n or 1, ..), and at least their |a|, which boxes of numbers that turn do not show."""
 
+    numbers: Any
+    size: Balls
 
-within: Any = np.frompyfunc(_within, 2, 1)
+    def at(self, i: int) -> Factor:
+        """That of position i."""
+        row = i if len(self.numbers) > 1 else 0
+        return Factor(self.numbers[row], self.size[row])
 
 
 @dataclass(frozen=True)
 class Discs:
-    """Complex numbers (..., d) within `radius` of `centre`, which is exact."""
+    """Numbers (..., *shape) within `radius` of `centre`, which is exact."""
 
-    centre: npt.NDArray[np.object_]
+    centre: Any
     radius: Balls
 
     @classmethod
-    def around(cls, x: npt.NDArray[np.object_], radius: Any = 0) -> Discs:
+    def around(cls, x: Any, radius: Any = 0) -> Discs:
         """All that is so far from numbers in these boxes."""
         centre = middle(x)
         return cls(centre, above(above(x - centre) + radius))
 
-    @classmethod
-    def zero(cls, *shape: int) -> Discs:
-        """The state before the first symbol."""
-        return cls(np.full(shape, acb(0)), np.full(shape, arb(0)))
-
-    def boxes(self) -> npt.NDArray[np.object_]:
+    def boxes(self) -> Any:
         """Each disc in a square."""
-        return square(self.centre, self.radius)
+        return box(self.centre, self.radius)
 
     def rows(self, at: Any) -> Discs:
         """Some of them."""
         return Discs(self.centre[at], self.radius[at])
 
-
-class Recurrence:
-    """One layer: x' = a x + v with a = exp(-decay + i theta)."""
-
-    def __init__(self, w: Mapping[str, Balls], name: str):
-        self.decay, self.theta = exp(w[f"{name}nu"]), w[f"{name}theta"]
-        self.a, self.size = self.power(1), self.sizes(1)
-        self.gamma = sqrt(minus_expm1(-2 * self.decay))
-
-    def power(self, n: int) -> npt.NDArray[np.object_]:
-        """a^n (d,)."""
-        return as_complex(self.sizes(n) * cosine(n * self.theta), self.sizes(n) * sine(n * self.theta))
-
-    def sizes(self, n: int) -> Balls:
-        """|a|^n (d,)."""
-        return exp(-n * self.decay)
-
-    def step(self, x: Discs, v: npt.NDArray[np.object_]) -> Discs:
-        """a x + v: the radius is that of x times |a|, and what v and rounding add."""
-        return Discs.around(self.a * x.centre + v, self.size * x.radius)
-
-    def settled(self, start: Discs, v: npt.NDArray[np.object_], blocks: int) -> Discs:
-        """Where x is from so many blocks on that each add `v` (L, d), one number in its box at a time, from `start` on.
-
-        A block maps x to P x + b, P = a^L, with |b - m| <= r. With s = m / (1 - P), x - s becomes P (x - s) + (b - m):
-        after n blocks its size is at most |P|^n |x - s| + r / (1 - |P|).
-        """
-        b = Discs.zero(v.shape[1])
-        for row in v:
-            b = self.step(b, row)
-        L = len(v)
-        s = b.centre / (1 - self.power(L))
-        far = above(start.centre - s) + start.radius
-        return Discs.around(s, self.sizes(blocks * L) * far + b.radius / minus_expm1(-L * self.decay))
+    def moved(self, a: Factor, v: Any) -> Discs:
+        """a x + v: the radius is that of x times |a|, and what a, v and rounding add."""
+        return Discs.around(a.numbers * self.centre + v, a.size * self.radius)
 
 
-class Recurrences(LinearRnn):
-    """The network of chain_network.py as its recurrences: the same function, for words that go on and on."""
+@dataclass(frozen=True)
+class Carried:
+    """What a layer carries: its numbers, and what it `kept` of old symbols, (.., as many, numbers); or of rows each."""
+
+    x: Discs
+    kept: list[Balls]
+
+
+class Moves(Protocol):
+    """How the layers move along positions (n,): what was kept before each, and where the state is after it."""
+
+    def before(self, layer: int, kept: Balls) -> Balls:
+        """What was kept before each position (n, as many, numbers), from what is kept at each (n, numbers)."""
+        ...
+
+    def after(self, layer: int, a: Factor, v: Any) -> Any:
+        """The numbers after each position (n, *shape), in boxes, from a and v (n, *shape)."""
+
+
+class Reading:
+    """A word, symbol by symbol, from `start` on; where the layers are after the symbols `ends`, and in the end."""
+
+    def __init__(self, start: Sequence[Carried], ends: Sequence[int]):
+        self.start, self.ends = start, [*ends]
+        self.rows: list[Discs] = []
+        self.kept: dict[int, Balls] = {}
+
+    def before(self, layer: int, kept: Balls) -> Balls:
+        [old] = self.start[layer].kept
+        self.kept[layer] = windows(np.concatenate([old, kept]), len(old))  # (n + 1, as many, numbers)
+        return self.kept[layer][:-1]
+
+    def after(self, layer: int, a: Factor, v: Any) -> Any:
+        x, found = self.start[layer].x, []
+        for i, row in enumerate(v):
+            x = x.moved(a.at(i), row)
+            found.append(x)
+        self.rows.append(Discs(np.stack([x.centre for x in found]), np.stack([x.radius for x in found])))
+        return self.rows[-1].boxes()
+
+    def states(self, ends: Any) -> list[Carried]:
+        """What the layers carry after some symbols, of rows each; or after one."""
+        later = np.asarray(ends, dtype=np.int64) + 1
+        return [
+            Carried(x.rows(ends), [self.kept[layer][later]] if layer in self.kept else [])
+            for layer, x in enumerate(self.rows)
+        ]
+
+
+class Branching:
+    """One symbol more, of rows (n,) each by itself."""
+
+    def __init__(self, start: Sequence[Carried]):
+        self.start = start
+        self.states: list[Carried] = []
+        self.kept: list[Balls] = []
+
+    def before(self, layer: int, kept: Balls) -> Balls:
+        [old] = self.start[layer].kept
+        self.kept = [np.concatenate([old, kept[:, None]], 1)[:, 1:]]
+        return old
+
+    def after(self, layer: int, a: Factor, v: Any) -> Any:
+        self.states.append(Carried(self.start[layer].x.moved(a, v), self.kept))
+        return self.states[-1].x.boxes()
+
+
+class Settled:
+    """v w, from where the layers are after v has been read again and again.
+
+    Each layer starts in `starts`, and then takes `blocks` times v, in each of which it is brought numbers of the same
+    boxes.
+    """
+
+    def __init__(self, starts: Sequence[Discs], length: int, sizes: Sequence[int], blocks: int):
+        self.starts, self.length, self.sizes, self.blocks = starts, length, sizes, blocks
+        self.found: list[Discs] = []
+
+    def before(self, layer: int, kept: Balls) -> Balls:
+        """Before the first v stands v."""
+        size = self.sizes[layer]
+        back = kept[[(i - size) % self.length for i in range(size)]]  # (size, numbers)
+        return windows(np.concatenate([back, kept]), size)[:-1]
+
+    def after(self, layer: int, a: Factor, v: Any) -> Any:
+        x, rows = settled(self.starts[layer], a, v[: self.length], self.blocks), []
+        self.found.append(x)
+        for i, row in enumerate(v):
+            x = x.moved(a.at(i), row)
+            rows.append(x.boxes())
+        return np.stack(rows)
+
+
+def windows(kept: Balls, size: int) -> Balls:
+    """All that stand behind each other, (n - size + 1, size, numbers) of (n, numbers)."""
+    return np.stack([kept[i : i + size] for i in range(len(kept) - size + 1)])
+
+
+def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
+    """Where x is from so many blocks on, each of the factors `a` and of what is added, `v` (L, *shape): any numbers of
+    their boxes, others in each block; from `start` on.
+
+    A block maps x to P x + b, |P| <= p. With any s, x - s becomes P (x - s) + (P s + b - s): where |P s + b - s| <= r,
+    its size is at most p^n |x - s| + r / (1 - p) after n blocks.
+    """
+    P, b, p = exact(np.ones(1)), Discs(0 * middle(v[0]), exact(np.zeros(v[0].shape))), exact(np.ones(1))
+    for i, row in enumerate(v):
+        P, p, b = a.at(i).numbers * P, above(a.at(i).size * p), b.moved(a.at(i), row)
+    s = middle(b.centre / (1 - middle(P)))
+    r = above(P * s + b.centre - s) + b.radius
+    far = above(start.centre - s) + start.radius
+    return Discs.around(s, powers(p, blocks) * far + r / below_one(1 - p))
+
+
+powers: Any = np.frompyfunc(lambda p, n: p**n, 2, 1)
+# Of 1 - p, above 0; what is not certainly so leaves no bound.
+below_one: Any = np.frompyfunc(lambda x: x if x > 0 else arb("nan"), 1, 1)
+
+
+class Recurrences:
+    """A network of such layers, for words that go on and on."""
 
     def __init__(self, weights: Mapping[str, Floats], record: Any):
-        super().__init__(weights, record)
-        self.of_layers = [Recurrence(self.w, f"blocks.{layer}.lru.") for layer in range(self.layers)]
+        network = network_of(weights, record, exact)
+        if not isinstance(network, Diagonal):
+            raise Rejected(f"{network.model['name']} does not move number by number")
+        self.network, self.layers = network, network.layers
+        self.alphabet, self.output_names = network.alphabet, network.output_names
+        old = [shapes for _, *shapes in map(network.parts, range(self.layers))]
+        # A convolution of one symbol keeps nothing, and is one.
+        self.keeps, self.sizes = [bool(shapes) for shapes in old], [shapes[0][0] if shapes else 0 for shapes in old]
+        self.piece = max(1, min(512, ROWS // network.D))  # positions that are read at once
 
-    def beginning(self) -> list[Discs]:
-        """The state of each layer before the first symbol."""
-        return [Discs.zero(self.d) for _ in self.of_layers]
+    def beginning(self) -> list[Carried]:
+        """What each layer carries before the first symbol."""
+        found = []
+        for layer in range(self.layers):
+            S, *old = self.network.parts(layer)
+            centre = self.network.numbers(exact(np.zeros((1, *S))))[0]
+            found.append(
+                Carried(Discs(centre, exact(np.zeros(centre.shape))), [exact(np.zeros(shape)) for shape in old])
+            )
+        return found
 
-    def logits(self, symbols: Sequence[int], advance: Advance) -> Balls:
-        """The logits (n, n_outputs) at symbols (n,), whose states are what `advance` says."""
-        h = self.w["embedding.weight"][list(symbols)]  # (n, d)
-        for layer, recurrence in enumerate(self.of_layers):
-            block = f"blocks.{layer}."
-            u = self.norm(f"{block}ln", h)
-            into = self.linear(f"{block}lru.b", u)  # (n, 2 d)
-            x = advance(layer, as_complex(into[:, ::2], into[:, 1::2]) * recurrence.gamma)  # (n, d)
-            pairs = np.stack([real(x), imaginary(x)], -1).reshape(len(u), 2 * self.d)  # (n, 2 d)
-            y = self.linear(f"{block}lru.c", pairs) + self.w[f"{block}lru.d"] * u
-            gated = self.linear(f"{block}glu", gelu(y))  # (n, 2 d)
-            h = h + gated[:, : self.d] * sigmoid(gated[:, self.d :])
-        return self.linear("readout", self.norm("ln_final", h))
-
-    def norm(self, name: str, x: Balls) -> Balls:
-        """LayerNorm with gain and bias; epsilon is 10^-5. |x_i| / sqrt(sum x_j^2 / d + epsilon) is below sqrt(d), which
-        wide balls do not show."""
-        centred = x - x.sum(-1, keepdims=True) / self.d
-        scale = sqrt(positive(centred * centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
-        return within(centred / scale, arb(self.d).sqrt()) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+    def logits(self, symbols: Sequence[int], moves: Moves, ends: Sequence[int]) -> Balls:
+        """The logits (ends, n_outputs) at some of the symbols, between which the layers move so."""
+        net = self.network
+        h = net.w["embedding.weight"][list(symbols)]  # (n, d)
+        for layer in range(self.layers):
+            name = net.place(layer)
+            own = net.into(name, net.entered(layer, h))
+            old = [moves.before(layer, net.kept(own))] if self.keeps[layer] else []
+            a, v, rest = net.brings(name, own, old)
+            factor = Factor(as_complex(*a) if isinstance(a, tuple) else a, above(net.sizes(name, rest)))
+            S = net.of_numbers(moves.after(layer, factor, net.numbers(v)))
+            h = net.fed(f"blocks.{layer}.", h + net.made(name, S, rest))
+        return net.linear("readout", net.head(h[[*ends]]))
 
     def work_of_symbol(self) -> int:
         """About how many multiplications a symbol takes."""
-        return sum(w.size for w in self.w.values()) + STEP * self.layers * (1 + self.d)
+        return sum(w.size for w in self.network.w.values()) + STEP * (self.layers + self.network.D)
 
     def read(
-        self, symbols: Sequence[int], start: Sequence[Discs], ends: Sequence[int]
-    ) -> tuple[Balls, list[Discs], list[Discs]]:
-        """The logits (ends, n_outputs) and states (ends, d) of each layer after some symbols of a word, and the states
-        (d,) after all."""
-        states: list[Discs] = []
+        self, symbols: Sequence[int], start: Sequence[Carried], ends: Sequence[int]
+    ) -> tuple[Balls, list[Carried], list[Carried]]:
+        """The logits (ends, n_outputs) and what each layer carries after some symbols of a word, and after all."""
+        moves = Reading(start, ends)
+        logits = self.logits(symbols, moves, ends)
+        return logits, moves.states([*ends]), moves.states(len(symbols) - 1)
 
-        def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-            x, found = start[number], []
-            for row in v:
-                x = self.of_layers[number].step(x, row)
-                found.append(x)
-            states.append(Discs(np.stack([x.centre for x in found]), np.stack([x.radius for x in found])))
-            return states[-1].boxes()
+    def one_more(self, states: Sequence[Carried], symbol: int) -> tuple[Balls, list[Carried]]:
+        """The logits (n, n_outputs) and what is carried after one more symbol, from n states of each layer."""
+        moves = Branching(states)
+        n = len(states[0].x.centre)
+        return self.logits([symbol] * n, moves, range(n)), moves.states
 
-        logits = self.logits(symbols, advance)
-        return logits[[*ends]], [x.rows([*ends]) for x in states], [x.rows(-1) for x in states]
+    def filling(self, v: Sequence[int]) -> int:
+        """How many v fill what is kept of old symbols."""
+        return -(-max(self.sizes) // len(v))
 
-    def toward(self, after_u: Sequence[Discs], v: Sequence[int], w: Sequence[int]) -> Settling:
+    def on_the_way(self, v: Sequence[int], w: Sequence[int]) -> int:
+        """The symbols that `toward` reads, and one comparison."""
+        return (self.layers * self.filling(v) + 1) * len(v) + len(w)
+
+    def toward(self, after_u: Sequence[Carried], v: Sequence[int], w: Sequence[int]) -> Settling:
         """Where u v^n w leads."""
-        return Settling(self, self.settle(after_u, v, w)[1], v, w)
-
-    def one_more(self, states: Sequence[Discs], symbol: int) -> tuple[Balls, list[Discs]]:
-        """The logits (n, n_outputs) and the states after one more symbol, from n states, (n, d) of each layer."""
-        after: list[Discs] = []
-
-        def advance(number: int, v: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-            after.append(self.of_layers[number].step(states[number], v))
-            return after[-1].boxes()
-
-        return self.logits([symbol] * len(states[0].centre), advance), after
+        filling = self.filling(v)
+        starts, state = [], after_u
+        for layer in range(self.layers):
+            for _ in range(filling):
+                state = self.read(v, state, [])[2]
+            starts.append(state[layer].x)
+        return Settling(self, self.settle(starts, v, w)[1], v, w, filling)
 
     def settle(
         self, starts: Sequence[Discs], v: Sequence[int], w: Sequence[int], blocks: int = 0
     ) -> tuple[Balls, list[Discs]]:
-        """Where the network is while it reads v again and again: the states of each layer (d,), and the logits
-        (n_outputs,) after v w from there.
+        """Where the layers are while the network reads v again and again, and the logits (n_outputs,) after v w from
+        there.
 
-        Without `blocks`, `starts` is where it begins, and what is given holds from there on. Else `starts` holds from
-        some v on, and what is given from `layers` times `blocks` later on: each layer takes so many blocks from when
-        the one below has come so near.
+        Layer i holds what is brought to it in one v for all later ones once the one below does, and `filling` more v
+        have filled what it keeps. Without `blocks`, `starts` is where it is then at the earliest, and what is given
+        holds from there on. Else `starts` holds from there on, and what is given from `blocks` later on, of each layer.
         """
-        found: list[Discs] = []
-
-        def advance(number: int, inputs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-            layer = self.of_layers[number]
-            x, rows = layer.settled(starts[number], inputs[: len(v)], blocks), []
-            found.append(x)
-            for row in inputs:
-                x = layer.step(x, row)
-                rows.append(x.boxes())
-            return np.stack(rows)
-
-        return self.logits([*v, *w], advance)[-1], found
+        moves = Settled(starts, len(v), self.sizes, blocks)
+        return self.logits([*v, *w], moves, [-1])[0], moves.found
 
 
 @dataclass(frozen=True)
 class Settling:
-    """Where a network goes while it reads v again and again, and then w; `everywhere` it is after u v^n."""
+    """Where a network goes while it reads v again and again, and then w.
+
+    Layer i is `everywhere` after u v^n, n >= (i + 1) `filling`.
+    """
 
     network: Recurrences
     everywhere: Sequence[Discs]
     v: Sequence[int]
     w: Sequence[int]
+    filling: int
+
+    @property
+    def first(self) -> int:
+        """The least n of which something is known."""
+        return 1 + self.network.layers * self.filling
 
     def all(self, n: int) -> Balls:
-        """The logits (n_outputs,) after u v^m w for all m >= n, n >= 1."""
-        # Before the last v stand n - 1 or more: a layer has its share of them from when the one below has settled.
-        return self.network.settle(self.everywhere, self.v, self.w, (n - 1) // self.network.layers)[0]
+        """The logits (n_outputs,) after u v^m w for all m >= n, n >= 1; all numbers where n is too small."""
+        # Before the last v stand n - 1 or more: each layer has its share of them from when the one below has settled.
+        blocks = (n - 1) // self.network.layers - self.filling
+        if blocks < 0:
+            return np.full(len(self.network.output_names), arb(0, np.inf))
+        return self.network.settle(self.everywhere, self.v, self.w, blocks)[0]

@@ -1,4 +1,4 @@
-"""The steps of a check of a refutation: a network of linear recurrences is wrong on u v^n w, for ever from some n on.
+"""The steps of a check of a refutation: a network whose states settle is wrong on u v^n w, for ever from some n on.
 
 While the network reads v again and again, its states come near a limit, geometrically: then so do its logits, and the
 answer no longer changes. The automaton's states come around with a period.
@@ -28,13 +28,14 @@ FIELDS: Kinds = {"u": list, "v": list, "w": list, "from": int, "period": int, "r
 MAX_SYMBOLS = 64  # of each of u, v and w
 MAX_FROM = 1 << 62
 LATER = "a larger 'from' can be checked"
-PIECE = 512  # positions that are read at once
 NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
-    "linear-rnn": Recurrences,
+    **dict.fromkeys(["linear-rnn", "mamba", "mamba2", "gla", "s4d"], Recurrences),
     "delta": DeltaRecurrences,
 }
 # Multiplications for one block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
+# Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
+FEW, PART = 1 << 12, 4
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ def check_refutation(
     """All steps, for a certificate whose fields are of their kinds. Raises Undecided where more bits may tell."""
     name = whole(config)["model"].get("name")
     if not isinstance(name, str) or name not in NETWORKS:
-        known = " or ".join(map(repr, NETWORKS))
-        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with name = {known}")
+        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with a name among {', '.join(NETWORKS)}")
     network = NETWORKS[name](weights, config)
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
         raise Rejected("the network and the automaton have other symbols or answers")
@@ -164,7 +164,8 @@ class Refutation:
         self.network: Any = network  # each with states of its own
         self.family, self.progress, self.comparisons = family, progress, 0
         self.work = network.work_of_symbol()
-        if self.work * len(family.u + family.v + family.w) > MAX_BLOCK:
+        self.on_the_way = network.on_the_way(family.v, family.w)
+        if self.work * max(len(family.u + family.v + family.w), self.on_the_way) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
         self.after_u = self.network.beginning()
         if family.u:
@@ -179,8 +180,7 @@ class Refutation:
         first, limit = self.family.first(), self.settling.all(MAX_FROM)
         self.answers(limit, "for every n that is large enough")
         gaps = limit[self.family.answer] - np.delete(limit, self.family.answer)
-        settled = self.settled(first)
-        words = self.before(first, settled)
+        settled, words = self.before(first, self.settled(first))
         return settled, words, min((float(gap.lower()) for gap in gaps), default=np.inf)
 
     def holds_from(self, n: int) -> bool:
@@ -216,10 +216,11 @@ class Refutation:
                 "as large, or larger"
             )
 
-    def before(self, first: int, settled: int) -> int:
-        """Show the answer to the words of the family before n = `settled`; how many there are."""
+    def before(self, first: int, settled: int) -> tuple[int, int]:
+        """Show the answer to the words of the family before n = `settled`, or an earlier one from which on it is shown;
+        that n, and how many words there are."""
         if first >= settled:
-            return 0
+            return settled, 0
         if isinstance(self.settling, Recurring):
             return self.read_on(first, settled)
         words = -(-(settled - first) // self.family.period)
@@ -229,7 +230,7 @@ class Refutation:
         # Twice the period: what is reflected comes back near to where it was.
         for n in range(first, min(settled, first + 2 * self.family.period), self.family.period):
             self.go_on(self.settling, n, settled)
-        return words
+        return settled, words
 
     def go_on(self, settling: Settling, n: int, settled: int) -> None:
         """Every second word of the family from n on, before `settled`: as many at once as one comparison decides."""
@@ -247,18 +248,30 @@ class Refutation:
             if done * self.work > MAX_WORK:
                 raise Rejected(f"the answer is settled from n = {settled:,} on; too many steps before that: {LATER}")
 
-    def read_on(self, first: int, settled: int) -> int:
-        """Read u v^n w for every n of the family before `settled`, the n behind each other; how many there are."""
+    def read_on(self, first: int, settled: int) -> tuple[int, int]:
+        """Read u v^n w for every n of the family, the n behind each other, up to `settled` or to where all later ones
+        are near enough to each other; that n, and how many words there are."""
         network, family = self.network, self.family
         length, period = len(family.v), family.period
-        if settled * length * self.work > MAX_WORK:
-            raise Rejected(
-                f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: {LATER}"
-            )
-        states, read, words, last = self.after_u, 0, 0, settled - 1
+        # Each of the words ends in a w of its own.
+        needed = self.work * (settled * length + (settled - first) // period * len(family.w))
+        limit = MAX_WORK if needed <= MAX_WORK else min(MAX_WORK // PART, FEW * self.work)
+        states, read, words, done, last = self.after_u, 0, 0, first * length, settled - 1
         while read < last:
+            if self.work * done > limit:
+                raise Rejected(
+                    f"the answer is settled from n = {settled:,} on; too many words before that to read one by one: "
+                    f"{LATER}"
+                )
             self.progress("words", read, last)
-            blocks = min(max(1, PIECE // length), last - read)
+            if isinstance(self.settling, Recurring):
+                later = network.toward(states, family.v, family.w)
+                done += self.on_the_way
+                if read + later.first <= last and self.holds(later.all(later.first)):
+                    last = read + later.first - 1
+                    continue
+            # At most as many as before: it may be settled then.
+            blocks = min(max(1, network.piece // length), last - read, max(1, read))
             # n is `read` + 1 after the first of these blocks.
             here = [i for i in range(blocks) if read + 1 + i >= first and (read + 1 + i - first) % period == 0]
             ends = [(i + 1) * length - 1 for i in here]
@@ -268,5 +281,6 @@ class Refutation:
             self.comparisons += len(here)
             for i, row in zip(here, found, strict=True):
                 self.answers(row, f"for n = {read + 1 + i:,}")
+            done += length * max(0, read + blocks - max(first, read)) + len(family.w) * len(here)
             read, words = read + blocks, words + len(here)
-        return words
+        return last + 1, words

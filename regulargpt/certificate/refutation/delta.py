@@ -7,22 +7,18 @@ here nothing is rounded up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from regulargpt.finite.float64_network import as_float64
+from regulargpt.certificate.refutation.reading import Floats, Reader, Trajectory
 from regulargpt.models.delta.model import Delta, DeltaMixer
 
-Floats = npt.NDArray[np.float64]
 NULL = 1e-13  # singular values of I - P below this are those of what P keeps, rounded
 
 
-class DeltaNetwork:
+class DeltaNetwork(Reader):
     """The network's function of symbols and states.
 
     >>> network = DeltaNetwork(Delta(2, 3, d_model=8, n_heads=2, n_layers=1, conv=2))
@@ -32,22 +28,16 @@ class DeltaNetwork:
     """
 
     forgets = False  # what is orthogonal to all keys of v is kept
+    symbols, families = (1 << 12,), 48  # read of one u v v v ..; of which of so many, wrong in the limit
 
     def __init__(self, model: Delta):
-        self.model = as_float64(model)
+        super().__init__(model)
         mixer = self.model.blocks[0].mixer
         assert isinstance(mixer, DeltaMixer), "that of delta"
         self.mixer: DeltaMixer = mixer
         self.reach = self.mixer.conv.reach
         self.maps: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
         self.limits: dict[tuple[tuple[int, ...], ...], Any] = {}
-
-    @torch.no_grad()
-    def read(self, symbols: Sequence[int], carries: Any, rows: int = 1) -> tuple[Floats, Any]:
-        """The logits (rows, n_outputs) and what is carried after symbols."""
-        words = torch.tensor([[*symbols]] * rows)
-        logits, after = self.model.read(words, carries, "last")
-        return logits.numpy(), after
 
     def filling(self, v: Sequence[int]) -> int:
         """How many v fill the convolution."""
@@ -97,29 +87,4 @@ class DeltaNetwork:
         while len(before) < n:
             before.append([((S,), buffers)])
             S = P @ S + B
-        return Trajectory(
-            self, list(v), torch.cat([at[0][0][0] for at in before]), stacked([at[0][1] for at in before])
-        )
-
-
-def stacked(buffers: Sequence[Any]) -> Any:
-    """What convolutions carry, of a row each; nothing where there are none."""
-    return torch.cat([*buffers]) if isinstance(buffers[0], Tensor) else ()
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """The network before the last v of u v^n for n = 1, 2, ...: its states (n, heads, K, V), and old inputs."""
-
-    network: DeltaNetwork
-    v: list[int]
-    states: Tensor
-    buffers: Any
-
-    def logits(self, w: Sequence[int]) -> Floats:
-        """Those (n, n_outputs) after u v^n w."""
-        return self.network.read([*self.v, *w], [((self.states,), self.buffers)], len(self.states))[0]
-
-    def answers(self, w: Sequence[int]) -> npt.NDArray[np.int64]:
-        """The answers (n,) after u v^n w."""
-        return self.logits(w).argmax(1)
+        return Trajectory.of(self, v, before)

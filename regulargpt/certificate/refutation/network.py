@@ -32,6 +32,7 @@ class LinearNetwork:
     """
 
     forgets = True  # the limit does not depend on u
+    symbols, families = (1 << 12,), 48  # read of one u v v v ..; of which of so many, wrong in the limit
 
     def __init__(self, model: LinearRnn):
         self.model = as_float64(model)

@@ -1,4 +1,4 @@
-"""The refutation of a trained network of linear recurrences, once the independent checker has accepted it."""
+"""The refutation of a trained network whose states settle, once the independent checker has accepted it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from languages.tasks import AnyTask
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import FORMAT, AcceptedRefutation, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import refutation_claim
+from regulargpt.certificate.checker.refutation import FEW, LATER
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.delta import DeltaNetwork
+from regulargpt.certificate.refutation.diagonal import DiagonalNetwork, is_diagonal
 from regulargpt.certificate.refutation.families import candidates, of_cycles
 from regulargpt.certificate.refutation.network import LinearNetwork
-from regulargpt.certificate.refutation.search import Wrong, wrong_families
+from regulargpt.certificate.refutation.search import Network, Wrong, wrong_families
 from regulargpt.models.delta.model import Delta
 from regulargpt.models.linear_rnn import LinearRnn
+from regulargpt.models.mixing.model import Mixing
 from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 from regulargpt.storage.manifest import digest
@@ -51,12 +54,24 @@ class Refutation:
             write_text(folder.path / name, text)
 
 
-NO_PROOF = "of networks that carry a state, only linear-rnn and one layer of delta can be refuted by a proof"
+NO_PROOF = (
+    "of networks that carry a state, those whose numbers each move by themselves (linear-rnn, mamba, mamba2, gla, s4d) "
+    "and one layer of delta can be refuted by a proof"
+)
 
 
-def may_be_refuted(model: nn.Module) -> TypeGuard[Delta | LinearRnn]:
-    """Whether it is a network of linear recurrences, or one layer of delta: of others there is no such proof."""
-    return isinstance(model, LinearRnn) or (isinstance(model, Delta) and len(model.blocks) == 1)
+def may_be_refuted(model: nn.Module) -> TypeGuard[Mixing | LinearRnn]:
+    """Whether its state moves number by number, or it is one layer of delta: of others there is no such proof."""
+    return isinstance(model, LinearRnn) or (isinstance(model, Mixing) and in_float64(model) is not None)
+
+
+def in_float64(model: Mixing | LinearRnn) -> Network | None:
+    """The network for a search; None where there is no proof."""
+    if isinstance(model, LinearRnn):
+        return LinearNetwork(model)
+    if isinstance(model, Delta):
+        return DeltaNetwork(model) if len(model.blocks) == 1 else None
+    return DiagonalNetwork(model) if is_diagonal(model) else None
 
 
 def answers_otherwise(network: bytes) -> str | None:
@@ -67,13 +82,14 @@ def answers_otherwise(network: bytes) -> str | None:
 
 def refutation_of(
     task: AnyTask,
-    model: Delta | LinearRnn,
+    model: Mixing | LinearRnn,
     weights: bytes,
     network: bytes,
     progress: Progress = lambda part, done, count: None,
 ) -> Refutation:
     """Search, make the refutation, and have it checked; or say why there is none."""
-    assert may_be_refuted(model), "no other network is refuted by a proof"
+    network_of_floats = in_float64(model)
+    assert network_of_floats is not None, "no other network is refuted by a proof"
     if not isinstance(task, Task):
         return none_of(f"{task.name} has no finite automaton")
     machine = right_machine(task)
@@ -84,17 +100,30 @@ def refutation_of(
 
     def checked(wrong: Wrong) -> Refutation:
         text = certificate_of(wrong, machine, files)
-        accepted = decide(text.encode(), files, progress=progress)
-        assert isinstance(accepted, AcceptedRefutation), "it is one"
-        return Refutation(described(wrong, machine, accepted), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
+        found = decide(text.encode(), files, progress=progress)
+        assert isinstance(found, AcceptedRefutation), "it is one"
+        return Refutation(described(wrong, machine, found), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
 
-    in_float64 = DeltaNetwork(model) if isinstance(model, Delta) else LinearNetwork(model)
-    for wrong in wrong_families(machine, in_float64)[:TRIED]:
+    for wrong in wrong_families(machine, network_of_floats)[:TRIED]:
         try:
-            return checked(wrong) if wrong.is_settled else earliest(wrong, checked)
+            return accepted(wrong, checked)
         except (Rejected, Malformed) as error:
             reason = f"the independent check rejects it: {error}"
     return none_of(reason)
+
+
+def accepted(wrong: Wrong, checked: Callable[[Wrong], Refutation]) -> Refutation:
+    """The refutation from where float64 shows it, or from later words on. Raises Rejected if it is accepted from none.
+
+    The checker may see only of later words that they are settled.
+    """
+    if wrong.is_settled:
+        try:
+            return checked(wrong)
+        except Rejected as error:
+            if LATER not in str(error):
+                raise
+    return earliest(wrong.later(max(wrong.start, FEW + 1)), checked)
 
 
 def earliest(wrong: Wrong, checked: Callable[[Wrong], Refutation]) -> Refutation:

@@ -1,4 +1,4 @@
-"""A family of words on which a network of linear recurrences is wrong for ever, and from which n on."""
+"""A family of words on which a network whose states settle is wrong for ever, and from which n on."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from languages.automata import MooreMachine
 from regulargpt.certificate.refutation.delta import DeltaNetwork
+from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
 from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
 from regulargpt.certificate.refutation.network import LinearNetwork
 
-Network = LinearNetwork | DeltaNetwork
-SYMBOLS = 1 << 12  # read in float64 of one u v v v ...
-TRIED = 48  # families that are read, of those on which the limit is wrong
+Network = LinearNetwork | DeltaNetwork | DiagonalNetwork
 TIE = 1e-9  # of two logits at the limit, in float64
 
 
@@ -47,8 +46,14 @@ def wrong_families(machine: MooreMachine, network: Network) -> list[Wrong]:
 
     `start` is where float64 shows it; where it shows no end of other answers, behind all that was read.
     """
-    found = sorted(at_the_limit(machine, network), key=lambda wrong: wrong.family.length(1))[:TRIED]
-    read = [first_wrong(network, wrong) for wrong in found]
+    found = sorted(at_the_limit(machine, network), key=lambda wrong: wrong.family.length(1))[: network.families]
+    read: list[Wrong] = []
+    for symbols in network.symbols:
+        # As many symbols of all of them together.
+        few = max(1, len(found) * network.symbols[0] // symbols)
+        read = [first_wrong(network, wrong, symbols) for wrong in found[:few]]
+        if any(wrong.is_settled for wrong in read):
+            break
     return sorted(read, key=lambda wrong: (not wrong.is_settled, wrong.length))
 
 
@@ -82,10 +87,10 @@ def decided(logits: npt.NDArray[np.float64]) -> int:
     return int(first) if logits[first] - logits[second] > TIE else -1
 
 
-def first_wrong(network: Network, wrong: Wrong) -> Wrong:
-    """From which n on float64 shows the answer of the limit."""
+def first_wrong(network: Network, wrong: Wrong, symbols: int) -> Wrong:
+    """From which n on float64 shows the answer of the limit, of so many symbols."""
     u, v, w = wrong.family
-    most = max(1, SYMBOLS // len(v))
+    most = max(1, symbols // len(v))
     answers = network.along(u, v, most).answers(w)  # (most,), at n = 1, 2, ...
     n = np.arange(1, most + 1)
     others = n[(n >= wrong.start) & (n % wrong.period == wrong.residue) & (answers != wrong.answer)]

@@ -11,8 +11,8 @@ from regulargpt.cli.output import CheckBar, emit, say, width
 
 
 def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
-    """The measurement, then under `certificate` what `certificate_report` says, and under `refutation`, of networks of
-    linear recurrences, what `refutation_report` says."""
+    """The measurement, then under `certificate` what `certificate_report` says, and under `refutation`, of networks
+    that can be refuted by a proof, what `refutation_report` says."""
     from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
 

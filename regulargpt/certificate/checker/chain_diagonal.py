@@ -1,0 +1,85 @@
+"""Networks whose state moves number by number: S' = a S + v, where a and v come from the symbols alone.
+
+Numbers are real, or complex ones in pairs of real ones. A network says what a symbol brings, (a, v), and what is made
+of S'; both may read what was `kept` of the symbols right before, as a short convolution does. A block carries S, then
+what it kept, the oldest first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from regulargpt.certificate.checker.balls import as_complex, imaginary, joined, real
+from regulargpt.certificate.checker.chain_mixing import Mixing
+
+
+class Diagonal(Mixing):
+    """Blocks of such mixers."""
+
+    def place(self, layer: int) -> str:
+        """Where the tensors of a mixer are."""
+        return f"blocks.{layer}.mixer."
+
+    def into(self, name: str, x: Any) -> Any:
+        """What is made of each symbol (n, d) by itself."""
+        return x
+
+    def kept(self, own: Any) -> Any:
+        """What of it the next symbols read, (n, numbers)."""
+        raise NotImplementedError
+
+    def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        """a, v (n, *shape of S), and what else `made` reads, from what the symbols `own` and what `old` ones kept.
+
+        a has one row, or one for each symbol. Of complex numbers it is two such, the real and the imaginary parts.
+        """
+        raise NotImplementedError
+
+    def sizes(self, name: str, rest: Any) -> Any:
+        """At least |a|, with as many rows, below 1 also where the symbols are in wide balls, of `rest` of them.
+
+        A ball has a radius of few digits: its upper end can be 1 where a is just below.
+        """
+        raise NotImplementedError
+
+    def made(self, name: str, S: Any, rest: Any) -> Any:
+        """What the mixer makes of S' (n, *shape)."""
+        raise NotImplementedError
+
+    def pairs(self, S: Any) -> tuple[Any, Any] | None:
+        """The real and the imaginary parts of complex numbers S (n, *shape); None of real ones."""
+        return None
+
+    def unpaired(self, re: Any, im: Any) -> Any:
+        """S (n, *shape) of these parts."""
+        raise NotImplementedError
+
+    def numbers(self, S: Any) -> Any:
+        """S as the numbers that move, in balls of FLINT."""
+        parts = self.pairs(S)
+        return S if parts is None else as_complex(*parts)
+
+    def of_numbers(self, numbers: Any) -> Any:
+        """S of them."""
+        return (
+            numbers
+            if self.pairs(np.empty(self.parts(0)[0])[None]) is None
+            else self.unpaired(real(numbers), imaginary(numbers))
+        )
+
+    def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
+        name, (S, *old) = self.place(layer), carried
+        own = self.into(name, x)
+        a, v, rest = self.brings(name, own, old)
+        S = self.moved(S, a, v)
+        after = [joined([before, self.kept(own)[:, None]], 1)[:, 1:] for before in old]  # (n, as many, numbers)
+        return self.made(name, S, rest), [S, *after]
+
+    def moved(self, S: Any, a: Any, v: Any) -> Any:
+        """a S + v."""
+        if (parts := self.pairs(S)) is None:
+            return a * S + v
+        (re, im), (c, s) = parts, a
+        return self.unpaired(c * re - s * im, c * im + s * re) + v

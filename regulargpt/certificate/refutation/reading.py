@@ -1,0 +1,66 @@
+"""A network that carries a state, in float64: its logits after u v^n w, and those for all n at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from regulargpt.finite.float64_network import as_float64
+from regulargpt.models.mixing.model import Mixing
+
+Floats = npt.NDArray[np.float64]
+
+
+class Reader:
+    """The network's function of symbols and of what it carries: of each block its state, and old inputs."""
+
+    def __init__(self, model: Mixing):
+        self.model = as_float64(model)
+
+    @torch.no_grad()
+    def read(self, symbols: Sequence[int], carries: Any, rows: int = 1) -> tuple[Floats, Any]:
+        """The logits (rows, n_outputs) and what is carried after symbols."""
+        words = torch.tensor([[*symbols]] * rows)
+        logits, after = self.model.read(words, carries, "last")
+        return logits.numpy(), after
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The network before the last v of u v^n for n = 1, 2, ..: what it carries then, of a row each."""
+
+    network: Reader
+    v: list[int]
+    carries: Any
+    rows: int
+
+    @classmethod
+    def of(cls, network: Reader, v: Sequence[int], before: Sequence[Any]) -> Trajectory:
+        """Of what is carried before each of these v."""
+        carries = [
+            (
+                tuple(torch.cat([*parts]) for parts in zip(*(state for state, _ in of_block), strict=True)),
+                stacked([old for _, old in of_block]),
+            )
+            for of_block in zip(*before, strict=True)
+        ]
+        return cls(network, [*v], carries, len(before))
+
+    def logits(self, w: Sequence[int]) -> Floats:
+        """Those (n, n_outputs) after u v^n w."""
+        return self.network.read([*self.v, *w], self.carries, self.rows)[0]
+
+    def answers(self, w: Sequence[int]) -> npt.NDArray[np.int64]:
+        """The answers (n,) after u v^n w."""
+        return self.logits(w).argmax(1)
+
+
+def stacked(old: Sequence[Any]) -> Any:
+    """What convolutions carry, of a row each; as one of them says it where they carry nothing."""
+    return torch.cat([*old]) if isinstance(old[0], Tensor) else old[0]
