@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.regulargpt.axe import violations
+from tests.regulargpt.axe import LOOKS, contrasts, load, violations
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.first_paint import painted
 
@@ -40,6 +40,24 @@ def test_a_broken_rule_would_be_found(browser: Browser, page_of):
     browser.one("#random", "{ e.textContent = ''; }")
     browser.one(".identity", "{ e.style.color = '#cccccc'; }")
     assert {rule for rule, _, _ in violations(browser)} == {"button-name", "color-contrast"}
+
+
+@pytest.mark.parametrize("kind", ["table", "alignment"])
+def test_one_of_each_look_has_every_contrast_that_there_is(browser: Browser, page_of, kind: str):
+    """Also where one element between two others of its look has another colour."""
+    browser.open(*page_of(kind), width=390)
+    browser.all("details", "{ e.open = true; }")
+    browser.evaluate(
+        "((cells) => { cells[cells.length >> 1].style.color = '#ccc'; })([...document.querySelectorAll('td')]"
+        ".filter((e) => e.textContent))"
+    )
+    load(browser)
+    every = contrasts(browser)
+    browser.evaluate(LOOKS)
+    some = contrasts(browser)
+    assert set(some) == set(every)
+    assert 20 < len(some) < len(every)
+    assert any(one.startswith("#cccccc") for one in some)
 
 
 def test_the_first_paint_of_a_page_is_measured(browser: Browser, page_of):
