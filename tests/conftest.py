@@ -8,10 +8,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: threads of tests 
 import pytest
 from hypothesis import settings
 
+from tests.quick import quicken
 from tests.regulargpt.browser import CHROMIUM, NO_BROWSER, Browser, chromium
 
 settings.register_profile("without deadlines", deadline=None)
 settings.load_profile("without deadlines")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick() -> Iterator[None]:
+    """What comes with every run is made once."""
+    with pytest.MonkeyPatch.context() as patch:
+        quicken(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from regulargpt import plots
+from regulargpt.runs import run as running
 from regulargpt.storage import atomic
 from tests.cli.conftest import Cli
 from tests.regulargpt.small import config, contents
@@ -40,7 +40,7 @@ class Failing(atomic.Disk):
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch) -> Path:
     """The config of a run that writes everything but a picture, which takes longer than all the rest."""
-    monkeypatch.setattr(plots, "of_run", lambda path, *rest: atomic.write_bytes(path, b"picture"))
+    monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: atomic.write_bytes(path, b"picture"))
     path = tmp_path / "small.toml"
     few = {"training__steps": 7, "training__checkpoint_every": 3}  # the first of three checkpoints is removed
     path.write_text(config("gru", data__name="parity", objective__name="last", **few).render())

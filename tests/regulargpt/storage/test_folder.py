@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import getpass
-import importlib
 import itertools
 import json
 import os
@@ -23,6 +22,7 @@ from hypothesis import strategies as st
 from languages.errors import UserError
 from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, lock, manifest, tensors
 from regulargpt.storage.folder import FINAL
+from tests import quick
 from tests.regulargpt.sweep.forked import Forked
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -288,6 +288,14 @@ def test_a_negative_step_is_refused(run):
         run.save_checkpoint(-1, {}, {})
 
 
+@pytest.fixture
+def anew(monkeypatch) -> None:
+    """The source and its commit are asked for, not remembered of another run."""
+    for name in quick.REMEMBERED:
+        monkeypatch.setattr(quick.ENVIRONMENT, name, getattr(quick.ENVIRONMENT, name).__wrapped__)
+
+
+@pytest.mark.usefixtures("anew")
 def test_environment_says_what_but_not_who_or_where(monkeypatch):
     known = environment()
     text = json.dumps(known)
@@ -311,8 +319,9 @@ def test_a_folder_that_became_a_run_while_waiting_for_it_is_refused(tmp_path, mo
     assert (tmp_path / "run" / "config.toml").read_text() == CONFIG
 
 
+@pytest.mark.usefixtures("anew")
 def test_the_source_is_known_where_no_commit_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    of = importlib.import_module("regulargpt.storage.environment")
+    of = quick.ENVIRONMENT
     for name, text in [("regulargpt/a.py", "1"), ("regulargpt/b/c.py", "2"), ("languages/d.py", "3")]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
