@@ -11,6 +11,7 @@ from regulargpt.cli import call
 from regulargpt.measurements import variance_by_position
 from regulargpt.measurements.position_probe import ProbeSetting
 from regulargpt.measurements.position_variance import Setting
+from regulargpt.runs import falsify as falsifying
 from tests.cli.places import build
 
 TINY = variance_by_position.Preset(
@@ -63,6 +64,12 @@ def tiny(monkeypatch) -> None:
     """All presets of simulations are small."""
     for preset in variance_by_position.PRESETS:
         monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
+
+
+def for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong words are looked for, but whatever seconds are given, a twentieth of one."""
+    search = falsifying.falsify
+    monkeypatch.setattr(falsifying, "falsify", lambda *asked, **budget: search(*asked, **{**budget, "seconds": 0.05}))
 
 
 def everything(folder: Path) -> dict[str, bytes]:

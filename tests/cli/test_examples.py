@@ -9,11 +9,12 @@ import pytest
 import regulargpt
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_RETRIEVAL, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
+from regulargpt.runs import lengthen as lengthening
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
 from regulargpt.storage.folder import RunFolder
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, for_a_moment
 
 ALL = [example for verb in VERBS for example in examples(verb)]
 COLUMNS = 80
@@ -64,6 +65,8 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
     monkeypatch.chdir(home)
     for module, name in ((running, "run"), (driver, "sweep")):
         monkeypatch.setattr(module, name, made)
+    monkeypatch.setattr(lengthening, "train", lambda *arguments: None)
+    for_a_moment(monkeypatch)
     try:
         code = call(arguments)
     except Made:

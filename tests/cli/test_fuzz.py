@@ -5,11 +5,13 @@ the verbs do only that is replaced which takes long: training, long tests, measu
 """
 
 import contextlib
+import functools
 import io
 import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,10 @@ from regulargpt.evaluation.shortcuts import scores
 from regulargpt.findings import files
 from regulargpt.results import curves
 from regulargpt.runs import again as evaluate
-from regulargpt.runs import falsify as falsifying
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver
 from regulargpt.storage import atomic
-from tests.cli.conftest import Answer
+from tests.cli.conftest import Answer, for_a_moment
 from tests.cli.generator import DAMAGES, Arguments
 from tests.cli.world import World, build
 
@@ -99,7 +100,8 @@ def world(tmp_path: Path, tiny: None, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)
     monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
-    monkeypatch.setattr(falsifying, "falsify", for_a_moment(falsifying.falsify))
+    for_a_moment(monkeypatch)
+    monkeypatch.setattr(metadata, "entry_points", functools.cache(metadata.entry_points))  # nothing is installed now
     monkeypatch.setattr(curves, "picture", lambda *arguments: None)
     monkeypatch.setattr(files, "figure", lambda picture: None)
     monkeypatch.setattr(files.plots, "save", lambda path, figure: None)
@@ -117,15 +119,6 @@ def short_only(test: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, A
         return test(folder, config, lengths, *rest) if is_short else TESTED
 
     return tested
-
-
-def for_a_moment(search: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """The search for wrong words, whatever seconds it is given."""
-
-    def searched(asked: Any, words: int, **budget: Any) -> dict[str, Any]:
-        return search(asked, words, **{**budget, "seconds": 0.5})
-
-    return searched
 
 
 def hangs(number: int, frame: Any) -> None:

@@ -74,7 +74,7 @@ SUCCEED = {
     "show": "show parity",
     "sample": "sample parity --length 5",
     "run": "run parity --steps 2 --train-len 4 --test-len 5 --samples 2 --extra-lengths= --out new",
-    "construct": "construct parity --out new",
+    "construct": "construct parity --test-len 42 --samples 2 --extra-lengths= --out new",
     "sweep": "sweep parity --dry-run",
     "resume": "resume RUN",
     "evaluate": "evaluate RUN --lengths 9",
