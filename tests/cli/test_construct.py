@@ -10,10 +10,12 @@ from regulargpt.runs import run as running
 from tests.cli.conftest import Cli, assert_refused, everything
 from tests.cli.test_run import FILES
 
+FEW = ("--test-len", "44", "--extra-lengths", "60")
+
 
 @pytest.mark.parametrize(("language", "way"), [("parity", "matrix"), ("aa-star", "one-hot")])
 def test_construct_then_evaluate(cli: Cli, tmp_path: Path, language: str, way: str):
-    code, out, err = cli("construct", language, "--out", "here", "--representation", way, "--json")
+    code, out, err = cli("construct", language, "--out", "here", "--representation", way, *FEW, "--json")
     assert (code, err) == (0, "")
     summary = json.loads(out)
     assert {path.name for path in (tmp_path / "here").iterdir()} == FILES - {"checkpoints"}
@@ -29,7 +31,7 @@ def test_construct_then_evaluate(cli: Cli, tmp_path: Path, language: str, way: s
 
 
 def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Path):
-    code, out, err = cli("construct", "cycle-navigation", "--out", "here", "--representation", "matrix")
+    code, out, err = cli("construct", "cycle-navigation", "--out", "here", "--representation", "matrix", *FEW)
     assert code == 0
     assert err == "cycle-navigation: regulargpt, recipe constructed-matrix, into here\n"
     assert out.splitlines()[0].split(maxsplit=1) == ["weights", "constructed-matrix, 41,009 parameters"]
@@ -51,6 +53,7 @@ SHORT = [
 def test_the_test_is_short_and_what_is_wished(cli: Cli, options: tuple[str, ...], lengths: list[int], samples: int):
     summary = json.loads(cli("construct", *options, "--out", "here", "--json").out)
     assert summary["samples"] == {str(length): samples for length in lengths}
+    assert summary["worst"] == 100.0
     assert summary["seed"] == (7 if "--seed" in options else 0)
 
 
