@@ -26,10 +26,11 @@ from regulargpt.findings import Finding
 from regulargpt.generation import Writer, spelling
 from regulargpt.measurements import needles
 from regulargpt.measurements.method_cells import CELLS, Cells, Progress, facts_of_network
+from regulargpt.measurements.method_tables import TRAINED
 from regulargpt.measurements.methods import ALIGNED, BIASED, Methods, Notice
 from regulargpt.measurements.needle_prompts import CHANCE, MEASURE, SCORES, Documents
 from regulargpt.measurements.needle_tables import Found, finding_of
-from regulargpt.measurements.options import NeedleOptions, kinds_of
+from regulargpt.measurements.options import LONGEST_USUAL, USUAL, NeedleOptions, kinds_of
 from regulargpt.options.lengths import read_lengths
 from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened, OpenedRun
@@ -162,11 +163,14 @@ def measure(
         score=score,
         sharper=None if options.temperature is None else temperature.read(options.temperature, run.weights),
     )
-    names, left_out = asked.chosen(options.methods)
+    # Within the training length most methods change nothing.
+    is_plain = options.lengths is None and options.methods is None and max(lengths) < run.train_len
+    names, left_out = asked.chosen(TRAINED if is_plain else options.methods)
     for flag, given, name in (("temperature", asked.sharper, ALIGNED), ("bias", asked.bias, BIASED)):
         if given is not None and name not in names:
             raise UserError(f"--{flag} is for the method {name}, which --methods leaves out; name it there, too")
     notes += [f"left out: {name}, {reason}" for name, reason in left_out.items()]
+    notes += [f"left out: all methods, no length is above {run.train_len:,}; choose them with --methods"] * is_plain
     facts = {**asked.facts, "left_out": left_out, "depths": needles.edges(options.bins).tolist()}
     depths = {some.task.name: some.depths for some in documents}
     return finding_of(facts, found_by(asked, names, progress), depths, notes)
@@ -175,19 +179,31 @@ def measure(
 def lengths_of(
     run: OpenedCheckpoint, written: str | None, documents: Sequence[Documents]
 ) -> tuple[list[int], list[str]]:
-    """The lengths that are asked for, or the training length and its doubles; which of the latter are left out.
+    """The lengths that are asked for, or the usual ones; which of the latter are left out.
 
     Raises UserError for a length without documents or positions.
     """
     most = max(documents, key=lambda some: some.shortest)
-    lengths = list(read_lengths(written) if written else run.config.tested)
+    lengths = list(read_lengths(written)) if written else usual_lengths(run.config.tested)
     refuse_unfit(run, lengths, documents, usual=not written)
     problems = {T: reason for T in lengths if (reason := why_no_length(run, T, most)) is not None}
     if len(lengths) > needles.MOST_LENGTHS:
         raise UserError(f"--lengths: {len(lengths)} of them; choose at most {needles.MOST_LENGTHS}")
     if problems and written:
         raise UserError(f"--lengths {min(problems)}: {problems[min(problems)]}")
-    return [T for T in lengths if T not in problems], [f"left out: {T:,}, {why}" for T, why in problems.items()]
+    notes = [f"left out: {T:,}, {why}" for T, why in problems.items()]
+    if not written and run.config.tested[-1] > LONGEST_USUAL:
+        notes.append(f"left out: lengths above {LONGEST_USUAL:,} tokens; choose them with --lengths")
+    return [T for T in lengths if T not in problems], notes
+
+
+def usual_lengths(tested: Sequence[int]) -> list[int]:
+    """Of the training length and its doubles those that a CPU has time for; where there are none, shorter ones.
+
+    >>> usual_lengths([512, 1024, 2048, 4096, 8192]), usual_lengths([131_072, 262_144])
+    ([512, 1024, 2048, 4096], [1024, 2048, 4096])
+    """
+    return [T for T in tested if T <= LONGEST_USUAL] or list(USUAL)
 
 
 def refuse_unfit(run: OpenedCheckpoint, lengths: Sequence[int], documents: Sequence[Documents], *, usual: bool) -> None:

@@ -143,5 +143,6 @@ def sentence(kind: str, methods: Values) -> str:
         return f"{lead} {best} finds most, {figure[best]} {interval[best]}"
     if at[best]["to_trained"][1] > 0:
         return f"{lead} {best} finds most, {figure[best]} {interval[best]}, as trained {figure[TRAINED]}"
+    as_trained = f"{lead} {figure[TRAINED]} {interval[TRAINED]} as trained"
     most = "" if best == TRAINED else f" (most: {best}, {figure[best]})"
-    return f"{lead} {figure[TRAINED]} {interval[TRAINED]} as trained, and no method is clearly above it{most}"
+    return as_trained if len(at) == 1 else f"{as_trained}, and no method is clearly above it{most}"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST = 500
 SEED = "the run's"
+USUAL = (1024, 2048, LONGEST_USUAL := 4096)
+"""Tokens of the documents that a network is asked about that was trained on longer ones."""
 SHARPEN = "File of `regulargpt align`: sharpen attention so."
 
 
@@ -235,7 +237,10 @@ class NeedleOptions(MeasurementOptions):
     through: ClassVar[str] = ""
     takes_checkpoints: ClassVar[bool] = True
     lengths: str | None = option(
-        None, "Lengths, as in 64,128,256.", usual="the run's; the training length and its doubles"
+        None,
+        "Lengths, as in 64,128,256.",
+        usual=f"the run's; of hf:PATH the training length and its doubles to {LONGEST_USUAL:,}, of longer ones "
+        + ", ".join(f"{T:,}" for T in USUAL),
     )
     bins: int = option(10, "Parts of a document.", least=1, most=100)
     words: int | None = option(None, "Documents a length.", least=1, usual="128; 40 of hf:PATH")
@@ -244,7 +249,9 @@ class NeedleOptions(MeasurementOptions):
     )
     seed: int | None = option(None, "Seed of the documents.", least=0, usual="the run's; 0 of hf:PATH")
     kinds: str | None = option(None, "Of hf:PATH: kinds, as in passkey,multikey.", usual="passkey")
-    methods: str | None = option(None, "Of hf:PATH: methods, as in yarn,bca.", usual="all that it can be tested by")
+    methods: str | None = option(
+        None, "Of hf:PATH: methods, as in yarn,bca.", usual="all that can be tried, beyond its training length"
+    )
     score: Literal["exact", "choice"] | None = option(
         None, "Of hf:PATH: exact reads what it writes; choice asks which of 4 answers is likeliest.", usual="exact"
     )

@@ -395,3 +395,23 @@ def test_what_is_left_out_is_said(home: Path, opened: Callable, monkeypatch: pyt
     assert sorted(path.name for path in Path("needles/llama").iterdir()) == [
         "cells", "needles.csv", "needles.json", "needles.png"]  # fmt: skip
     assert not list((home / "llama").glob("needles*"))
+
+
+def test_a_network_of_many_positions_is_asked_about_documents_that_a_cpu_has_time_for(
+    home: Path, opened: Callable, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    """The default ends at 4,096 tokens and compares nothing within the training length; whoever wants more says so."""
+    put(monkeypatch, Blind)
+    command = ["needles", f"hf:{home / 'llama'}", "--train-len", "131072", "--words", "1"]
+    assert call([*command, "--wide"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[1].split() == ["passkey", "(%)", "1,024", "2,048", "4,096"]
+    assert out[-3:] == [
+        "passkey at 4,096 tokens: 0 % (0 to 79) as trained",
+        "left out: lengths above 4,096 tokens; choose them with --lengths",
+        "left out: all methods, no length is above 131,072; choose them with --methods",
+    ]
+    assert call([*command, "--lengths", "420,8192", "--methods", "bca", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["lengths"] == [420, 8192]
+    assert list(report["kinds"]["passkey"]) == ["trained", "bca"]
