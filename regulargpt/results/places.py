@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from languages.errors import UserError, nearest
+from regulargpt.runs.opened import is_of_bias, refuse_bias
 from regulargpt.runs.sweep.folder import RUNS, SweepFolder, is_sweep
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import CONFIG, DONE
+from regulargpt.storage.folder import CONFIG, DONE, RunFolder
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Place:
 
 
 def places(path: str | Path) -> list[Place]:
-    """The runs in `path`, sorted by name; UserError if there are none.
+    """The runs in `path`, sorted by name; UserError if there are none, or a bias that `lengthen` trained.
 
     >>> places("no-such-folder")
     Traceback (most recent call last):
@@ -45,6 +47,9 @@ def places(path: str | Path) -> list[Place]:
             found = of_sweep(SweepFolder(path))
         else:
             found = [Place(path.resolve().name, path)] if is_run(path) else in_folder(path)
+        for folder in [] if found else (path, *(path / name for name in atomic.disk.names(path))):
+            if is_bias(folder):
+                refuse_bias(RunFolder(folder))
     if not found:
         raise UserError(f"{place} holds no runs; {right}")
     return found
@@ -52,7 +57,14 @@ def places(path: str | Path) -> list[Place]:
 
 def is_run(path: Path) -> bool:
     """Whether a run was begun or finished here. A finished one that lost its config is one, and damaged."""
-    return atomic.disk.exists(path / CONFIG) or atomic.disk.exists(path / DONE)
+    return (atomic.disk.exists(path / CONFIG) or atomic.disk.exists(path / DONE)) and not is_bias(path)
+
+
+def is_bias(path: Path) -> bool:
+    """Whether `lengthen` trains a bias here; a config that cannot be read says nothing."""
+    with suppress(UserError):
+        return atomic.disk.exists(path / CONFIG) and is_of_bias(RunFolder(path))
+    return False
 
 
 def in_folder(path: Path) -> list[Place]:

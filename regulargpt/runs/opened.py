@@ -178,11 +178,20 @@ def open_run(
 
 def config_of(folder: RunFolder) -> RunConfig:
     """The config of a run; UserError for the folder of a bias that `lengthen` trains, which is none."""
-    text, place = folder.config_text, shown(folder.path)
-    if "\n[lengthen]\n" in text:
-        again = f"type the same `regulargpt lengthen` again, with --out {place}: it goes on where it stopped"
-        raise UserError(f"{place} is no run: a bias was trained there by `regulargpt lengthen`; {again}")
-    return RunConfig.parse(text)
+    refuse_bias(folder)
+    return RunConfig.parse(folder.config_text)
+
+
+def is_of_bias(folder: RunFolder) -> bool:
+    """Whether a folder with a config is one of `lengthen`, which never marks it as done."""
+    return not folder.is_done and "\n[lengthen]\n" in folder.config_text
+
+
+def refuse_bias(folder: RunFolder) -> None:
+    """Raise UserError for the folder of a bias that `lengthen` trains."""
+    if is_of_bias(folder):
+        place, begin = shown(folder.path), "a bias was trained there by `regulargpt lengthen`; type the same again"
+        raise UserError(f"{place} is no run: {begin}, with --out {place}: it goes on, or shows what came out")
 
 
 def refuse_kind(folder: RunFolder, config: RunConfig, on: tuple[str, ...]) -> None:

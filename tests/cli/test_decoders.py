@@ -443,9 +443,11 @@ def test_a_bias_is_trained_and_used(asked: Callable, home: Path, tmp_path: Path)
     assert "was made for another network" in said
     said = asked("lengthen", *of(home), *trained, "--seed", "1", code=2)
     assert "lengthen/llama holds another training: seed = 0 there, 1 here; choose another --out" in said
-    for verb in ("resume", "evaluate", "generate"):
-        said = asked(verb, str(file.parent), code=2)
-        again = f"type the same `regulargpt lengthen` again, with --out {file.parent}: it goes on where it stopped"
+    for verb, place in [(verb, file.parent) for verb in ("resume", "evaluate", "generate", "results")] + [
+        ("results", file.parents[1])
+    ]:
+        said = asked(verb, str(place), code=2)
+        again = f"type the same again, with --out {file.parent}: it goes on, or shows what came out"
         assert said == f"error: {file.parent} is no run: a bias was trained there by `regulargpt lengthen`; {again}\n"
 
 
