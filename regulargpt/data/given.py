@@ -18,6 +18,8 @@ from regulargpt.data.options import GivenOptions
 
 MOST_SAID = 12
 """Lengths in a message."""
+SHORTEST = 2
+"""The least `train_len` that every network can have, but trees with more children."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class GivenData(LanguageData):
     def describe_length(self, length: int) -> str:
         """One line about a length without words, or with none for the training or the test; empty for others."""
         lengths = [*self.given.of_length]
+        if not any(map(self.is_tested, lengths)):
+            return f"all words of {self.name} are trained on; {self.shorter()}raise data.held_out"
         if length not in lengths:
             some = ", ".join(map(str, lengths[:MOST_SAID])) + ", ..." * (len(lengths) > MOST_SAID)
             return f"length {length}: {self.name} has no words; it has words of {some} symbols"
@@ -79,6 +83,13 @@ class GivenData(LanguageData):
         if not self.has_length(length) and length <= self.options.train_len:
             return f"length {length}: all words of {self.name} are kept for the test; lower data.held_out"
         return ""
+
+    def shorter(self) -> str:
+        """A shorter training, so that the longest words are left for the test; empty if there is none."""
+        *lengths, longest = self.given.of_length
+        if longest <= SHORTEST or max(lengths, default=0) < self.options.train_from:
+            return ""
+        return f"leave those of {longest} symbols for the test with --train-len {longest - 1}, or "
 
     def test(self, seed: int, length: int, count: int) -> Words:
         """At most `count` test words of a length, each once."""

@@ -68,6 +68,26 @@ def test_refusals(run: Cli):
     assert answer.err.startswith("error: words:mine.csv is not what run began with (name words:mine.csv, sha256 ")
 
 
+FEW = [
+    ({"a": "1", "ba": "1", "aab": "1"}, "leave those of 3 symbols for the test with --train-len 2, or raise"),
+    ({"ab": "1", "ba": "1"}, "raise"),
+]
+
+
+@pytest.mark.parametrize(("words", "remedy"), FEW)
+def test_few_words_leave_some_for_the_test_where_training_is_shorter(cli: Cli, words: dict[str, str], remedy: str):
+    """The refusal says a length, and with that it runs."""
+    Path("few.csv").write_text("word,answer\n" + "".join(f"{word},{answer}\n" for word, answer in words.items()))
+    for more, length in (((), 500), (("--test-len", 3), 3)):
+        answer = cli("run", "words:few.csv", *more)
+        begin = f"error: evaluation.test_len = {length}: all words of words:few.csv are trained on; "
+        assert (answer.code, answer.err) == (2, f"{begin}{remedy} data.held_out\n")
+    if "--train-len" in remedy:
+        given = ("--train-len", 2, *SMALL[:-4], "--set", "evaluation.falsify=0", "--out", "run")
+        assert cli("run", "words:few.csv", *given).code == 0
+        assert json.loads(cli("evaluate", "run", "--json").out)["samples"] == {"3": 1}
+
+
 KINDS = [
     ("cyclic-2*symmetric-3", "prefixes"),
     ("tomita-3", "next"),
