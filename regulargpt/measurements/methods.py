@@ -13,7 +13,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from languages.errors import UserError, nearest, one_of
+from languages.errors import UserError
 from regulargpt.evaluation.bias import Bias, read
 from regulargpt.evaluation.by_length import Point, samples_at
 from regulargpt.evaluation.methods import METHODS, flags, misfit, settings_on
@@ -27,6 +27,7 @@ from regulargpt.measurements.options import MethodOptions
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.options import as_mapping
 from regulargpt.options.lengths import read_lengths
+from regulargpt.options.names import read_names
 from regulargpt.runs.again import Retest
 from regulargpt.runs.device import prepare
 from regulargpt.runs.opened import Opened
@@ -89,7 +90,8 @@ class Methods(Compared):
 
         Raises UserError for one that is asked for by its name and cannot be tried.
         """
-        asked = [name for name in names_of(written) if name != TRAINED]
+        names = list(METHODS) if written is None else read_names(written, METHODS, "method")
+        asked = [name for name in names if name != TRAINED]
         left_out = {name: reason for name in asked if (reason := self.why_not(name)) is not None}
         if written and left_out:
             name, reason = next(iter(left_out.items()))
@@ -216,16 +218,3 @@ def lengths_of(run: Opened, written: str | None) -> list[int]:
     if not lengths:
         raise UserError(run.data.describe_length(min(run.config.tested)))
     return sorted({*lengths, *([run.train_len] if run.data.is_tested(run.train_len) else [])})
-
-
-def names_of(written: str | None) -> list[str]:
-    """The methods between the commas, or all; UserError for one that there is not.
-
-    >>> names_of("yarn,bca"), names_of(None)[:2]
-    (['yarn', 'bca'], ['trained', 'interpolation'])
-    """
-    names = list(METHODS) if written is None else [name.strip() for name in written.split(",")]
-    for name in names:
-        if name not in METHODS:
-            raise UserError(f"unknown method {name!r:.40};{nearest(name, METHODS) or f' choose {one_of(METHODS)}'}")
-    return names

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from languages.errors import UserError, nearest, one_of
+from languages.errors import UserError
 from regulargpt.options import Options, option
+from regulargpt.options.names import read_names
 
 if TYPE_CHECKING:
     from languages.text.retrieval.prompts import NeedleTask
@@ -281,11 +282,7 @@ def kinds_of(written: str | None) -> list[NeedleTask]:
     """
     from languages.text.retrieval.prompts import NEEDLES
 
-    names = [name.strip() for name in (written or "passkey").split(",")]
-    for name in names:
-        if name not in NEEDLES:
-            raise UserError(f"unknown kind {name!r:.40};{nearest(name, NEEDLES) or f' choose {one_of(NEEDLES)}'}")
-    return [NEEDLES[name] for name in dict.fromkeys(names)]
+    return [NEEDLES[name] for name in read_names(written or "passkey", NEEDLES, "kind")]
 
 
 @dataclass(frozen=True)
