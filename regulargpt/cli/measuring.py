@@ -16,7 +16,7 @@ import click
 from regulargpt.cli.output import CountBar, emit, printing, say, width
 from regulargpt.cli.types import PATH, PLACE, FiniteRange
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.measurements.options import MeasurementOptions, TextOptions
 from regulargpt.options import OR_NONE, hints
 
 if TYPE_CHECKING:
@@ -61,16 +61,31 @@ def as_options(options: type[MeasurementOptions]) -> list[click.Option]:
 
 def as_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
     """The option of a field of this type."""
+    return click.Option([flag_of(field), field.name], **declared(field, kind))
+
+
+def shared(name: str, parameter: str = "") -> Callable[[Any], Any]:
+    """An option of the measurements of a text for a command that is none, which calls it by its name or `parameter`."""
+    field = next(field for field in dataclasses.fields(TextOptions) if field.name == name)
+    return click.option(flag_of(field), parameter or name, **declared(field, hints(TextOptions)[name]))
+
+
+def flag_of(field: dataclasses.Field[Any]) -> str:
+    """How a field is written on the command line."""
+    return field.metadata["flag"] or f"--{field.name.replace('_', '-')}"
+
+
+def declared(field: dataclasses.Field[Any], kind: Any) -> dict[str, Any]:
+    """What click is told of a field of this type."""
     meta, is_open = field.metadata, typing.get_origin(kind) in OR_NONE
     kind = typing.get_args(kind)[0] if is_open else kind
     usual = f"  [default: {meta['usual']}]" if meta["usual"] else ""
-    return click.Option(
-        [meta["flag"] or f"--{field.name.replace('_', '-')}", field.name],
-        type=type_of(kind, meta["least"], meta["most"]),
-        default=field.default,
-        show_default=not is_open,
-        help=meta["help"] + usual,
-    )
+    return {
+        "type": type_of(kind, meta["least"], meta["most"]),
+        "default": field.default,
+        "show_default": not is_open,
+        "help": meta["help"] + usual,
+    }
 
 
 def type_of(kind: Any, least: Any, most: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What options take: files and folders, finite numbers; and the one that says where a network computes."""
+"""What options take: files and folders, finite numbers."""
 
 from __future__ import annotations
 
@@ -45,13 +45,6 @@ def page_path(out: Path | None, default: Path, option: str = "--out") -> Path:
     return path
 
 
-computing = click.option(
-    "--device",
-    type=click.Choice(("auto", "cpu", "cuda")),
-    default="auto",
-    show_default=True,
-    help="Where the network computes.",
-)
 PATH = PathType(path_type=Path)
 PLACE = PlaceType(path_type=Path)
 FILE = PathType(path_type=Path, dir_okay=False)

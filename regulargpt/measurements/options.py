@@ -40,6 +40,16 @@ def device() -> Any:
     return option("auto", "Where the network computes.")
 
 
+def text() -> Any:
+    """The option text."""
+    return option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
+
+
+def train_len() -> Any:
+    """The option train_len."""
+    return option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+
+
 def attention() -> Any:
     """The option attention."""
     return option("full", "What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W.")
@@ -86,8 +96,8 @@ class TextOptions(MeasurementOptions):
     """What is measured of a network and a text: that of a run, or a checkpoint's and one that is named."""
 
     takes_checkpoints: ClassVar[bool] = True
-    text: str | None = option(None, "Of hf:PATH: the text, a file or folder of yours, or text:code.")
-    train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+    text: str | None = text()
+    train_len: int | None = train_len()
     device: Literal["auto", "cpu", "cuda"] = device()
 
     def subject(self, place: str | None) -> Opened | T5OnText:
@@ -257,7 +267,7 @@ class NeedleOptions(MeasurementOptions):
         None, "Of hf:PATH: exact reads what it writes; choice asks which of 4 answers is likeliest.", usual="exact"
     )
     bias: Path | None = option(None, "Of hf:PATH: file of `regulargpt lengthen`, for the method kerple.")  # noqa: RUF009
-    train_len: int | None = option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+    train_len: int | None = train_len()
     device: Literal["auto", "cpu", "cuda"] = device()
 
     def subject(self, place: str | None) -> Opened:

@@ -338,7 +338,7 @@ REFUSED = {
         "--lengths x": "'x' is not a length",
         "--lengths=": "'' is not a length",
         "--samples 0": "--samples",
-        "--lengths 9 --device gpu": "device = 'gpu'; choose 'auto', 'cpu', 'cuda'",
+        "--lengths 9 --device gpu": "Invalid value for '--device': 'gpu' is not one of 'auto', 'cpu', 'cuda'.",
         "--lengths 9 --set model.d_model=3": "model.d_model: a trained run can be tested under other data, … only",
         "--lengths 9 --set data.train_len=4": "data.train_len: the run was trained at its own length; --lengths says",
         "--lengths 9 --set training.lr=3": "training.lr: a trained run can be tested under other data, … only",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError, shown
+from regulargpt.cli.measuring import shared
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH, PLACE
 from regulargpt.objectives.measures import measure
@@ -50,7 +51,7 @@ SAID = {
     help="Replace each state by the nearest prototype, or point, of RUN's certificate; `check` says if that holds.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+@shared("device")
 @click.option(
     "--set",
     "settings",
@@ -58,10 +59,8 @@ SAID = {
     metavar="KEY=VALUE",
     help="Test with other data.*, objective.* or evaluation.*; some model.encoding.* may change, too.",
 )
-@click.option("--text", "named", help="Of hf:PATH: the text, a file or folder of yours, or text:code.")
-@click.option(
-    "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
-)
+@shared("text", "named")
+@shared("train_len")
 @click.option("--words-out", type=PATH, help="Write the test words with the network's answers to this new CSV file.")
 @printed
 def command(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from languages.errors import UserError
+from regulargpt.cli.measuring import shared
 from regulargpt.cli.output import as_json, emit, say
-from regulargpt.cli.types import PLACE, FiniteRange, computing
+from regulargpt.cli.types import PLACE, FiniteRange
 
 if TYPE_CHECKING:
     from regulargpt.runs.opened import Opened
@@ -37,10 +38,8 @@ MOST_SYMBOLS = 100_000
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the network, as in scaling=yarn,factor=4."
 )
-@click.option(
-    "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
-)
-@computing
+@shared("train_len")
+@shared("device")
 @as_json
 def command(
     folder: Path,

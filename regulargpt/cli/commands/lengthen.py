@@ -8,18 +8,16 @@ from pathlib import Path
 import click
 
 from regulargpt.cli import FAILED, STOPPED
-from regulargpt.cli.measuring import show
+from regulargpt.cli.measuring import shared, show
 from regulargpt.cli.output import printed, say
-from regulargpt.cli.types import PATH, PLACE, FiniteRange, computing
+from regulargpt.cli.types import PATH, PLACE, FiniteRange
 from regulargpt.encodings.options import ADDED
 
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=PLACE)
-@click.option("--text", "named", help="Of hf:PATH: the text, a file or folder of yours, or text:code.")
-@click.option(
-    "--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: its config]"
-)
+@shared("text", "named")
+@shared("train_len")
 @click.option(
     "--bias", "kernel", type=click.Choice(list(ADDED)), default="kerple_log", show_default=True, help="Which."
 )
@@ -48,7 +46,7 @@ from regulargpt.encodings.options import ADDED
     metavar="KEY=VALUE",
     help="Train and test with other model.encoding.*, as scaling=interpolation,factor=4.",
 )
-@computing
+@shared("device")
 @click.option("--lengths", help="Where it is tested, as in 512,1024.  [default: the training length to --length]")
 @click.option("--words", type=click.IntRange(min=2), default=32, show_default=True, help="Test segments a length.")
 @click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/lengthen; of hf:PATH lengthen/NAME]")
