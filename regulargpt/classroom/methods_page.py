@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,11 @@ from regulargpt.tables import Table
 RATIO = (
     "x as trained is the perplexity over that of the network as it was trained, at the same length: below 1 a method "
     "helps. In brackets stand 95 % intervals."
+)
+TRAINED, MOST_BANDS = next(iter(METHODS)), 3
+BANDS = (
+    f"Bands are 95 % intervals. Of more than {MOST_BANDS} lines two have one, the others would hide each other: the "
+    "network as it was trained, and the method that is best at the longest length."
 )
 MADE_WITH = {
     **{"device": "device", "device_name": "processor", "threads": "threads", "torch": "PyTorch", "numpy": "NumPy"},
@@ -55,22 +61,36 @@ def render(finding: Finding) -> str:
 
 
 def plain(finding: Finding) -> Finding:
-    """The curves without bands, which would hide each other, and the tables, the ratios first."""
+    """The curves with few bands, and the tables, the ratios first."""
     first, second, *more = finding.tables
     captioned = [Table(each.header, each.rows, caption=each.header[0]) for each in (second, first, *more)]
     left = len(finding.report["left_out"])  # said in a section of its own
-    curves = [
-        replace(panel, lines=[replace(line, low=line.values, high=line.values) for line in panel.lines])
-        for panel in finding.picture.panels
-        if isinstance(panel, Curves)
-    ]
+    curves = [few_bands(panel) for panel in finding.picture.panels if isinstance(panel, Curves)]
     return Finding(
         name="lengths",
         title="",
         picture=Picture(curves),
         tables=captioned,
-        notes=[RATIO, *finding.notes[: len(finding.notes) - left]],
+        notes=[BANDS, RATIO, *finding.notes[: len(finding.notes) - left]],
     )
+
+
+def few_bands(panel: Curves) -> Curves:
+    """Of many lines only that of the network as it was trained and the lowest at the longest length keep their bands.
+
+    >>> from regulargpt.findings import Axis
+    >>> from regulargpt.plots import Line
+    >>> ends = {"trained": 5.0, "yarn": 4.0, "bca": 3.0, "ntk": math.nan}
+    >>> lines = [Line(name, [64], [end], [end], [end]) for name, end in ends.items()]
+    >>> [line.name for line in few_bands(Curves(lines, Axis("length"), Axis("bits"))).lines if line.low]
+    ['trained', 'bca']
+    """
+    if len(panel.lines) <= MOST_BANDS:
+        return panel
+    ends = {line.name: line.values[-1] for line in panel.lines if line.name != TRAINED}
+    best = min(ends, key=lambda name: (math.isnan(ends[name]), ends[name]))
+    plain = {line.name: replace(line, low=(), high=()) for line in panel.lines if line.name not in (TRAINED, best)}
+    return replace(panel, lines=[plain.get(line.name, line) for line in panel.lines])
 
 
 def methods(report: dict[str, Any]) -> str:

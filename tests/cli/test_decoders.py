@@ -337,6 +337,7 @@ def test_the_page_of_a_comparison_fits_and_breaks_no_rule(
             assert violations(browser) == []
             browser.assert_silent()
         assert browser.all(".methods tbody th") == list(found["methods"])
+        assert browser.count(".plot .band") == 2  # of many lines those of trained and the best
         assert browser.all(".left-out dt") == list(found["left_out"])
         said = browser.one("main")
         for part in (found["how"]["weights"], found["how"]["corpus"]["sha256"], "last_k: the last 32 symbols"):
