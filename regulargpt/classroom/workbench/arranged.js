@@ -2,7 +2,10 @@
 // label needs.
 //
 //   placed(drawn) -> the drawing with x and y for every state. Places that are there stay; the others are found.
+import { hasStack } from "./nested_machine.js";
+
 export const APART = 130;
+const LONG = 1.8; // times as far apart, where labels say what is done to a stack
 const MARGIN = 70;
 const MOST_ARRANGED = 60; // of more states nobody sees the arrows
 const MOST_ROUNDS = 250;
@@ -16,7 +19,8 @@ export function placed(drawn) {
   const known = states.map(({ x, y }) => (Number.isFinite(x) && Number.isFinite(y) ? [x, y] : null));
   if (known.every((place) => place)) return drawn;
   const places = states.length > MOST_ARRANGED ? inRows(known) : best(drawn, known);
-  const at = (q) => ({ x: Math.round(places[q][0]), y: Math.round(places[q][1]) });
+  const scale = hasStack(drawn) && known.every((place) => !place) ? LONG : 1;
+  const at = (q) => ({ x: Math.round(scale * places[q][0]), y: Math.round(scale * places[q][1]) });
   return { ...drawn, states: states.map((state, q) => ({ ...state, ...at(q) })) };
 }
 

@@ -48,7 +48,9 @@ export function lines({ states, arrows, initial }, sizes) {
   const start = initial === null ? null : plan.start(initial);
   const found = edges.map((edge, i) => edge ?? plan.loop(i));
   const ways = found.map(({ curve }) => SAMPLES.map((t) => on(curve, t)));
-  return { arrows: found.map(({ curve, head, spots }, i) => ({ path: path(curve), head, label: plan.label(spots, ways, i) })), start };
+  const fewestFirst = [...found.keys()].sort((i, j) => found[i].spots.length - found[j].spots.length); // who has no choice
+  fewestFirst.forEach((i) => plan.label(found[i].spots, ways, i));
+  return { arrows: found.map(({ curve, head }, i) => ({ path: path(curve), head, label: plan.labels[i] })), start };
 }
 
 class Plan {
@@ -118,14 +120,13 @@ class Plan {
 
   // Of the spots for a label the first where it hides the least: no state, no other label, if possible no other arrow.
   label(spots, ways, i) {
-    const half = LETTER * this.sizes[i][0];
-    const near = (points, spot, gap) => points.filter((point) => distance(point, spot) < gap + half).length;
+    const half = (j) => [LETTER * this.sizes[j][0], (LINE * this.sizes[j][1]) / 2];
+    const near = (points, spot, gaps) => points.filter((point) => [0, 1].every((axis) => Math.abs(point[axis] - spot[axis]) < gaps[axis] + half(i)[axis])).length;
+    const labels = (spot) => this.labels.filter((label, j) => near([label], spot, half(j))).length; // those that there are
     const others = ways.filter((_, j) => j !== i);
-    const crossed = (spot) => others.filter((way) => near(way, spot, 6)).length;
-    const costs = spots.map((spot) => 9 * near(this.places, spot, RADIUS + 6) + 9 * near(this.labels, spot, 10) + crossed(spot));
-    const label = spots[costs.indexOf(Math.min(...costs))];
-    this.labels.push(label);
-    return label;
+    const crossed = (spot) => others.filter((way) => near(way, spot, [4, 0])).length;
+    const costs = spots.map((spot) => 9 * near(this.places, spot, [RADIUS, RADIUS]) + 9 * labels(spot) + crossed(spot));
+    this.labels[i] = spots[costs.indexOf(Math.min(...costs))];
   }
 }
 

@@ -58,12 +58,15 @@ function boxOf(points) {
   return [left, top, Math.max(...edge(0, 1)) - left, Math.max(...edge(1, 1)) - top];
 }
 
+// What an arrow does to the stack; many symbols are in its title.
+const shortly = (arrow) => (arrow.pop?.length > 1 ? ` / pop one of ${arrow.pop.length}` : doneBy(arrow));
+
 // The lines at an arrow, each a list of texts; and how long it is.
 function labelOf(drawn, key) {
   const found = arrowsOf(drawn, key).map((arrow) => {
     const names = arrow.symbols.map((symbol) => drawn.alphabet[symbol]);
     const shown = names.length > MOST_SYMBOLS ? [...names.slice(0, MOST_SYMBOLS), "…"] : names;
-    const texts = [...shown.flatMap((name, i) => (i ? [",", name] : [name])), short(doneBy(arrow), MOST_DONE)];
+    const texts = [...shown.flatMap((name, i) => (i ? [",", name] : [name])), short(shortly(arrow), MOST_DONE)];
     return { texts, length: [...texts.join("")].length };
   });
   if (found.length <= MOST_LINES) return found;

@@ -38,6 +38,14 @@ SHOWN = """(() => ({
   caption: document.querySelector(".guide.current").id,
   lit: document.querySelector(".panel.lit").className,
 }))()"""
+# Labels at arrows that lie on another one or on a state.
+HIDDEN = """(() => {
+  const box = (e) => e.getBoundingClientRect();
+  const labels = [...document.querySelectorAll(".plane .edge")].map((e) => [...e.querySelectorAll("text")].map(box));
+  const states = [...document.querySelectorAll(".plane .state .rim")].map((e) => [box(e)]);
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  return labels.flatMap((of, i) => [...labels.slice(0, i), ...states].filter((other) => of.some((a) => other.some((b) => meet(a, b))))).length;
+})()"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -375,3 +383,5 @@ def test_it_begins_with_the_machine_of_a_language(browser: Browser, tmp_path: Pa
     assert len(shown["states"]) == len(machine["outputs"] if "moves" in machine else machine["states"])
     assert set(shown["word"]) <= set(machine["alphabet"])
     assert "machine=" not in browser.evaluate("address.link()")
+    assert browser.evaluate(HIDDEN) == 0
+    assert browser.evaluate(HIDDEN) == 0
