@@ -11,7 +11,7 @@ const NONE = "A level brings a machine and a network that is right on every word
 
 export class LevelList {
   constructor(bench) {
-    Object.assign(this, { bench, level: null, own: null, passed: new Set() });
+    Object.assign(this, { bench, level: null, brought: null, own: null, passed: new Set() });
     this.list = html("ol", { class: "levels" });
     this.task = html("div", { class: "task", role: "status" });
     this.place = html("details", {}, html("summary", {}, "Five levels: break it so that no word of less than so many symbols notices"), this.list, html("p", {}, NONE));
@@ -23,6 +23,11 @@ export class LevelList {
 
   end(isOther) {
     if (isOther) this.level = null;
+  }
+
+  // Whether the machine of a level stands there, whose network may be forgotten: there is a way back to one's own.
+  get isAway() {
+    return this.bench.drawn === this.brought;
   }
 
   // The level and its hits in the address.
@@ -59,8 +64,9 @@ export class LevelList {
   // A level begins.
   play(number) {
     const { bench } = this;
-    if (!this.level) this.own = { ...bench };
+    if (!this.isAway) this.own = { ...bench };
     this.level = { number, ...made(LEVELS[number - 1]) };
+    this.brought = this.level.drawn;
     address.say(true); // before the machine is said, which would take the place of one's own
     bench.set.language(this.level.drawn);
     bench.set.snapshot(this.level.snapshot);
@@ -71,7 +77,7 @@ export class LevelList {
   // Whether an address with this machine is for the levels: one brings its machine itself, or leads back to this one.
   takes(drawn) {
     if (LEVELS[address.said().get("level") - 1]) return true;
-    if (!this.level || asText(drawn) !== asText(this.own.drawn)) return false;
+    if (!this.isAway || asText(drawn) !== asText(this.own.drawn)) return false;
     this.leave();
     return true;
   }
@@ -82,6 +88,7 @@ export class LevelList {
     const { set } = bench;
     this.level = null;
     address.say(true);
+    if (bench.seed !== own.seed) set.seed(own.seed);
     set.language(own.drawn);
     set.word(own.word);
     for (const lane of LANES) set.wager(lane, own.wagers[lane]);
@@ -104,7 +111,9 @@ export class LevelList {
     const decided = level && counts && found ? verdict(level, found, counts.red) : null;
     if (decided?.passed) passed.add(level.number);
     this.draw();
-    renew(this.task, level ? this.tasked(decided) : []);
+    const ended = html("p", {}, "The level has ended: its network is forgotten.");
+    const back = html("div", { class: "tools" }, action("Back to your own machine", () => this.leave()));
+    renew(this.task, level ? [...this.tasked(decided), back] : this.isAway ? [ended, back] : []);
   }
 
   tasked(decided) {
@@ -113,7 +122,6 @@ export class LevelList {
     return [
       html("p", {}, html("b", {}, `Level ${number}. `), `Break it so that no word of less than ${less} symbols notices. `, html("span", { class: "hint" }, `${hint} The network is made, not trained.`)),
       html("p", { class: `verdict ${decided ? mark : ""}` }, decided ? `${MARKS[mark]} ${decided.words}` : ""),
-      html("div", { class: "tools" }, action("Back to your own machine", () => this.leave())),
     ];
   }
 

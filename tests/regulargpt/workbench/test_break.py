@@ -385,14 +385,21 @@ def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser,
 
 
 def test_a_level_ends_with_its_network(browser: Browser, written: Path):
-    """Another seed, or a training begun again, leaves nothing to break."""
+    """Another seed, or a training begun again, leaves nothing to break, and a way back to one's own machine."""
     for forget in ("bench.set.seed(7)", "bench.set.again()"):
-        opened(browser, written, "#level=3")
-        browser.wait("bench.wrong.regulargpt?.ended")
-        browser.evaluate(f"{forget};0")
-        browser.pause(60)
-        assert browser.all(".levels button", "e.ariaPressed") == ["false"] * 5
-        assert "level" not in browser.evaluate("address.link()")
+        opened(browser, written)
+        own = browser.evaluate("JSON.stringify([bench.drawn, bench.seed])")
+        for level in (3, 5):  # one's own is the same after the second
+            browser.evaluate(f"document.querySelectorAll('.break .levels button')[{level - 1}].click()")
+            browser.wait("bench.wrong.regulargpt?.ended")
+            browser.evaluate(f"{forget};0")
+            browser.pause(60)
+            assert browser.all(".levels button", "e.ariaPressed") == ["false"] * 5
+            assert "level" not in browser.evaluate("address.link()")
+            assert browser.one(".break .task p") == "The level has ended: its network is forgotten."
+        browser.click(".break .task button")
+        assert browser.evaluate("JSON.stringify([bench.drawn, bench.seed])") == own
+        browser.wait("document.querySelector('.break .task').textContent === ''")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
