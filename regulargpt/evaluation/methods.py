@@ -182,6 +182,6 @@ def rows() -> list[dict[str, str]]:
     '--set scaling=interpolation,factor=4'
     """
     return [
-        {"name": name, "summary": method.summary, "source": method.source, "flags": method.asked or "-"}
+        {"name": name, "summary": method.summary, "flags": method.asked or "-", "source": method.source}
         for name, method in METHODS.items()
     ]
