@@ -11,8 +11,8 @@ REFUSED = {
         "receptive_field folder": "unknown command 'receptive_field'; did you mean 'receptive-field'?",
     },
     "list": {
-        "langauges": "'langauges'",
-        "": "Missing argument",
+        "langauges": "Invalid value for 'KIND': 'langauges' is not one of 'languages', 'texts', 're",
+        "": "Missing argument 'KIND'. Choose from: languages, texts, retrieval, models, encodings, obj",
         "texts text:code": "texts are listed without a name: leave text:code out; `regulargpt show` shows a text",
         "phases words": "unknown phase 'words'; choose 'table_fine_tuning', 'stack_proof', 'ch",
         "languages parity": "languages are listed without a name: leave parity out; `regulargpt show` shows",

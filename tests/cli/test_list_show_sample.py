@@ -46,6 +46,11 @@ LISTED = {
 }
 
 
+def test_help_and_the_refusal_name_every_kind(cli: Cli):
+    for said in (cli("list", "--help").out.split("Kinds: ")[1].split(".")[0], cli("list").err.split("from: ")[1]):
+        assert said.replace(",", " ").replace(".", " ").split() == list(KINDS)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_list_names_every_row_once_and_in_order(cli: Cli, kind: str):
     code, out, err = cli("list", kind)

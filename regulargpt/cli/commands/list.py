@@ -122,11 +122,14 @@ def text(found: Mapping[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("kind", metavar="KIND", type=click.Choice(list(KINDS)))
 @click.argument("name", required=False)
 @printed
 def command(kind: str, name: str | None, as_json: bool) -> None:
-    """List what there is of a kind; with the NAME of a model, encoding, objective or phase, its options.
+    """List what there is of a KIND; with the NAME of a model, encoding, objective or phase, its options.
+
+    Kinds: languages, texts, retrieval, models, encodings, objectives, phases, observers, recipes, protocols, methods,
+    experiments.
 
     NAME may also be the import path of a class of yours, package.module:Class.
     """
