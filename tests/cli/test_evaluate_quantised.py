@@ -27,7 +27,8 @@ def test_the_network_of_the_theorem_is_tested_and_asked(cli: Cli, proven: Path):
         "11 lengths, each state above the symbols replaced by the nearest of 2 prototypes: "
         "mean accuracy 100 %, worst 100 %"
     )
-    assert "replaced" not in cli(*test).out
+    said = cli(*test).out.splitlines()
+    assert (said[-2].split()[0], "replaced" in said[-1]) == ("3,000", False)
     assert json.loads(cli(*test, "--quantised", "--json").out)["prototypes"] == len(certificate["prototypes"])
     assert json.loads(cli(*test, "--json").out)["prototypes"] is None
     trained = regulargpt.load(proven, quantised=True)

@@ -284,4 +284,10 @@ def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:
     interval = "-".join(number(end, unit) for end in found["intervals"][length])
     others = {name: of["values"][length] for name, of in result["measures"].items() if name != result["measure"]}
     beside = (number(value, measure(name).unit) for name, value in others.items())
-    return (length, number(found["values"][length], unit), interval, *beside, str(result["samples"][length]))
+    return (
+        f"{int(length):,}",
+        number(found["values"][length], unit),
+        interval,
+        *beside,
+        str(result["samples"][length]),
+    )
