@@ -38,7 +38,7 @@ LIGHT = {
         "retrieval:lien | retrieval:line --supervision last | retrieval:line --train-len 20"
         " | retrieval:line --protocol hard | partiy | parity --chunk-size 1 | parity --chunk-sise 3"
         " | parity --model regulargtp | parity --set training.clipp=1 | parity --model gru --chunk-size 3"
-        " | parity --encoding alibi | parity --test-len 3"
+        " | parity --encoding alibi | parity --test-len 3 | parity --out docs | parity --out README.md"
         " | parity --set phases.table_fine_tuning.every=0 --set phases.table_fine_tuning.lr=1",
     ),
     "construct": ("--help", "partiy --out x | dyck-12 --representation one-hot --out x"),

@@ -71,12 +71,12 @@ class RunFolder:
         disk refuses.
         """
         path = Path(path)
-        _refuse_occupied(path)
+        refuse_occupied(path)
         atomic.make_folder(path)
         with atomic.at_work(), lock.locked(path):
             # Asked again: another process may have been faster. config.toml comes last: it makes the folder a
             # run.
-            _refuse_occupied(path)
+            refuse_occupied(path)
             atomic.write_json(path / ENVIRONMENT, {"format": FORMAT, **environment})
             atomic.write_text(path / CONFIG, config_text)
         return cls(path)
@@ -295,7 +295,8 @@ def snapshot_name(step: int) -> str:
     return f"snapshot-{step:09d}.safetensors"
 
 
-def _refuse_occupied(path: Path) -> None:
+def refuse_occupied(path: Path) -> None:
+    """Raise UserError where a new run folder cannot be made, since something lies there."""
     with atomic.reported(path):
         if not atomic.disk.exists(path):
             return

@@ -72,6 +72,7 @@ def command(
     choice. The automaton only checks.
     """
     from regulargpt.cli.configure import configure, default_folder, texts
+    from regulargpt.storage.folder import refuse_occupied
     from regulargpt.training.proof import EVERY, no_certificate
 
     flags = {"compile": compiled, "tensorboard": tensorboard}
@@ -85,11 +86,12 @@ def command(
     from regulargpt.config.validation import validate
 
     words = validate(config)
+    folder = out or default_folder(config)
+    refuse_occupied(folder)  # before torch is imported
 
     from regulargpt.cli.running import supervised
     from regulargpt.runs import run
 
     further = run.phases_of(config, words, refuse) if certify else None
     notice_trivial(words)  # after the refusals that can be had before there is a folder: each of them stands alone
-    folder = out or default_folder(config)
     return supervised(lambda watch: run.run(config, folder, watch, further), config, folder, as_json)
