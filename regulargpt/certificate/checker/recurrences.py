@@ -20,7 +20,7 @@ from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.files import Floats, Rejected
 
 STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
-ROWS = 1 << 20  # numbers of the states that are read at once
+ROWS = 1 << 18  # numbers of the states that are read at once
 
 
 def around_disc(centre: Any, radius: arb) -> Any:

@@ -35,7 +35,7 @@ NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
 # Multiplications for one block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
-FEW, PART = 1 << 12, 4
+FEW, PART = 1 << 11, 4
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def refutation_of(
         assert isinstance(found, AcceptedRefutation), "it is one"
         return Refutation(described(wrong, machine, found), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
 
-    for wrong in wrong_families(machine, network_of_floats)[:TRIED]:
+    for wrong in wrong_families(machine, network_of_floats, progress)[:TRIED]:
         try:
             return accepted(wrong, checked)
         except (Rejected, Malformed) as error:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
+from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
 from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
@@ -41,12 +42,16 @@ class Wrong:
         return replace(self, start=n + (self.residue - n) % self.period)
 
 
-def wrong_families(machine: MooreMachine, network: Network) -> list[Wrong]:
+def wrong_families(
+    machine: MooreMachine, network: Network, progress: Progress = lambda part, done, count: None
+) -> list[Wrong]:
     """Families on which the network is wrong in the limit, the one with the shortest first word first.
 
     `start` is where float64 shows it; where it shows no end of other answers, behind all that was read.
     """
-    found = sorted(at_the_limit(machine, network), key=lambda wrong: wrong.family.length(1))[: network.families]
+    found = sorted(at_the_limit(machine, network, progress), key=lambda wrong: wrong.family.length(1))[
+        : network.families
+    ]
     read: list[Wrong] = []
     for symbols in network.symbols:
         # As many symbols of all of them together.
@@ -57,10 +62,12 @@ def wrong_families(machine: MooreMachine, network: Network) -> list[Wrong]:
     return sorted(read, key=lambda wrong: (not wrong.is_settled, wrong.length))
 
 
-def at_the_limit(machine: MooreMachine, network: Network) -> Iterator[Wrong]:
+def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) -> Iterator[Wrong]:
     """Each family, and residue, at which the limit has another answer than the machine."""
     limits: dict[tuple[tuple[int, ...], ...], int] = {}
-    for family in candidates(machine):
+    families = candidates(machine)
+    for number, family in enumerate(families):
+        progress("families", number, len(families))
         u, v, w = family
         key = (v, w) if network.forgets else (u, v, w)
         if key not in limits:
