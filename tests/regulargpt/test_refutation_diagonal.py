@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,26 @@ from flint import acb, arb
 
 import languages
 from languages.automata import MooreMachine
+from languages.convert.machines import to_json
 from languages.task import Task
+from regulargpt.certificate.checker import AcceptedRefutation, decide
 from regulargpt.certificate.checker.balls import exp, sigmoid, softplus, square, within_root
 from regulargpt.certificate.checker.recurrences import Discs, Factor, Recurrences, settled
 from regulargpt.certificate.checker.refutation import Family, Refutation
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
 from regulargpt.certificate.refutation.outcome import may_be_refuted, refutation_of
+from regulargpt.config.schema import RunConfig
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.models import MODELS
 from regulargpt.options import hints
+from regulargpt.runs.refute import refutation_report
+from regulargpt.runs.run import run
 from regulargpt.storage.atomic import render_json
-from regulargpt.storage.folder import REFUTATION
+from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, REFUTED_AUTOMATON, WEIGHTS, RunFolder
 from regulargpt.storage.tensors import render_weights
 from tests.regulargpt.cases import built
+from tests.regulargpt.small import COMMON
 
 PARITY, FLIP_FLOP = languages.get("parity"), languages.get("flip-flop")
 SMALL = {"d_model": 8, "n_heads": 2, "d_state": 4, "n_layers": 2}
@@ -142,6 +149,25 @@ def test_what_is_accepted_is_wrong_in_float64(case: str, task: Task):
     if (before := first - period) >= 1:
         answer, right = answers(before)
         assert right in (answer, -1) or answer != record["answer"]
+
+
+@pytest.mark.parametrize(
+    "network", ["mamba:d_state=2,conv=2", "mamba2:d_state=2,n_heads=2", "gla:n_heads=2", "s4d:d_state=4"]
+)
+def test_a_run_is_refuted_from_its_files(tmp_path: Path, network: str):
+    """As `verify` does it; and its files are accepted, as `check` does it."""
+    run(RunConfig().replaced(COMMON | {"data.name": "parity", "model": network, "training.steps": 1}), tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    report = refutation_report(folder)
+    assert report is not None
+    assert report["refuted"], report
+    files = {"weights": WEIGHTS, "network": MODEL_CONFIG, "automaton": REFUTED_AUTOMATON}
+    found = {name: (folder.path / file).read_bytes() for name, file in files.items()}
+    accepted = decide(
+        (folder.path / REFUTATION).read_bytes(), found, language=("parity", to_json(right_machine(PARITY)))
+    )
+    assert isinstance(accepted, AcceptedRefutation)
+    assert accepted.language_claim is not None
 
 
 def test_networks_whose_numbers_do_not_move_by_themselves_are_left_out():
