@@ -255,15 +255,15 @@ class Recurrences:
         """The symbols that `toward` reads, and one comparison."""
         return (self.layers * self.filling(v) + 1) * len(v) + len(w)
 
-    def toward(self, after_u: Sequence[Carried], v: Sequence[int], w: Sequence[int]) -> Settling:
-        """Where u v^n w leads."""
+    def toward(self, after: Sequence[Carried], v: Sequence[int], w: Sequence[int], read: int = 0) -> Settling:
+        """Where u v^n w leads, from after u and the v that have been `read`."""
         filling = self.filling(v)
-        starts, state = [], after_u
+        starts, state = [], after
         for layer in range(self.layers):
             for _ in range(filling):
                 state = self.read(v, state, [])[2]
             starts.append(state[layer].x)
-        return Settling(self, self.settle(starts, v, w)[1], v, w, filling)
+        return Settling(self, self.settle(starts, v, w)[1], v, w, read, filling)
 
     def settle(
         self, starts: Sequence[Discs], v: Sequence[int], w: Sequence[int], blocks: int = 0
@@ -283,24 +283,26 @@ class Recurrences:
 class Settling:
     """Where a network goes while it reads v again and again, and then w.
 
-    Layer i is `everywhere` after u v^n, n >= (i + 1) `filling`.
+    Layer i is `everywhere` after u v^n, n >= `read` + (i + 1) `filling`.
     """
 
     network: Recurrences
     everywhere: Sequence[Discs]
     v: Sequence[int]
     w: Sequence[int]
+    read: int
     filling: int
 
     @property
     def first(self) -> int:
         """The least n of which something is known."""
-        return 1 + self.network.layers * self.filling
+        return 1 + self.read + self.network.layers * self.filling
 
     def all(self, n: int) -> Balls:
         """The logits (n_outputs,) after u v^m w for all m >= n, n >= 1; all numbers where n is too small."""
-        # Before the last v stand n - 1 or more: each layer has its share of them from when the one below has settled.
-        blocks = (n - 1) // self.network.layers - self.filling
+        # Before the last v stand n - 1 or more, of which some are read. Of the others each layer has its share, from
+        # when the one below has settled.
+        blocks = (n - 1 - self.read) // self.network.layers - self.filling
         if blocks < 0:
             return np.full(len(self.network.output_names), arb(0, np.inf))
         return self.network.settle(self.everywhere, self.v, self.w, blocks)[0]

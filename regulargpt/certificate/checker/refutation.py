@@ -36,6 +36,7 @@ NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
 FEW, PART = 1 << 11, 4
+SOON = 256  # symbols that are read for bounds that are not too wide
 
 
 @dataclass(frozen=True)
@@ -177,11 +178,26 @@ class Refutation:
 
         Raises Rejected where the network answers otherwise, and Undecided.
         """
-        first, limit = self.family.first(), self.settling.all(MAX_FROM)
-        self.answers(limit, "for every n that is large enough")
+        first, limit = self.family.first(), self.limit()
         gaps = limit[self.family.answer] - np.delete(limit, self.family.answer)
         settled, words = self.before(first, self.settled(first))
         return settled, words, min((float(gap.lower()) for gap in gaps), default=np.inf)
+
+    def limit(self) -> Balls:
+        """The logits that all come near. Bounds from the beginning on may be too wide for any: then v is read a few
+        times, and they begin there."""
+        limit, state, read = self.settling.all(MAX_FROM), self.after_u, 0
+        while True:
+            try:
+                self.answers(limit, "for every n that is large enough")
+                return limit
+            except Undecided:
+                if not isinstance(self.settling, Recurring) or read * len(self.family.v) >= SOON:
+                    raise
+            more = max(1, read)
+            state, read = self.network.read(self.family.v * more, state, [])[2], read + more
+            self.settling = self.network.toward(state, self.family.v, self.family.w, read)
+            limit = self.settling.all(MAX_FROM)
 
     def holds_from(self, n: int) -> bool:
         """Whether one comparison shows the answer to all of them."""
@@ -265,10 +281,10 @@ class Refutation:
                 )
             self.progress("words", read, last)
             if isinstance(self.settling, Recurring):
-                later = network.toward(states, family.v, family.w)
+                later = network.toward(states, family.v, family.w, read)
                 done += self.on_the_way
-                if read + later.first <= last and self.holds(later.all(later.first)):
-                    last = read + later.first - 1
+                if later.first <= last and self.holds(later.all(later.first)):
+                    last = later.first - 1
                     continue
             # At most as many as before: it may be settled then.
             blocks = min(max(1, network.piece // length), last - read, max(1, read))
