@@ -13,6 +13,7 @@ from regulargpt.runs import lengthen as lengthening
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
+from regulargpt.storage import folder as folders
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, for_a_moment
 
@@ -65,6 +66,7 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
     monkeypatch.chdir(home)
     for module, name in ((running, "run"), (driver, "sweep")):
         monkeypatch.setattr(module, name, made)
+    monkeypatch.setattr(folders, "refuse_occupied", lambda path: None)  # the certified run is where `run` would put it
     monkeypatch.setattr(lengthening, "train", lambda *arguments: None)
     for_a_moment(monkeypatch)
     try:

@@ -68,6 +68,7 @@ CHECKER = "regulargpt.certificate.checker"
 ARITHMETIC = ["balls", "doubles", "network", "regulargpt", "ldru", "affine_forms"]
 ARITHMETIC += ["image_bounds", "block_bounds", "ldru_bounds", "boxes", "chain_network"]
 TODAYS = [f"chain_{name}" for name in ("mixing", "delta", "mamba", "mamba2", "gla", "rwkv7", "xlstm", "pd_ssm", "s4d")]
+TODAYS += ["chain_diagonal", "chain_linear_rnn"]
 ARITHMETIC += TODAYS
 
 
@@ -93,6 +94,7 @@ def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     knows = {name: {CHECKER} for name in ("outcome.py", "unquantised.py", "verdict.py")}
     words = ("record.py", "chain/outcome.py", "refutation/outcome.py")
     knows |= {name: {CHECKER, f"{CHECKER}.claims"} for name in words}
+    knows["refutation/outcome.py"].add(f"{CHECKER}.refutation")  # how far it reads on
     certificate = ROOT / "regulargpt" / "certificate"
     rooms = (".", "search", "tuning", "chain", "refutation")
     for path in [path for room in rooms for path in (certificate / room).glob("*.py")]:

@@ -275,7 +275,7 @@ def test_words_read_one_by_one_are_the_networks(monkeypatch: pytest.MonkeyPatch)
     shown: dict[str, Any] = {}
     monkeypatch.setattr(Refutation, "answers", lambda self, logits, which: shown.update({which: logits}))
     found = Refutation(of_checker(model, config), Family([1], [0, 1], [1, 1, 0], 1, 2, 1, 0), lambda *_: None)
-    assert found.read_on(1, 8) == 4
+    assert found.read_on(1, 8) == (8, 4)
     assert [*shown] == [f"for n = {n}" for n in (1, 3, 5, 7)]
     for n, logits in zip((1, 3, 5, 7), shown.values(), strict=True):
         with torch.no_grad():

@@ -21,6 +21,7 @@ NULL = 1e-13  # singular values of I - P below this are those of what P keeps, r
 class DeltaNetwork(Reader):
     """The network's function of symbols and states.
 
+    >>> import numpy as np
     >>> network = DeltaNetwork(Delta(2, 3, d_model=8, n_heads=2, n_layers=1, conv=2))
     >>> far = network.along([0], [1], 3_000).logits([])[-1]
     >>> np.allclose(far, network.limit([0], [1], []), atol=1e-3), len(network.along([1], [0], 3).answers([1]))

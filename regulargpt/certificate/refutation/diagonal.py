@@ -68,9 +68,10 @@ def is_diagonal(model: Mixing) -> bool:
 class DiagonalNetwork(Reader):
     """The network's function of symbols and of what it carries.
 
+    >>> from regulargpt.models.mamba.model import Mamba
     >>> network = DiagonalNetwork(Mamba(2, 3, d_model=8, d_state=4))
     >>> far, _ = network.read([0, *[1] * 3_000], None)
-    >>> abs(far[0] - network.limit([0], [1], [])).max() < 1e-3, len(network.along([1], [0], 3).answers([1]))
+    >>> bool(abs(far[0] - network.limit([0], [1], [])).max() < 1e-3), len(network.along([1], [0], 3).answers([1]))
     (True, 3)
     """
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
-from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
 from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
 from regulargpt.certificate.refutation.network import LinearNetwork
 
+Progress = Callable[[str, int, int], None]  # part, families done, families in all
 Network = LinearNetwork | DeltaNetwork | DiagonalNetwork
 TIE = 1e-9  # of two logits at the limit, in float64
 
