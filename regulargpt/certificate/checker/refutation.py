@@ -184,20 +184,25 @@ class Refutation:
         return settled, words, min((float(gap.lower()) for gap in gaps), default=np.inf)
 
     def limit(self) -> Balls:
-        """The logits that all come near. Bounds from the beginning on may be too wide for any: then v is read a few
-        times, and they begin there."""
-        limit, state, read = self.settling.all(MAX_FROM), self.after_u, 0
-        while True:
-            try:
-                self.answers(limit, "for every n that is large enough")
-                return limit
-            except Undecided:
-                if not isinstance(self.settling, Recurring) or read * len(self.family.v) >= SOON:
-                    raise
+        """The logits that all come near. Raises Rejected unless they have the family's answer."""
+        if isinstance(self.settling, Recurring):
+            self.begin_nearer()
+        limit = self.settling.all(MAX_FROM)
+        self.answers(limit, "for every n that is large enough")
+        return limit
+
+    def begin_nearer(self) -> None:
+        """Where bounds from the beginning on are too wide for any limit, read v a few times, and begin there."""
+        state, read, v, w = self.after_u, 0, self.family.v, self.family.w
+        while not self.is_decided(self.settling.all(MAX_FROM)) and read * len(v) < SOON:
             more = max(1, read)
-            state, read = self.network.read(self.family.v * more, state, [])[2], read + more
-            self.settling = self.network.toward(state, self.family.v, self.family.w, read)
-            limit = self.settling.all(MAX_FROM)
+            state, read = self.network.read(v * more, state, [])[2], read + more
+            self.settling = self.network.toward(state, v, w, read)
+
+    def is_decided(self, logits: Balls) -> bool:
+        """Whether each of these logits is certainly smaller than the family's, or certainly not."""
+        own, others = logits[self.family.answer], np.delete(logits, self.family.answer)
+        return bool(((others < own) | (others >= own)).all())
 
     def holds_from(self, n: int) -> bool:
         """Whether one comparison shows the answer to all of them."""
