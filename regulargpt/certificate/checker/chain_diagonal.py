@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from flint import acb
 
-from regulargpt.certificate.checker.balls import as_complex, imaginary, joined, real
-from regulargpt.certificate.checker.chain_mixing import Mixing
+from regulargpt.certificate.checker.balls import as_complex, imaginary, real
+from regulargpt.certificate.checker.chain_mixing import Mixing, one_later
 
 
 class Diagonal(Mixing):
@@ -63,19 +63,14 @@ class Diagonal(Mixing):
 
     def of_numbers(self, numbers: Any) -> Any:
         """S of them."""
-        return (
-            numbers
-            if self.pairs(np.empty(self.parts(0)[0])[None]) is None
-            else self.unpaired(real(numbers), imaginary(numbers))
-        )
+        return self.unpaired(real(numbers), imaginary(numbers)) if isinstance(numbers.flat[0], acb) else numbers
 
     def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
         name, (S, *old) = self.place(layer), carried
         own = self.into(name, x)
         a, v, rest = self.brings(name, own, old)
         S = self.moved(S, a, v)
-        after = [joined([before, self.kept(own)[:, None]], 1)[:, 1:] for before in old]  # (n, as many, numbers)
-        return self.made(name, S, rest), [S, *after]
+        return self.made(name, S, rest), [S, *(one_later(before, self.kept(own)) for before in old)]
 
     def moved(self, S: Any, a: Any, v: Any) -> Any:
         """a S + v."""

@@ -150,8 +150,7 @@ class Mixing(ChainNetwork):
 
     def convolved(self, name: str, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
         """The short convolution of x (n, m) with what it carries (n, size - 1, m), and what it carries on."""
-        after = [joined([before, x.reshape(len(x), 1, -1)], 1)[:, 1:] for before in carried]  # (n, size - 1, m)
-        return self.convolution(name, x, carried), after
+        return self.convolution(name, x, carried), [one_later(before, x) for before in carried]
 
     def convolution(self, name: str, x: Any, carried: list[Any]) -> Any:
         """The short convolution alone. Without one nothing is carried, and silu(x) stands in its place."""
@@ -164,6 +163,11 @@ class Mixing(ChainNetwork):
         if f"{name}.bias" in self.w:
             total = total + self.w[f"{name}.bias"]
         return silu(total)
+
+
+def one_later(before: Any, x: Any) -> Any:
+    """What is carried of old numbers (n, as many, m) once x (n, m) are the last of them."""
+    return joined([before, x[:, None]], 1)[:, 1:]
 
 
 def silu(x: Any) -> Any:

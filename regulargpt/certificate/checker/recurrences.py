@@ -16,6 +16,7 @@ from flint import acb, arb
 
 from regulargpt.certificate.checker.balls import Balls, above, as_complex, exact, middle
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.chain_mixing import one_later
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.files import Floats, Rejected
 
@@ -91,10 +92,10 @@ class Moves(Protocol):
 
 
 class Reading:
-    """A word, symbol by symbol, from `start` on; where the layers are after the symbols `ends`, and in the end."""
+    """A word, symbol by symbol, from `start` on."""
 
-    def __init__(self, start: Sequence[Carried], ends: Sequence[int]):
-        self.start, self.ends = start, [*ends]
+    def __init__(self, start: Sequence[Carried]):
+        self.start = start
         self.rows: list[Discs] = []
         self.kept: dict[int, Balls] = {}
 
@@ -130,7 +131,7 @@ class Branching:
 
     def before(self, layer: int, kept: Balls) -> Balls:
         [old] = self.start[layer].kept
-        self.kept = [np.concatenate([old, kept[:, None]], 1)[:, 1:]]
+        self.kept = [one_later(old, kept)]
         return old
 
     def after(self, layer: int, a: Factor, v: Any) -> Any:
@@ -237,7 +238,7 @@ class Recurrences:
         self, symbols: Sequence[int], start: Sequence[Carried], ends: Sequence[int]
     ) -> tuple[Balls, list[Carried], list[Carried]]:
         """The logits (ends, n_outputs) and what each layer carries after some symbols of a word, and after all."""
-        moves = Reading(start, ends)
+        moves = Reading(start)
         logits = self.logits(symbols, moves, ends)
         return logits, moves.states([*ends]), moves.states(len(symbols) - 1)
 

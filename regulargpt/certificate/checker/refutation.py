@@ -185,24 +185,29 @@ class Refutation:
 
     def limit(self) -> Balls:
         """The logits that all come near. Raises Rejected unless they have the family's answer."""
-        if isinstance(self.settling, Recurring):
-            self.begin_nearer()
         limit = self.settling.all(MAX_FROM)
+        if isinstance(self.settling, Recurring):
+            limit = self.nearer(limit)
         self.answers(limit, "for every n that is large enough")
         return limit
 
-    def begin_nearer(self) -> None:
-        """Where bounds from the beginning on are too wide for any limit, read v a few times, and begin there."""
+    def nearer(self, limit: Balls) -> Balls:
+        """The limit; where bounds from the beginning on are too wide, v is read a few times, and they begin there."""
         state, read, v, w = self.after_u, 0, self.family.v, self.family.w
-        while not self.is_decided(self.settling.all(MAX_FROM)) and read * len(v) < SOON:
+        while not self.is_decided(limit) and read * len(v) < SOON:
             more = max(1, read)
             state, read = self.network.read(v * more, state, [])[2], read + more
             self.settling = self.network.toward(state, v, w, read)
+            limit = self.settling.all(MAX_FROM)
+        return limit
 
     def is_decided(self, logits: Balls) -> bool:
         """Whether each of these logits is certainly smaller than the family's, or certainly not."""
-        own, others = logits[self.family.answer], np.delete(logits, self.family.answer)
-        return bool(((others < own) | (others >= own)).all())
+        try:
+            less(np.delete(logits, self.family.answer), logits[self.family.answer])
+        except Undecided:
+            return False
+        return True
 
     def holds_from(self, n: int) -> bool:
         """Whether one comparison shows the answer to all of them."""
@@ -286,7 +291,9 @@ class Refutation:
                 )
             self.progress("words", read, last)
             if isinstance(self.settling, Recurring):
-                later = network.toward(states, family.v, family.w, read)
+                # Of the words read here bounds were begun already, or they are now.
+                is_known = read == self.settling.read
+                later = self.settling if is_known else network.toward(states, family.v, family.w, read)
                 done += self.on_the_way
                 if later.first <= last and self.holds(later.all(later.first)):
                     last = later.first - 1

@@ -33,7 +33,7 @@ class DeltaNetwork(Reader):
 
     def __init__(self, model: Delta):
         super().__init__(model)
-        mixer = self.model.blocks[0].mixer
+        mixer = self.blocks[0].mixer
         assert isinstance(mixer, DeltaMixer), "that of delta"
         self.mixer: DeltaMixer = mixer
         self.reach = self.mixer.conv.reach
@@ -45,9 +45,8 @@ class DeltaNetwork(Reader):
         return -(-self.reach // len(v))
 
     def filled(self, u: Sequence[int], v: Sequence[int]) -> Any:
-        """What is carried after u v^n, n the first from which on v is one map; None before the first symbol."""
-        symbols = [*u, *[*v] * self.filling(v)]
-        return self.read(symbols, None)[1] if symbols else None
+        """What is carried after u v^n, n the first from which on v is one map."""
+        return self.after([*u, *[*v] * self.filling(v)])
 
     def block(self, v: Sequence[int], buffers: Any) -> tuple[Tensor, Tensor]:
         """P and B of v, (heads, K, K) each."""
@@ -69,8 +68,7 @@ class DeltaNetwork(Reader):
 
         S* - S solves (I - P) Y = P S + B - S. Both sides are orthogonal to what P keeps, as is the least solution.
         """
-        carries = self.filled(u, v) or [self.mixer.start(1)]
-        ((S,), buffers) = carries[0]
+        ((S,), buffers) = self.filled(u, v)[0]
         P, B = self.block(v, buffers)
         apart = torch.eye(P.shape[-1], dtype=P.dtype) - P
         Y = torch.linalg.pinv(apart, atol=NULL, rtol=0.0) @ (P @ S[0] + B - S[0])
@@ -79,7 +77,7 @@ class DeltaNetwork(Reader):
     def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
         """The network before the last v of u v, u v v, ..., u v^n."""
         before: list[Any] = []
-        carries = (self.read(u, None)[1] if u else None) or [self.mixer.start(1)]
+        carries = self.after(u)
         for _ in range(min(n, self.filling(v))):
             before.append(carries)
             carries = self.read(v, carries)[1]

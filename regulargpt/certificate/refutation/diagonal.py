@@ -78,10 +78,6 @@ class DiagonalNetwork(Reader):
     forgets = True  # the limit does not depend on u
     symbols, families = (1 << 7, 1 << 9, 1 << 12), 4  # read of one u v v v ..; of which of so many, wrong in the limit
 
-    def __init__(self, model: Mixing):
-        super().__init__(model)
-        self.blocks = [block for block in self.model.blocks if isinstance(block, Block)]
-
     @torch.no_grad()
     def limit(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
         """The logits (n_outputs,) that those after u v^n w come near as n grows; u changes nothing of them."""
@@ -92,8 +88,7 @@ class DiagonalNetwork(Reader):
 
     def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
         """The network before the last v of u v, u v v, ..., u v^n."""
-        carries = self.read(u, None)[1] if u else [block.mixer.start(1) for block in self.blocks]
-        before = [carries]
+        before = [self.after(u)]
         while len(before) < n:
             before.append(self.read(v, before[-1])[1])
         return Trajectory.of(self, v, before)

@@ -55,23 +55,23 @@ class Refutation:
 
 
 NO_PROOF = (
-    "of networks that carry a state, those whose numbers each move by themselves (linear-rnn, mamba, mamba2, gla, s4d) "
-    "and one layer of delta can be refuted by a proof"
+    "of networks that carry a state, only those whose numbers each move by themselves (linear-rnn, mamba, mamba2, gla, "
+    "s4d) and one layer of delta can be refuted by a proof"
 )
 
 
 def may_be_refuted(model: nn.Module) -> TypeGuard[Mixing | LinearRnn]:
     """Whether its state moves number by number, or it is one layer of delta: of others there is no such proof."""
-    return isinstance(model, LinearRnn) or (isinstance(model, Mixing) and in_float64(model) is not None)
+    if isinstance(model, Delta):
+        return len(model.blocks) == 1
+    return isinstance(model, LinearRnn) or (isinstance(model, Mixing) and is_diagonal(model))
 
 
-def in_float64(model: Mixing | LinearRnn) -> Network | None:
-    """The network for a search; None where there is no proof."""
+def in_float64(model: Mixing | LinearRnn) -> Network:
+    """The network for a search."""
     if isinstance(model, LinearRnn):
         return LinearNetwork(model)
-    if isinstance(model, Delta):
-        return DeltaNetwork(model) if len(model.blocks) == 1 else None
-    return DiagonalNetwork(model) if is_diagonal(model) else None
+    return DeltaNetwork(model) if isinstance(model, Delta) else DiagonalNetwork(model)
 
 
 def answers_otherwise(network: bytes) -> str | None:
@@ -88,8 +88,7 @@ def refutation_of(
     progress: Progress = lambda part, done, count: None,
 ) -> Refutation:
     """Search, make the refutation, and have it checked; or say why there is none."""
-    network_of_floats = in_float64(model)
-    assert network_of_floats is not None, "no other network is refuted by a proof"
+    assert may_be_refuted(model), "no other network is refuted by a proof"
     if not isinstance(task, Task):
         return none_of(f"{task.name} has no finite automaton")
     machine = right_machine(task)
@@ -104,7 +103,7 @@ def refutation_of(
         assert isinstance(found, AcceptedRefutation), "it is one"
         return Refutation(described(wrong, machine, found), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
 
-    for wrong in wrong_families(machine, network_of_floats, progress)[:TRIED]:
+    for wrong in wrong_families(machine, in_float64(model), progress)[:TRIED]:
         try:
             return accepted(wrong, checked)
         except (Rejected, Malformed) as error:

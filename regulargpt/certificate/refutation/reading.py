@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regulargpt.finite.float64_network import as_float64
-from regulargpt.models.mixing.model import Mixing
+from regulargpt.models.mixing.model import Block, Mixing
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,6 +22,7 @@ class Reader:
 
     def __init__(self, model: Mixing):
         self.model = as_float64(model)
+        self.blocks = [block for block in self.model.blocks if isinstance(block, Block)]
 
     @torch.no_grad()
     def read(self, symbols: Sequence[int], carries: Any, rows: int = 1) -> tuple[Floats, Any]:
@@ -29,6 +30,10 @@ class Reader:
         words = torch.tensor([[*symbols]] * rows)
         logits, after = self.model.read(words, carries, "last")
         return logits.numpy(), after
+
+    def after(self, u: Sequence[int]) -> Any:
+        """What is carried after u."""
+        return self.read(u, None)[1] if u else [block.mixer.start(1) for block in self.blocks]
 
 
 @dataclass(frozen=True)
