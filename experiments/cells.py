@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from experiments.conditions import differences, words_and_supervision
 from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
-from experiments.page.record import Cell, Line, Values, part
+from experiments.page.record import Cell, Line, Page, Values, part
 from experiments.published import Number, Published, published
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.objectives.measures import measure
@@ -17,6 +17,7 @@ from regulargpt.results.beside import family
 from regulargpt.results.row import Row
 from regulargpt.results.statistics import Group, groups
 from regulargpt.runs.sweep.names import name_of
+from regulargpt.storage.manifest import digest
 from regulargpt.tables import percent
 
 STATISTICS = ("max", "mean")
@@ -41,7 +42,8 @@ class Compared:
     `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these. `missing`
     are the runs that are not finished, `found` is what a figure's analysis says of those that are, `notes` are the
     numbers of what differs in the conditions, `shortcuts` is what rules without an automaton score on such words.
-    `refuted` has the shortest wrong words of runs whose proof came to one, in a sentence each.
+    `refuted` has the shortest wrong words of runs whose proof came to one, in a sentence each. `before` are the values
+    of an earlier page, of runs whose folders are not here: `ours` and `group` count them in.
     """
 
     row: str
@@ -58,6 +60,7 @@ class Compared:
     notes: tuple[int, ...] = ()
     shortcuts: ShortcutScores | None = None
     refuted: tuple[str, ...] = ()
+    before: Values | None = None
 
     @property
     def done(self) -> int:
@@ -83,12 +86,14 @@ class Compared:
     @property
     def seconds(self) -> float:
         """Time spent in training, all runs together."""
-        return sum({row.run: row.train_seconds or 0.0 for row in self.rows}.values())
+        here = sum({row.run: row.train_seconds or 0.0 for row in self.rows}.values())
+        return here + ((self.before or {}).get("train_seconds") or 0.0)
 
     @property
     def steps(self) -> tuple[int, int] | None:
         """The fewest and the most training steps of a run."""
         steps = [row.steps for row in self.rows if row.steps is not None]
+        steps += (self.before or {}).get("steps") or ()
         return (min(steps), max(steps)) if steps else None
 
 
@@ -102,6 +107,8 @@ class Comparison:
     cells: tuple[tuple[Compared, ...], ...]
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
+    earlier: Page | None = None
+    """A page that some of the figures are from."""
 
     @cached_property
     def all(self) -> list[Compared]:
@@ -264,7 +271,9 @@ def values_of(found: Compared, statistics: tuple[str, ...]) -> Values:
 
     `train_seconds`, of all runs together, and `steps`, the fewest and the most, are None where they are not known.
     """
+    before = found.before or {}
     seconds = [row.train_seconds for row in found.rows if row.is_done]
+    seconds += [before["train_seconds"]] if before else []
     differences = (None if d is None else round(d, 6) for d in found.differences)
     return {
         "row": found.row,
@@ -286,9 +295,20 @@ def values_of(found: Compared, statistics: tuple[str, ...]) -> Values:
             *(sentence for finding in found.found for sentence in finding.sentences),
             *failing(found),
             *found.refuted,
+            *before.get("found", ()),
         ],
         "notes": found.notes,
+        "configs": configs_digest(found.names),
     }
+
+
+def configs_digest(names: Sequence[str]) -> str:
+    """Which runs a cell is of: their names say what their configs are.
+
+    >>> configs_digest(["parity-lstm-words-seed0-0a"]), configs_digest([])
+    ('359af525', '')
+    """
+    return digest("\n".join(names).encode())[:8] if names else ""
 
 
 def failing(found: Compared) -> Iterator[str]:

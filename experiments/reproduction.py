@@ -17,8 +17,10 @@ from typing import Any
 
 from experiments import sessions
 from experiments.cells import Comparison, compare
+from experiments.earlier import done, read, with_earlier
 from experiments.experiment import Analysis, Experiment, Scale
 from experiments.page.files import write
+from experiments.page.record import Page
 from experiments.refutations import with_refutations
 from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
@@ -43,9 +45,14 @@ def place(path: Path, experiment: Experiment, scale: Scale) -> Path:
 
 
 def write_page(
-    path: Path, experiment: Experiment, scale: Scale, notice: Callable[[str], None] = lambda text: None
+    path: Path,
+    experiment: Experiment,
+    scale: Scale,
+    notice: Callable[[str], None] = lambda text: None,
+    earlier: Path | None = None,
 ) -> dict[str, Any]:
-    """Write the page from the runs in the sweep folder `path`; what page.json holds. `notice` is told of longer tests.
+    """Write the page from the runs in the sweep folder `path`, and from those of an `earlier` page in another folder;
+    what page.json holds. `notice` is told of longer tests.
 
     Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
     """
@@ -56,8 +63,9 @@ def write_page(
         if runs.results.losses:
             write_losses(out, runs.results)
     else:
-        found = with_shortcuts(comparison(experiment, scale, folder), path)
-        page = score_page(found, made(folder, experiment, scale, found.names, found.left_out))
+        page_before = read(earlier, experiment, scale) if earlier else None
+        found = with_shortcuts(comparison(experiment, scale, folder, page_before), path)
+        page = score_page(found, made(folder, experiment, scale, found.names, found.left_out, page_before))
         for picture, file in pictures(found):
             atomic.make_folder((out / picture.file).parent)
             atomic.write_bytes(out / picture.file, atomic.read_bytes(file))
@@ -65,26 +73,37 @@ def write_page(
 
 
 def made(
-    folder: SweepFolder, experiment: Experiment, scale: Scale, names: Sequence[str], left_out: Sequence[str]
+    folder: SweepFolder,
+    experiment: Experiment,
+    scale: Scale,
+    names: Sequence[str],
+    left_out: Sequence[str],
+    earlier: Page | None = None,
 ) -> dict[str, Any]:
     """How a page was made: the command, the time, and where its runs were made."""
     rows = [row for row in experiment.rows if row not in left_out] if left_out else ()
-    return {
+    how = {
         "command": command(experiment, scale, folder.path, rows),
         "session_seconds": tuple(session_seconds(folder.path, experiment, scale)),
         "environments": environments(folder, names),
     }
+    if earlier:
+        how["session_seconds"] += earlier.session_seconds
+        how["environments"] += earlier.environments
+        how["remarks"] = (f"Of these runs, {len(done(earlier, experiment)):,} are from an earlier page (`--earlier`).",)
+    return how
 
 
-def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:
-    """Every cell from the runs of the folder."""
-    requested = frozenset(folder.names)
+def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder, earlier: Page | None = None) -> Comparison:
+    """Every cell from the runs of the folder, and of the `earlier` page."""
+    requested = frozenset(folder.names) | (done(earlier, experiment) if earlier else frozenset())
     findings = findings_of(experiment, scale, folder)
     found = compare(experiment, scale, rows(folder.path), requested, findings)
     if not found.cells:
         where = atomic.shown(folder.path)
         raise UserError(f"no run of {experiment.name} at scale {scale} was asked for in {where}; leave --page-only out")
-    return with_refutations(found, folder)
+    found = with_refutations(found, folder)
+    return with_earlier(found, earlier) if earlier else found
 
 
 def findings_of(figure: Experiment, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:

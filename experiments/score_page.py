@@ -21,6 +21,7 @@ from experiments.cells import (
 )
 from experiments.claims import Printed
 from experiments.conditions import ITS_OWN
+from experiments.earlier import curves_of, mean_curve
 from experiments.experiment import Shows
 from experiments.page.layout import laid_out
 from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
@@ -51,6 +52,7 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
     """The page of a comparison; `made` says how it was made."""
     experiment = found.experiment
     trained = {row.run: row.train_seconds or 0.0 for cell in found.all for row in cell.rows}
+    before = (found.earlier and found.earlier.train_seconds) or 0.0
     facts = {
         "statistics": found.statistics,
         "is_published": experiment.published is not None,
@@ -79,7 +81,7 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
         left_out=found.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
         missing=tuple(found.missing),
-        train_seconds=round(sum(trained.values()), 3),
+        train_seconds=round(sum(trained.values()) + before, 3),
         **made,
     )
 
@@ -333,7 +335,8 @@ def protocols(found: Comparison) -> list[str]:
     """The protocols that cells were tested under, in words."""
     tested = dict.fromkeys(test.tested for cell in found.all for test in cell.rows if test.is_done and test.tested)
     known = [PROTOCOLS[name] for name in tested if name in PROTOCOLS]
-    return [". ".join([f"{p.id}: {p.summary}", *(f"Unlike its source: {d}" for d in p.departures)]) for p in known]
+    told = [". ".join([f"{p.id}: {p.summary}", *(f"Unlike its source: {d}" for d in p.departures)]) for p in known]
+    return list(dict.fromkeys([*told, *(found.earlier.parts["protocols"] if found.earlier else ())]))
 
 
 def pictures(found: Comparison) -> list[tuple[Picture, Path]]:
@@ -351,17 +354,26 @@ def pictures(found: Comparison) -> list[tuple[Picture, Path]]:
 
 def curves(found: Comparison) -> list[Picture]:
     """Accuracy by length, a picture a row and a line a column, with a band over its runs."""
-    rows = [(cells[0].row, lines(cells)) for cells in found.cells]
+    rows = [(cells[0].row, lines(cells, curves_of(found.earlier, cells[0].row))) for cells in found.cells]
     return [Picture(row, f"curves/{plain(row)}.svg", worst(row, drawn), tuple(drawn)) for row, drawn in rows if drawn]
 
 
-def lines(cells: Sequence[Compared]) -> list[Curve]:
+def lines(cells: Sequence[Compared], earlier: Mapping[str, Curve]) -> list[Curve]:
     """The lines of a row; columns that show the same runs share one."""
     drawn: dict[tuple[str, ...], Curve] = {}
     for one in cells:
         if one.shows == Shows() and one.done and not one.column.fails_at:
-            drawn.setdefault(one.names, results.curves(one.rows, [])[0].line(one.column.title))
+            drawn.setdefault(one.names, line_of(one, earlier.get(one.column.title)))
     return [line for line in drawn.values() if line.lengths]
+
+
+def line_of(cell: Compared, earlier: Curve | None) -> Curve:
+    """The line of a cell, with the runs of an `earlier` one."""
+    if not cell.rows and earlier:
+        return earlier
+    line = results.curves(cell.rows, [])[0].line(cell.column.title)
+    known = cell.before["done"] if cell.before else 0
+    return mean_curve(line, cell.done - known, earlier, known) if earlier and known else line
 
 
 def worst(row: str, found: Sequence[Curve]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from languages.errors import UserError
 from regulargpt.objectives.measures import Measure
@@ -16,6 +17,7 @@ from regulargpt.results.row import OF_A_TEST, Key, Row, sortable
 FAILS_BELOW = 99.0
 # How often an interval may miss the median on either side.
 TAIL = 0.025
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -94,25 +96,57 @@ def value_of(row: Row, measure: Measure | None) -> float | None:
 def group_of(key: Key, done: Sequence[Row], n_failed: int, measure: Measure | None) -> Group:
     """The statistics of one group."""
     proven = {row.run: row.proven for row in done}
-    scores = run_scores(done, measure)
-    low, high = median_interval(scores) or (None, None)
     return Group(
         key=key,
         n_runs=len(proven) + n_failed,
         n_failed=n_failed,
-        scores=scores,
-        max=scores[-1] if scores else None,
-        mean=statistics.mean(scores) if scores else None,
-        sd=statistics.stdev(scores) if len(scores) > 1 else None,
-        min=scores[0] if scores else None,
-        low=low,
-        high=high,
-        first_below_99=min((T for row in done if (T := failing(row, measure)) is not None), default=None),
+        **spread(run_scores(done, measure)),
+        first_below_99=least(failing(row, measure) for row in done),
         n_proven=sum(value is True for value in proven.values()),
         n_asked=sum(value is not None for value in proven.values()),
         n_as_it_is=len({row.run for row in done if row.as_it_is}),
-        first_wrong=min((row.first_wrong for row in done if row.first_wrong is not None), default=None),
+        first_wrong=least(row.first_wrong for row in done),
     )
+
+
+def joined(one: Group, other: Group) -> Group:
+    """The statistics of the runs of both groups, which have the same key and no run in common.
+
+    >>> tests = [Row(run, "done", length=41, measures={"accuracy": a}) for run, a in [("a", 100.0), ("b", 90.0)]]
+    >>> (one,), (other,), (both,) = (groups(rows, [], measure_of("accuracy")) for rows in (tests[:1], tests[1:], tests))
+    >>> joined(one, other) == both
+    True
+    """
+    return Group(
+        key=one.key,
+        n_runs=one.n_runs + other.n_runs,
+        n_failed=one.n_failed + other.n_failed,
+        **spread(tuple(sorted(one.scores + other.scores))),
+        first_below_99=least([one.first_below_99, other.first_below_99]),
+        n_proven=one.n_proven + other.n_proven,
+        n_asked=one.n_asked + other.n_asked,
+        n_as_it_is=one.n_as_it_is + other.n_as_it_is,
+        first_wrong=least([one.first_wrong, other.first_wrong]),
+    )
+
+
+def spread(scores: tuple[float, ...]) -> dict[str, Any]:
+    """The statistics of scores in ascending order, as a group has them."""
+    low, high = median_interval(scores) or (None, None)
+    return {
+        "scores": scores,
+        "max": scores[-1] if scores else None,
+        "mean": statistics.mean(scores) if scores else None,
+        "sd": statistics.stdev(scores) if len(scores) > 1 else None,
+        "min": scores[0] if scores else None,
+        "low": low,
+        "high": high,
+    }
+
+
+def least(values: Iterable[Number | None]) -> Number | None:
+    """The least of the values that are known."""
+    return min((value for value in values if value is not None), default=None)
 
 
 def failing(row: Row, measure: Measure | None) -> int | None:

@@ -147,3 +147,21 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli, monkeypatch):
     page = Path(data["page"]).read_text("utf-8")
     assert "best rule" in page
     assert cli(*arguments).err.splitlines()[0] == "12 runs in r: 12 done, 0 missing, 0 failed"
+
+
+def test_runs_of_an_earlier_page_are_not_run_again(cli: Cli, by_hand):
+    by_hand(lambda config: 99.0)
+    assert cli(*SMOKE).code == 0
+    both = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity,even-pairs", "--out", "s")
+    assert cli(*both, "--dry-run").out.splitlines()[-1] == "12 runs in s: 0 done, 12 missing, 0 failed"
+    earlier = ("--earlier", "r/table-6.1-smoke")
+    lines = cli(*both, *earlier, "--dry-run").out.splitlines()
+    assert lines[-1] == "6 runs in s: 0 done, 6 missing, 0 failed"
+    assert not any(line.startswith("parity") for line in lines)
+    assert list(Path().iterdir()) == [Path("r")]
+    page = json.loads(cli(*both, *earlier, "--json").out)
+    assert page["missing"] == []
+    assert {cell["row"] for cell in cells_of(page)} == {"parity", "even-pairs"}
+    assert {path.name.split("-words")[0].split("-")[0] for path in Path("s/runs").iterdir()} == {"even"}
+    again = json.loads(cli(*PAGE[:4], "--out", "s", "--page-only", *earlier, "--json").out)
+    assert (again["missing"], again["remarks"]) == ([], page["remarks"])

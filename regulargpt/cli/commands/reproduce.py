@@ -43,6 +43,9 @@ KINDS = ("published", "ours", "difference", "state")
     type=PATH,
     help="Folder of runs and pages.  [default: reproduced/SCALE; with --model reproduced/checkpoints]",
 )
+@click.option(
+    "--earlier", type=PATH, metavar="DIR", help="Count in the runs of a page in another folder; they are not run again."
+)
 @engine_options
 @click.option("--page-only", is_flag=True, help="Write the page again from what is there; run nothing.")
 @printed
@@ -53,6 +56,7 @@ def command(
     model: Path | None,
     samples: int | None,
     out: Path | None,
+    earlier: Path | None,
     retry: bool,
     dry_run: bool,
     page_only: bool,
@@ -71,20 +75,31 @@ def command(
         raise UserError("--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out")
     if model is not None:
         asked = registry.of_checkpoints(name)
-        for flag in [*["--retry"] * retry, *given(options)]:
+        for flag in [*["--retry"] * retry, *["--earlier"] * (earlier is not None), *given(options)]:
             raise UserError(f"{flag} is for trainings, and with --model there are none; leave it out")
         return of_checkpoint(asked.session(model, scale, rows, samples, out), dry_run, page_only, as_json)
     if samples is not None:
         raise UserError(f"--samples {samples} is for --model; leave it out, or add that")
     experiment = registry.experiment(name)
-    configs = experiment.all_configs(scale, rows)
+    configs = missing_from(earlier, experiment, scale, experiment.all_configs(scale, rows))
     engine = choose_engine(options)
     folder = out or Path("reproduced") / scale
     if dry_run:
         return preview(configs, folder, as_json)
     if page_only:
-        return page_again(experiment, scale, folder, as_json)
-    return conduct(experiment, scale, configs, folder, engine, retry, as_json)
+        return page_again(experiment, scale, folder, earlier, as_json)
+    return conduct(experiment, scale, configs, folder, earlier, engine, retry, as_json)
+
+
+def missing_from(earlier: Path | None, experiment: Any, scale: str, configs: list[RunConfig]) -> list[RunConfig]:
+    """The configs without those whose results are in the page of the folder `earlier`."""
+    if earlier is None:
+        return configs
+    from regulargpt.runs.sweep.names import name_of
+
+    pages = import_module("experiments.earlier")
+    known = pages.done(pages.read(earlier, experiment, scale), experiment)
+    return [config for config in configs if name_of(config) not in known]
 
 
 def preview(configs: Sequence[RunConfig], folder: Path, as_json: bool) -> int:
@@ -106,6 +121,7 @@ def conduct(
     scale: str,
     configs: list[RunConfig],
     folder: Path,
+    earlier: Path | None,
     engine: Callable[[list[RunConfig]], Engine],
     retry: bool,
     as_json: bool,
@@ -124,13 +140,13 @@ def conduct(
     finally:
         progress.close()
     reproduction.add_session(folder, experiment, scale, time.monotonic() - started)
-    print_result(reproduction.write_page(folder, experiment, scale, notice), as_json)
+    print_result(reproduction.write_page(folder, experiment, scale, notice, earlier), as_json)
     return exit_code(outcome)
 
 
-def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
+def page_again(experiment: Any, scale: str, folder: Path, earlier: Path | None, as_json: bool) -> int:
     """Write the page from what is there; the exit code says whether all of it is."""
-    result = import_module("experiments.reproduction").write_page(folder, experiment, scale, notice)
+    result = import_module("experiments.reproduction").write_page(folder, experiment, scale, notice, earlier)
     print_result(result, as_json)
     return FAILED if result["failed"] else STOPPED if result["missing"] else 0
 
