@@ -4,7 +4,7 @@ To believe an accepted certificate, read this folder (docs/certificate.md says w
 
 files     bytes, JSON and safetensors, read strictly and in bounds
 balls     arrays of balls: what a comparison of real numbers may be concluded from
-doubles   the same in float64: wider balls, quicker
+doubles, complex_doubles  the same in float64: wider balls, quicker
 network   what all networks share: how weights and config.json are read, layers and readout in balls
 regulargpt, ldru    the maps of RegularGPT (section 6.2), with gates or without, and of ldru in balls
 networks  which of them the weights are

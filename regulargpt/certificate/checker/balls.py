@@ -14,19 +14,22 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb, arb_mat
 
-from regulargpt.certificate.checker.doubles import SQUARINGS, Doubles, concatenated
+from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
+from regulargpt.certificate.checker.doubles import SQUARINGS, WIDE, Doubles, concatenated, ends, known, up, within
+from regulargpt.certificate.checker.doubles import rising as between_ends
 
 Balls = npt.NDArray[np.object_]
 
 exact: Any = np.frompyfunc(arb, 1, 1)  # a double is the midpoint of a ball of radius 0
 
 
-def of_both(function: Callable[[arb], arb], quick: Callable[[Doubles], Doubles]) -> Any:
+def of_both(function: Callable[[Any], Any], quick: Callable[[Any], Any]) -> Any:
     """A function of arrays of balls, or of balls in float64."""
     exactly: Any = np.frompyfunc(function, 1, 1)
-    return lambda x: quick(x) if isinstance(x, Doubles) else exactly(x)
+    return lambda x: quick(x) if isinstance(x, Doubles | ComplexDoubles) else exactly(x)
 
 
+FEWEST_BITS = 64  # of balls of FLINT
 NARROW = 2.0**-10  # radii of balls for which plain formulas lose little
 
 
@@ -39,6 +42,16 @@ def rising(function: Callable[[arb], arb]) -> Callable[[arb], arb]:
     return found
 
 
+def quickly_rising(function: Callable[[Doubles], Doubles]) -> Callable[[Doubles], Doubles]:
+    """The same in float64."""
+
+    def found(x: Doubles) -> Doubles:
+        near, is_near = function(x), x.radius < WIDE
+        return near if is_near.all() else near.where(is_near, between_ends(function, x))
+
+    return found
+
+
 def of_root(x: arb, d: int) -> arb:
     """The part of a ball in +-sqrt(d); all of that if the ball is of no number."""
     if x.rad() < NARROW:
@@ -47,28 +60,36 @@ def of_root(x: arb, d: int) -> arb:
     return x.intersection(whole) if x.is_finite() else whole
 
 
-exp = of_both(rising(arb.exp), Doubles.exp)
+exp = of_both(rising(arb.exp), quickly_rising(Doubles.exp))
 erf = of_both(arb.erf, Doubles.erf)
 cos = of_both(arb.cos, Doubles.cos)
 sin = of_both(arb.sin, Doubles.sin)
-softplus = of_both(rising(lambda x: x.exp().log1p()), Doubles.softplus)  # log(1 + exp(x))
+softplus = of_both(rising(lambda x: x.exp().log1p()), quickly_rising(Doubles.softplus))  # log(1 + exp(x))
 # 1 / (1 + exp(-x))
-sigmoid = of_both(rising(lambda x: 1 / (1 + (-x).exp())), lambda x: 1 / (1 + (-x).exp()))
+sigmoid = of_both(rising(lambda x: 1 / (1 + (-x).exp())), quickly_rising(lambda x: 1 / (1 + (-x).exp())))
 positive = of_both(arb.nonnegative_part, Doubles.positive)  # max(x, 0)
 largest = of_both(lambda x: abs(x).upper(), Doubles.largest)  # at least |x|
-middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
-lowest: Any = np.frompyfunc(lambda x: x.lower(), 1, 1)
-highest: Any = np.frompyfunc(lambda x: x.upper(), 1, 1)
-maximum: Any = np.frompyfunc(arb.max, 2, 1)
-above: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
-real: Any = np.frompyfunc(lambda x: x.real, 1, 1)
-imaginary: Any = np.frompyfunc(lambda x: x.imag, 1, 1)
-as_complex: Any = np.frompyfunc(acb, 2, 1)
+middle = of_both(lambda x: x.mid(), lambda x: x.map(middle) if isinstance(x, ComplexDoubles) else known(x.middle))
+lowest = of_both(lambda x: x.lower(), lambda x: known(ends(x)[0]))
+highest = of_both(lambda x: x.upper(), lambda x: known(ends(x)[1]))
+above = of_both(lambda x: abs(x).upper(), lambda x: x.largest())
+finite = of_both(
+    lambda x: x.is_finite(),
+    lambda x: (
+        finite(x.real) & finite(x.imag)
+        if isinstance(x, ComplexDoubles)
+        else np.isfinite(x.middle) & np.isfinite(x.radius)
+    ),
+)
+real = of_both(lambda x: x.real, lambda x: x.real)
+imaginary = of_both(lambda x: x.imag, lambda x: x.imag)
+_maximum: Any = np.frompyfunc(arb.max, 2, 1)
+_complex: Any = np.frompyfunc(acb, 2, 1)
 _of_root: Any = np.frompyfunc(of_root, 2, 1)
 # Not negative, as the product of two wide balls may be.
-square = of_both(lambda x: (x * x).nonnegative_part(), lambda x: x * x)
+square = of_both(lambda x: (x * x).nonnegative_part(), lambda x: (x * x).nonnegative_part())
 # Of what is not negative, whatever its ball.
-sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), Doubles.sqrt)
+sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), quickly_rising(Doubles.sqrt))
 
 
 class Undecided(ArithmeticError):
@@ -111,12 +132,36 @@ def constant(values: Any, like: Any) -> Any:
 
 
 def of_flint(a: Any) -> Balls:
-    """The same numbers (n,) in balls of FLINT."""
-    return np.array([a[i] for i in range(len(a))], dtype=object)
+    """The same numbers in balls of FLINT."""
+    if not isinstance(a, Doubles):
+        return a
+    flat = a.reshape(-1)
+    return np.array([flat[i] for i in range(len(flat))], dtype=object).reshape(a.shape)  # as they were
+
+
+def as_complex(re: Any, im: Any) -> Any:
+    """The complex numbers of these parts."""
+    return ComplexDoubles(re, im) if isinstance(re, Doubles) else _complex(re, im)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two, number by number."""
+    return b + positive(a - b) if isinstance(a, Doubles) else _maximum(a, b)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Arrays of one shape as rows of one."""
+    if isinstance(parts[0], ComplexDoubles):
+        return ComplexDoubles(stacked([x.real for x in parts]), stacked([x.imag for x in parts]))
+    if isinstance(parts[0], Doubles):
+        return joined([x.map(lambda values: values[None]) for x in parts], 0)
+    return np.stack(parts)
 
 
 def where(condition: npt.NDArray[np.bool_], a: Any, b: Any) -> Any:
     """Those of a where the condition holds, else those of b."""
+    if isinstance(a, ComplexDoubles):
+        return ComplexDoubles(a.real.where(condition, b.real), a.imag.where(condition, b.imag))
     return a.where(condition, b) if isinstance(a, Doubles) else np.where(condition, a, b)
 
 
@@ -125,7 +170,7 @@ def greatest(a: Any) -> arb:
     bounds: Any = largest(a)
     if isinstance(a, Doubles):
         return arb(float(bounds.middle.max()))
-    return maximum.reduce(bounds)
+    return _maximum.reduce(bounds)
 
 
 def norm(a: Balls, axis: int = -1) -> Any:
@@ -135,7 +180,10 @@ def norm(a: Balls, axis: int = -1) -> Any:
 
 def within_root(x: Any, d: int) -> Any:
     """x_i / sqrt(mean x^2 + epsilon) of d numbers: it is below sqrt(d), which balls do not show where they are wide."""
-    return x if isinstance(x, Doubles) else _of_root(x, d)
+    if not isinstance(x, Doubles):
+        return _of_root(x, d)
+    root = float(up(np.sqrt(np.array([d]))).item())
+    return within(x, -root, root)
 
 
 def spectral(a: Any) -> arb:

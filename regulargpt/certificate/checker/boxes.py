@@ -21,7 +21,7 @@ Interval Methods for Systems of Equations, chapter 2). What is kept is what both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -29,10 +29,20 @@ from typing import Any, Self
 import numpy as np
 
 from regulargpt.certificate.checker.balls import softplus
-from regulargpt.certificate.checker.doubles import TINY, Doubles, Floats, U, concatenated, up
+from regulargpt.certificate.checker.doubles import (
+    TINY,
+    Doubles,
+    Floats,
+    U,
+    between,
+    concatenated,
+    ends,
+    known,
+    of_ends,
+    rising,
+    up,
+)
 from regulargpt.certificate.checker.network import sigmoid, tanh
-
-Ends = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,25 +204,9 @@ def together(*scaled: tuple[Doubles | float, Box]) -> Slopes:
     return found
 
 
-def known(values: Floats) -> Doubles:
-    """Doubles as balls of radius 0."""
-    return Doubles(values, np.zeros_like(values))
-
-
 def column(x: Doubles) -> Doubles:
     """The only column (m,) of (m, 1)."""
     return x.map(lambda values: values[:, 0])
-
-
-def ends(x: Doubles) -> Ends:
-    """At most the least, and at least the largest number of each ball; no number where a ball is not finite."""
-    reach = up(x.radius + U * abs(x.middle))
-    return x.middle - reach, x.middle + reach
-
-
-def between(low: Floats, high: Floats) -> Doubles:
-    """Balls that hold all from `low` to `high`, which are no numbers where nothing is known."""
-    return Doubles(low / 2 + high / 2, up((high - low) / 2 + U * (abs(low) + abs(high))))
 
 
 def common(one: Doubles, other: Doubles) -> Doubles:
@@ -225,17 +219,8 @@ def common(one: Doubles, other: Doubles) -> Doubles:
 
 
 def times(one: Doubles, other: Doubles) -> Doubles:
-    """Products of two balls each: the least and the largest are among those of their ends."""
-    (a, b), (c, d) = ends(one), ends(other)
-    products = [ends(known(x) * known(y)) for x in (a, b) for y in (c, d)]
-    low, high = np.minimum.reduce([x for x, _ in products]), np.maximum.reduce([x for _, x in products])
-    return between(low, high)
-
-
-def rising(f: Callable[[Any], Any], x: Doubles) -> Doubles:
-    """What a function that nowhere falls makes of balls."""
-    low, high = ends(x)
-    return between(ends(f(known(low)))[0], ends(f(known(high)))[1])
+    """Products of two balls each."""
+    return of_ends(Doubles.__mul__, one, other)
 
 
 def flatness(t: Doubles) -> Doubles:

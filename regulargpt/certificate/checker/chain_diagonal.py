@@ -13,6 +13,8 @@ from flint import acb
 
 from regulargpt.certificate.checker.balls import as_complex, imaginary, real
 from regulargpt.certificate.checker.chain_mixing import Mixing, one_later
+from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
+from regulargpt.certificate.checker.doubles import Doubles
 
 
 class Diagonal(Mixing):
@@ -57,13 +59,16 @@ class Diagonal(Mixing):
         raise NotImplementedError
 
     def numbers(self, S: Any) -> Any:
-        """S as the numbers that move, in balls of FLINT."""
+        """S as the numbers that move."""
         parts = self.pairs(S)
         return S if parts is None else as_complex(*parts)
 
     def of_numbers(self, numbers: Any) -> Any:
         """S of them."""
-        return self.unpaired(real(numbers), imaginary(numbers)) if isinstance(numbers.flat[0], acb) else numbers
+        is_complex = isinstance(numbers, ComplexDoubles) or (
+            not isinstance(numbers, Doubles) and isinstance(numbers.flat[0], acb)
+        )
+        return self.unpaired(real(numbers), imaginary(numbers)) if is_complex else numbers
 
     def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
         name, (S, *old) = self.place(layer), carried

@@ -72,7 +72,7 @@ class S4d(Diagonal):
 
     def sizes(self, name: str, rest: Any) -> Any:
         alpha, t = self.rates(name)
-        return exponential(t * real(alpha))[None]
+        return alike(exponential(t * real(alpha))[None], rest)
 
 
 exponential: Any = np.frompyfunc(lambda x: x.exp(), 1, 1)

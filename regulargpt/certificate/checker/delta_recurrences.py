@@ -64,6 +64,7 @@ class DeltaRecurrences(Delta):
         self.size = max(1, self.model["conv"])
         self.known: dict[Context, tuple[Balls, Balls, Brings]] = {}
 
+    is_quick = False  # in balls of FLINT
     piece = 512  # positions that are read at once
 
     def work_of_symbol(self) -> int:

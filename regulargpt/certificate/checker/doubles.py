@@ -22,9 +22,11 @@ import numpy.typing as npt
 from flint import arb, arb_series, ctx
 
 Floats = npt.NDArray[np.float64]
+Ends = tuple[Floats, Floats]
 
 U = 2.0**-52  # twice the unit roundoff
 TINY = 2.0**-1000
+WIDE = 2.0**-4  # radii of balls for which the values at both ends are taken; of smaller ones plain formulas lose little
 # erf is expanded about the multiples of 1 / GRID up to FLAT, beyond which it is 1 or -1 to 3e-17.
 GRID, FLAT, TERMS = 64, 6, 6
 ERF_ERROR = 1e-13
@@ -168,11 +170,13 @@ class Doubles:
         """|x / y - m / n| = |x n - m y| / |y n| <= (r |n| + |m| s) / ((|n| - s) |n|), for y = n +/- s without 0."""
         other = Doubles.of(other)
         size = abs(other.middle)
-        # The share 2^-30 is more than the rounding of |n| - s, where that is not nearly all of |n|.
-        apart = np.where(other.radius < size / 2, (size - other.radius) * (1 - 2.0**-30), np.nan)
+        # 2^-30 |n| is more than the rounding of |n| - s, and of this difference.
+        apart = size - other.radius - 2.0**-30 * size
+        apart = np.where(apart > 0, apart, np.nan)
         middle = self.middle / other.middle
         radius = (self.radius + abs(middle) * (1 + 2 * U) * other.radius + TINY) / apart
-        return Doubles(middle, up(radius + U * abs(middle)))
+        found, is_near = Doubles(middle, up(radius + U * abs(middle))), ~(other.radius > WIDE * size)
+        return found if is_near.all() else found.where(is_near, of_ends(Doubles.__truediv__, self, other, apart > 0))
 
     def __rtruediv__(self, other: Any) -> Doubles:
         return Doubles.of(other) / self
@@ -194,7 +198,8 @@ class Doubles:
 
     def largest(self) -> Doubles:
         """At least the |x|, as balls of radius 0; none where the sum is too large for a double."""
-        far = up(abs(self.middle) + self.radius)
+        # One sum, rounded to nearest: the next double is above it. The share that `up` adds would be much of 1 - |x|.
+        far = np.nextafter(abs(self.middle) + self.radius, np.inf)
         return Doubles(far, far - far)
 
     def scaled(self) -> tuple[Doubles, arb]:
@@ -242,6 +247,11 @@ class Doubles:
     def positive(self) -> Doubles:
         """max(x, 0), which moves by no more than x."""
         return Doubles(np.maximum(self.middle, 0), self.radius)
+
+    def nonnegative_part(self) -> Doubles:
+        """The part of balls that is not below 0."""
+        low, high = ends(self)
+        return self.where(~(low < 0), between(np.maximum(low, 0), high))
 
     def sqrt(self) -> Doubles:
         """Roots of what is not negative: |sqrt x - sqrt m| = |x - m| / (sqrt x + sqrt m) <= r / sqrt m, if m > 0.
@@ -355,3 +365,46 @@ def erf_coefficients() -> Floats:
 def concatenated(parts: Sequence[Doubles], axis: int = 0) -> Doubles:
     """One behind the other."""
     return Doubles(*(np.concatenate(some, axis) for some in ([p.middle for p in parts], [p.radius for p in parts])))
+
+
+def known(values: Floats) -> Doubles:
+    """Doubles as balls of radius 0."""
+    return Doubles(values, np.zeros_like(values))
+
+
+def ends(x: Doubles) -> Ends:
+    """At most the least, and at least the largest number of each ball; no number where a ball is not finite."""
+    reach = up(x.radius + U * abs(x.middle))
+    return x.middle - reach, x.middle + reach
+
+
+def between(low: Floats, high: Floats) -> Doubles:
+    """Balls that hold all from `low` to `high`, which are no numbers where nothing is known."""
+    return Doubles(low / 2 + high / 2, up((high - low) / 2 + U * (abs(low) + abs(high))))
+
+
+def rising(f: Callable[[Any], Any], x: Doubles) -> Doubles:
+    """What a function that nowhere falls makes of balls."""
+    low, high = ends(x)
+    return between(ends(f(known(low)))[0], ends(f(known(high)))[1])
+
+
+def within(x: Doubles, low: float, high: float) -> Doubles:
+    """The part of balls between two numbers; of a number of which nothing is known, but that it is there, all of that.
+
+    >>> within(Doubles(np.array([3.0, np.nan]), np.array([9.0, 0.0])), -4, 4).largest().middle.round(6).tolist()
+    [4.0, 4.0]
+    """
+    a, b = ends(x)
+    a, b = np.clip(np.where(np.isfinite(a), a, low), low, high), np.clip(np.where(np.isfinite(b), b, high), low, high)
+    part = between(a, b)
+    return x.where((x.radius <= part.radius) & np.isfinite(x.middle), part)
+
+
+def of_ends(f: Callable[[Doubles, Doubles], Doubles], one: Doubles, other: Doubles, where: Any = True) -> Doubles:
+    """Products or quotients of two balls each: the least and the largest are among those of their ends. No quotient but
+    `where` the other is not 0."""
+    (a, b), (c, d) = ends(one), ends(other)
+    found = [ends(f(known(x), known(np.where(where, y, np.nan)))) for x in (a, b) for y in (c, d)]
+    low, high = np.minimum.reduce([x for x, _ in found]), np.maximum.reduce([x for _, x in found])
+    return between(low, high)

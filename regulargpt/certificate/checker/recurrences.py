@@ -3,21 +3,38 @@
 Numbers are in discs of the complex plane, or in intervals, the discs of real ones. A box that turns grows by up to the
 root of 2 at every step, as its corners do; a disc shrinks by |a| whatever it turns by. a and v may depend on the
 symbols, and in all layers but the first on where the layers below are: then they are only known to lie in boxes.
+
+All is done in balls of FLINT, or in balls in float64, which are quicker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 from flint import acb, arb
 
-from regulargpt.certificate.checker.balls import Balls, above, as_complex, exact, middle
+from regulargpt.certificate.checker.balls import (
+    Balls,
+    above,
+    as_complex,
+    constant,
+    exact,
+    finite,
+    joined,
+    middle,
+    of_flint,
+    stacked,
+    where,
+)
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
 from regulargpt.certificate.checker.chain_mixing import one_later
 from regulargpt.certificate.checker.chain_networks import network_of
+from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
+from regulargpt.certificate.checker.doubles import Doubles, known, up
 from regulargpt.certificate.checker.files import Floats, Rejected
 
 STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
@@ -30,7 +47,16 @@ def around_disc(centre: Any, radius: arb) -> Any:
     return centre + (acb(side, side) if isinstance(centre, acb) else side)
 
 
-box: Any = np.frompyfunc(around_disc, 2, 1)
+_box: Any = np.frompyfunc(around_disc, 2, 1)
+
+
+def box(centre: Any, radius: Any) -> Any:
+    """Each disc in a square."""
+    if isinstance(centre, ComplexDoubles):
+        return centre.map(lambda part: box(part, radius))
+    if isinstance(centre, Doubles):
+        return Doubles(centre.middle, up(centre.radius + radius.largest().middle))
+    return _box(centre, radius)
 
 
 @dataclass(frozen=True)
@@ -38,7 +64,7 @@ class Factor:
     """Numbers a (n or 1, ..), and at least their |a|, which boxes of numbers that turn do not show."""
 
     numbers: Any
-    size: Balls
+    size: Any
 
     def at(self, i: int) -> Factor:
         """That of position i."""
@@ -51,7 +77,7 @@ class Discs:
     """Numbers (..., *shape) within `radius` of `centre`, which is exact."""
 
     centre: Any
-    radius: Balls
+    radius: Any
 
     @classmethod
     def around(cls, x: Any, radius: Any = 0) -> Discs:
@@ -66,6 +92,15 @@ class Discs:
     def rows(self, at: Any) -> Discs:
         """Some of them."""
         return Discs(self.centre[at], self.radius[at])
+
+    def grown(self, more: Balls) -> Discs:
+        """All numbers whose size is larger by no more than that."""
+        return Discs(0 * self.centre, above(above(self.centre) + self.radius + more))
+
+    def or_else(self, other: Discs) -> Discs:
+        """These where something is known of them, else the others."""
+        is_known = (finite(self.centre) & finite(self.radius)).astype(bool)
+        return Discs(where(is_known, self.centre, other.centre), where(is_known, self.radius, other.radius))
 
     def moved(self, a: Factor, v: Any) -> Discs:
         """a x + v: the radius is that of x times |a|, and what a, v and rounding add."""
@@ -101,7 +136,7 @@ class Reading:
 
     def before(self, layer: int, kept: Balls) -> Balls:
         [old] = self.start[layer].kept
-        self.kept[layer] = windows(np.concatenate([old, kept]), len(old))  # (n + 1, as many, numbers)
+        self.kept[layer] = windows(joined([old, kept], 0), len(old))  # (n + 1, as many, numbers)
         return self.kept[layer][:-1]
 
     def after(self, layer: int, a: Factor, v: Any) -> Any:
@@ -109,7 +144,7 @@ class Reading:
         for i, row in enumerate(v):
             x = x.moved(a.at(i), row)
             found.append(x)
-        self.rows.append(Discs(np.stack([x.centre for x in found]), np.stack([x.radius for x in found])))
+        self.rows.append(Discs(stacked([x.centre for x in found]), stacked([x.radius for x in found])))
         return self.rows[-1].boxes()
 
     def states(self, ends: Any) -> list[Carried]:
@@ -149,25 +184,27 @@ class Settled:
     def __init__(self, starts: Sequence[Discs], length: int, sizes: Sequence[int], blocks: int):
         self.starts, self.length, self.sizes, self.blocks = starts, length, sizes, blocks
         self.found: list[Discs] = []
+        self.growth: list[Balls] = []  # at least what one v adds to the size of each number
 
     def before(self, layer: int, kept: Balls) -> Balls:
         """Before the first v stands v."""
         size = self.sizes[layer]
         back = kept[[(i - size) % self.length for i in range(size)]]  # (size, numbers)
-        return windows(np.concatenate([back, kept]), size)[:-1]
+        return windows(joined([back, kept], 0), size)[:-1]
 
     def after(self, layer: int, a: Factor, v: Any) -> Any:
         x, rows = settled(self.starts[layer], a, v[: self.length], self.blocks), []
         self.found.append(x)
+        self.growth.append(above(above(v[: self.length]).sum(0)))
         for i, row in enumerate(v):
             x = x.moved(a.at(i), row)
             rows.append(x.boxes())
-        return np.stack(rows)
+        return stacked(rows)
 
 
 def windows(kept: Balls, size: int) -> Balls:
     """All that stand behind each other, (n - size + 1, size, numbers) of (n, numbers)."""
-    return np.stack([kept[i : i + size] for i in range(len(kept) - size + 1)])
+    return stacked([kept[i : i + size] for i in range(len(kept) - size + 1)])
 
 
 def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
@@ -177,7 +214,12 @@ def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
     A block maps x to P x + b, |P| <= p. With any s, x - s becomes P (x - s) + (P s + b - s): where |P s + b - s| <= r,
     its size is at most p^n |x - s| + r / (1 - p) after n blocks.
     """
-    P, b, p = exact(np.ones(1)), Discs(0 * middle(v[0]), exact(np.zeros(v[0].shape))), exact(np.ones(1))
+    like, shape = start.radius, v[0].shape
+    P, b, p = (
+        constant(np.ones(1), like),
+        Discs(0 * middle(v[0]), constant(np.zeros(shape), like)),
+        constant(np.ones(1), like),
+    )
     for i, row in enumerate(v):
         P, p, b = a.at(i).numbers * P, above(a.at(i).size * p), b.moved(a.at(i), row)
     s = middle(b.centre / (1 - middle(P)))
@@ -186,19 +228,35 @@ def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
     return Discs.around(s, powers(p, blocks) * far + r / below_one(1 - p))
 
 
-powers: Any = np.frompyfunc(lambda p, n: p**n, 2, 1)
-# Of 1 - p, above 0; what is not certainly so leaves no bound.
-below_one: Any = np.frompyfunc(lambda x: x if x > 0 else arb("nan"), 1, 1)
+def powers(p: Any, n: int) -> Any:
+    """p^n, by squaring in float64."""
+    if not isinstance(p, Doubles):
+        return p**n
+    found = known(np.ones(p.shape))
+    while n:
+        if n & 1:
+            found = found * p
+        p, n = p * p, n >> 1
+    return found
+
+
+_below_one: Any = np.frompyfunc(lambda x: x if x > 0 else arb("nan"), 1, 1)
+
+
+def below_one(x: Any) -> Any:
+    """Of 1 - p, above 0; what is not certainly so leaves no bound."""
+    return x.where(x > 0, known(np.full(x.shape, np.nan))) if isinstance(x, Doubles) else _below_one(x)
 
 
 class Recurrences:
-    """A network of such layers, for words that go on and on."""
+    """A network of such layers, for words that go on and on; its weights are `of` balls of FLINT or in float64."""
 
-    def __init__(self, weights: Mapping[str, Floats], record: Any):
-        network = network_of(weights, record, exact)
+    def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
+        network = network_of(weights, record, of)
         if not isinstance(network, Diagonal):
             raise Rejected(f"{network.model['name']} does not move number by number")
         self.network, self.layers = network, network.layers
+        self.is_quick = isinstance(network.w["readout.weight"], Doubles)
         self.alphabet, self.output_names = network.alphabet, network.output_names
         old = [shapes for _, *shapes in map(network.parts, range(self.layers))]
         # A convolution of one symbol keeps nothing, and is one.
@@ -207,13 +265,12 @@ class Recurrences:
 
     def beginning(self) -> list[Carried]:
         """What each layer carries before the first symbol."""
-        found = []
+        found, like = [], self.network.w["readout.weight"]
         for layer in range(self.layers):
             S, *old = self.network.parts(layer)
-            centre = self.network.numbers(exact(np.zeros((1, *S))))[0]
-            found.append(
-                Carried(Discs(centre, exact(np.zeros(centre.shape))), [exact(np.zeros(shape)) for shape in old])
-            )
+            centre = self.network.numbers(constant(np.zeros((1, *S)), like))[0]
+            radius = constant(np.zeros(centre.shape), like)
+            found.append(Carried(Discs(centre, radius), [constant(np.zeros(shape), like) for shape in old]))
         return found
 
     def logits(self, symbols: Sequence[int], moves: Moves, ends: Sequence[int]) -> Balls:
@@ -228,11 +285,11 @@ class Recurrences:
             factor = Factor(as_complex(*a) if isinstance(a, tuple) else a, above(net.sizes(name, rest)))
             S = net.of_numbers(moves.after(layer, factor, net.numbers(v)))
             h = net.fed(f"blocks.{layer}.", h + net.made(name, S, rest))
-        return net.linear("readout", net.head(h[[*ends]]))
+        return of_flint(net.linear("readout", net.head(h[[*ends]])))
 
     def work_of_symbol(self) -> int:
         """About how many multiplications a symbol takes."""
-        return sum(w.size for w in self.network.w.values()) + STEP * (self.layers + self.network.D)
+        return sum(prod(w.shape) for w in self.network.w.values()) + STEP * (self.layers + self.network.D)
 
     def read(
         self, symbols: Sequence[int], start: Sequence[Carried], ends: Sequence[int]
@@ -264,11 +321,12 @@ class Recurrences:
             for _ in range(filling):
                 state = self.read(v, state, [])[2]
             starts.append(state[layer].x)
-        return Settling(self, self.settle(starts, v, w)[1], v, w, read, filling)
+        moves = self.settle(starts, v, w)[1]
+        return Settling(self, starts, moves.found, moves.growth, v, w, read, filling)
 
     def settle(
         self, starts: Sequence[Discs], v: Sequence[int], w: Sequence[int], blocks: int = 0
-    ) -> tuple[Balls, list[Discs]]:
+    ) -> tuple[Balls, Settled]:
         """Where the layers are while the network reads v again and again, and the logits (n_outputs,) after v w from
         there.
 
@@ -277,18 +335,21 @@ class Recurrences:
         holds from there on. Else `starts` holds from there on, and what is given from `blocks` later on, of each layer.
         """
         moves = Settled(starts, len(v), self.sizes, blocks)
-        return self.logits([*v, *w], moves, [-1])[0], moves.found
+        return self.logits([*v, *w], moves, [-1])[0], moves
 
 
 @dataclass(frozen=True)
 class Settling:
     """Where a network goes while it reads v again and again, and then w.
 
-    Layer i is `everywhere` after u v^n, n >= `read` + (i + 1) `filling`.
+    Layer i is in `starts` after u v^n, n = `read` + (i + 1) `filling`, and `everywhere` from there on. Where no such
+    bound is known, its numbers grow in each v by no more than its `growth`, for no |a| is above 1.
     """
 
     network: Recurrences
+    starts: Sequence[Discs]
     everywhere: Sequence[Discs]
+    growth: Sequence[Balls]
     v: Sequence[int]
     w: Sequence[int]
     read: int
@@ -306,4 +367,7 @@ class Settling:
         blocks = (n - 1 - self.read) // self.network.layers - self.filling
         if blocks < 0:
             return np.full(len(self.network.output_names), arb(0, np.inf))
-        return self.network.settle(self.everywhere, self.v, self.w, blocks)[0]
+        before = [
+            x.or_else(y.grown(n * more)) for x, y, more in zip(self.everywhere, self.starts, self.growth, strict=True)
+        ]
+        return self.network.settle(before, self.v, self.w, blocks)[0]

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from flint import ctx
 
-from regulargpt.certificate.checker.balls import Balls, Undecided, less
+from regulargpt.certificate.checker.balls import FEWEST_BITS, Balls, Undecided, less
 from regulargpt.certificate.checker.claims import quoted, refutation_claim
 from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, Settling
+from regulargpt.certificate.checker.doubles import is_ieee, known
 from regulargpt.certificate.checker.equality import same_language
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, integers
 from regulargpt.certificate.checker.images import Progress
@@ -36,7 +37,7 @@ NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
 FEW, PART = 1 << 11, 4
-SOON = 256  # symbols that are read for bounds that are not too wide
+QUICK = 8  # so many times as many, at least, take as long in float64
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,25 @@ def check_refutation(
     name = whole(config)["model"].get("name")
     if not isinstance(name, str) or name not in NETWORKS:
         raise Rejected(f"name = {name!r:.40}: the refutation is about networks with a name among {', '.join(NETWORKS)}")
-    network = NETWORKS[name](weights, config)
+    # float64 is quick, and tells nearly always; what it leaves open is asked in balls of FLINT.
+    if NETWORKS[name] is Recurrences and ctx.prec == FEWEST_BITS and is_ieee():
+        try:
+            with np.errstate(all="ignore"):
+                return check_network(Recurrences(weights, config, known), record, machine, language, progress, 53)
+        except Undecided:
+            pass
+    return check_network(NETWORKS[name](weights, config), record, machine, language, progress, ctx.prec)
+
+
+def check_network(
+    network: Recurrences | DeltaRecurrences,
+    record: Mapping[str, Any],
+    machine: Machine,
+    language: tuple[str, Automaton] | None,
+    progress: Progress,
+    bits: int,
+) -> AcceptedRefutation:
+    """All steps, in the arithmetic of the network."""
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
         raise Rejected("the network and the automaton have other symbols or answers")
     family = Family.of(record, len(network.alphabet), len(network.output_names))
@@ -114,7 +133,7 @@ def check_refutation(
     refutation = Refutation(network, family, progress)
     settled, words, margin = refutation.run()
     done = refutation.comparisons
-    return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, ctx.prec, done)
+    return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, bits, done)
 
 
 def claim_of(family: Family, machine: Machine, right: int) -> str:
@@ -165,6 +184,7 @@ class Refutation:
         self.network: Any = network  # each with states of its own
         self.family, self.progress, self.comparisons = family, progress, 0
         self.work = network.work_of_symbol()
+        self.speed = QUICK if network.is_quick else 1
         self.on_the_way = network.on_the_way(family.v, family.w)
         if self.work * max(len(family.u + family.v + family.w), self.on_the_way) > MAX_BLOCK:
             raise Rejected("the network is too large for words of this length")
@@ -186,28 +206,8 @@ class Refutation:
     def limit(self) -> Balls:
         """The logits that all come near. Raises Rejected unless they have the family's answer."""
         limit = self.settling.all(MAX_FROM)
-        if isinstance(self.settling, Recurring):
-            limit = self.nearer(limit)
         self.answers(limit, "for every n that is large enough")
         return limit
-
-    def nearer(self, limit: Balls) -> Balls:
-        """The limit; where bounds from the beginning on are too wide, v is read a few times, and they begin there."""
-        state, read, v, w = self.after_u, 0, self.family.v, self.family.w
-        while not self.is_decided(limit) and read * len(v) < SOON:
-            more = max(1, read)
-            state, read = self.network.read(v * more, state, [])[2], read + more
-            self.settling = self.network.toward(state, v, w, read)
-            limit = self.settling.all(MAX_FROM)
-        return limit
-
-    def is_decided(self, logits: Balls) -> bool:
-        """Whether each of these logits is certainly smaller than the family's, or certainly not."""
-        try:
-            less(np.delete(logits, self.family.answer), logits[self.family.answer])
-        except Undecided:
-            return False
-        return True
 
     def holds_from(self, n: int) -> bool:
         """Whether one comparison shows the answer to all of them."""
@@ -281,7 +281,8 @@ class Refutation:
         length, period = len(family.v), family.period
         # Each of the words ends in a w of its own.
         needed = self.work * (settled * length + (settled - first) // period * len(family.w))
-        limit = MAX_WORK if needed <= MAX_WORK else min(MAX_WORK // PART, FEW * self.work)
+        most = MAX_WORK * self.speed
+        limit = most if needed <= most else min(most // PART, FEW * self.speed * self.work)
         states, read, words, done, last = self.after_u, 0, 0, first * length, settled - 1
         while read < last:
             if self.work * done > limit:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from regulargpt.certificate.checker.balls import Balls, Undecided, exact, less, norm
+from regulargpt.certificate.checker.balls import FEWEST_BITS, Balls, Undecided, exact, less, norm
 from regulargpt.certificate.checker.chain_steps import AcceptedChain, check_chain
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee
@@ -61,7 +61,7 @@ KINDS: Mapping[str, Kinds] = {
 OF_KIND: Kinds = {"format": str, "kind": str, "claim": str, **dict.fromkeys(FILES, dict)}
 Flags = npt.NDArray[np.bool_]
 # What bits of the midpoints are tried until every comparison is decided.
-PRECISIONS = (64, 128, 256, 512, 1024)
+PRECISIONS = (FEWEST_BITS, 128, 256, 512, 1024)
 MAX_ENTRIES = 1 << 23  # of a part that is not listed
 MAX_BALLS = 1 << 14  # of both parts, where balls are proven
 MAX_EXACT_BALLS = 1 << 12  # of these, such as float64 does not prove
