@@ -206,7 +206,7 @@ def guided(arguments: list[str] | None) -> int:
     try:
         return answer(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
-        return refuse(error.format_message())
+        return refuse(explained(error))
     except StorageError as error:
         return fail(str(error)) if error.is_failure else refuse(str(error))
     except UserError as error:
@@ -224,6 +224,19 @@ def guided(arguments: list[str] | None) -> int:
         if not is_out_of_memory(error):
             raise
         return fail("out of memory; choose shorter lengths, fewer words or a smaller model")
+
+
+def explained(error: click.ClickException) -> str:
+    """What went wrong; which of some choices a word is like, and what an option that is missing says."""
+    text, param = error.format_message(), error.param if isinstance(error, click.BadParameter) else None
+    if isinstance(error, click.MissingParameter) and isinstance(param, click.Option) and param.help:
+        return f"{text.rstrip('.')}: {one_line(param.help)}"
+    found = re.match("'(.*)' is not one of", error.message)
+    # Three letters are like many others.
+    if found and len(found[1]) > 3 and param and isinstance(param.type, click.Choice):
+        close = nearest(found[1], map(str, param.type.choices))
+        return f"{text.rstrip('.')};{close}" if close else text
+    return text
 
 
 def answer(arguments: list[str]) -> int:

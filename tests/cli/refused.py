@@ -11,7 +11,7 @@ REFUSED = {
         "receptive_field folder": "unknown command 'receptive_field'; did you mean 'receptive-field'?",
     },
     "list": {
-        "langauges": "Invalid value for 'KIND': 'langauges' is not one of 'languages', 'texts', 're",
+        "langauges": "Invalid value for 'KIND': 'langauges' is not one of …; did you mean 'languages'?",
         "": "Missing argument 'KIND'. Choose from: languages, texts, retrieval, models, encodings, obj",
         "texts text:code": "texts are listed without a name: leave text:code out; `regulargpt show` shows a text",
         "phases words": "unknown phase 'words'; choose 'table_fine_tuning', 'stack_proof', 'ch",
