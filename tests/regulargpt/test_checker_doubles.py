@@ -160,3 +160,23 @@ def test_a_quotient_of_wide_balls_is_between_those_of_their_ends():
     low, high = ends(Doubles(np.array([-0.5]), np.array([0.1])) / Doubles(np.array([0.48]), np.array([0.12])))
     assert low[0] == pytest.approx(-0.6 / 0.36, rel=1e-6)
     assert high[0] == pytest.approx(-0.4 / 0.6, rel=1e-6)
+
+
+def test_a_quotient_of_balls_that_nearly_reach_0_or_are_hardly_numbers_is_held_or_not_known():
+    """Their ends are rounded outwards, and may be on both sides of 0 where 0 is not in the ball."""
+    n, s = float.fromhex("0x1.a30febcfd9c28p+0"), float.fromhex("0x1.a30febc94d82dp+0")
+    wide = Doubles(np.array([n, 1.6369616873214543, 2.0**-1000, -n]), np.array([s, 1.6369616827478353, 2.0**-1001, s]))
+    with ctx.workprec(2400):
+        for numbers in points(wide):
+            holds(known(np.ones(4)) / wide, [1 / y for y in numbers])
+
+
+@given(st.floats(1, 2), st.integers(-40, 40), st.sampled_from([-1, 1]))
+def test_a_quotient_holds_those_at_the_ends_however_near_0_they_are(n: float, steps: int, sign: int):
+    s = n * (1 - 2.0**-30)
+    s += steps * np.spacing(s)
+    found = known(np.ones(1)) / Doubles(np.array([sign * n]), np.array([s]))
+    with ctx.workprec(200):
+        for y in (arb(n) - arb(s), arb(n) + arb(s)):
+            if y > 0:
+                holds(found, [1 / (sign * y)])

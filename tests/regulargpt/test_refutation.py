@@ -308,7 +308,7 @@ CASES: Cases = {
 def test_the_original_is_accepted(folder: Path):
     accepted = checked(folder, language=("parity", to_json(right_machine(PARITY))))
     assert accepted.claim == json.loads((folder / "certificate.json").read_text())["claim"]
-    assert (accepted.layers, accepted.bits) == (1, 53)
+    assert (accepted.layers, accepted.bits) == (1, 64)
     assert (
         accepted.language_claim
         == "The automaton answers every word of at least one symbol as the language parity does."

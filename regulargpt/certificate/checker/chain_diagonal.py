@@ -40,9 +40,9 @@ class Diagonal(Mixing):
         raise NotImplementedError
 
     def sizes(self, name: str, rest: Any) -> Any:
-        """At least |a|, with as many rows, below 1 also where the symbols are in wide balls, of `rest` of them.
+        """At least |a|, with as many rows, of `rest` of the symbols; below 1 where that can be told.
 
-        A ball has a radius of few digits: its upper end can be 1 where a is just below.
+        In truth |a| is below 1. But a ball has a radius of few digits: its upper end can be 1 where a is just below.
         """
         raise NotImplementedError
 

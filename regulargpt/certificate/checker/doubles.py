@@ -167,7 +167,10 @@ class Doubles:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Doubles:
-        """|x / y - m / n| = |x n - m y| / |y n| <= (r |n| + |m| s) / ((|n| - s) |n|), for y = n +/- s without 0."""
+        """|x / y - m / n| = |x n - m y| / |y n| <= (r |n| + |m| s) / ((|n| - s) |n|), for y = n +/- s without 0.
+
+        Of a wide y the quotients lie between those of the ends, if both are on one side of 0.
+        """
         other = Doubles.of(other)
         size = abs(other.middle)
         # 2^-30 |n| is more than the rounding of |n| - s, and of this difference.
@@ -176,7 +179,10 @@ class Doubles:
         middle = self.middle / other.middle
         radius = (self.radius + abs(middle) * (1 + 2 * U) * other.radius + TINY) / apart
         found, is_near = Doubles(middle, up(radius + U * abs(middle))), ~(other.radius > WIDE * size)
-        return found if is_near.all() else found.where(is_near, of_ends(Doubles.__truediv__, self, other, apart > 0))
+        if is_near.all():
+            return found
+        low, high = ends(other)
+        return found.where(is_near, of_ends(Doubles.__truediv__, self, other, (low > 0) | (high < 0)))
 
     def __rtruediv__(self, other: Any) -> Doubles:
         return Doubles.of(other) / self
@@ -375,6 +381,7 @@ def known(values: Floats) -> Doubles:
 def ends(x: Doubles) -> Ends:
     """At most the least, and at least the largest number of each ball; no number where a ball is not finite."""
     reach = up(x.radius + U * abs(x.middle))
+    reach = np.where(np.isfinite(reach), reach, np.nan)
     return x.middle - reach, x.middle + reach
 
 
@@ -402,8 +409,10 @@ def within(x: Doubles, low: float, high: float) -> Doubles:
 
 
 def of_ends(f: Callable[[Doubles, Doubles], Doubles], one: Doubles, other: Doubles, where: Any = True) -> Doubles:
-    """Products or quotients of two balls each: the least and the largest are among those of their ends. No quotient but
-    `where` the other is not 0."""
+    """Products or quotients of two balls each: the least and the largest are among those of their ends.
+
+    Quotients are between those of the ends `where` both ends of the other are on one side of 0.
+    """
     (a, b), (c, d) = ends(one), ends(other)
     found = [ends(f(known(x), known(np.where(where, y, np.nan)))) for x in (a, b) for y in (c, d)]
     low, high = np.minimum.reduce([x for x, _ in found]), np.maximum.reduce([x for _, x in found])

@@ -38,6 +38,7 @@ from regulargpt.certificate.checker.doubles import Doubles, known, up
 from regulargpt.certificate.checker.files import Floats, Rejected
 
 STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
+CALLS = 1 << 15  # in float64 so many as what is done in a layer, however few its numbers are
 ROWS = 1 << 18  # numbers of the states that are read at once
 
 
@@ -288,8 +289,9 @@ class Recurrences:
         return of_flint(net.linear("readout", net.head(h[[*ends]])))
 
     def work_of_symbol(self) -> int:
-        """About how many multiplications a symbol takes."""
-        return sum(prod(w.shape) for w in self.network.w.values()) + STEP * (self.layers + self.network.D)
+        """About how many multiplications of FLINT a symbol takes, or as many of float64 as take an eighth of that."""
+        multiplications = sum(prod(w.shape) for w in self.network.w.values()) + STEP * (self.layers + self.network.D)
+        return multiplications + CALLS * self.layers * self.is_quick
 
     def read(
         self, symbols: Sequence[int], start: Sequence[Carried], ends: Sequence[int]

@@ -37,7 +37,7 @@ NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
 FEW, PART = 1 << 11, 4
-QUICK = 8  # so many times as many, at least, take as long in float64
+LARGE, QUICK = 1 << 14, 8  # from so many for a symbol on, so many times as many, or more, take as long in float64
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,15 @@ def check_refutation(
     name = whole(config)["model"].get("name")
     if not isinstance(name, str) or name not in NETWORKS:
         raise Rejected(f"name = {name!r:.40}: the refutation is about networks with a name among {', '.join(NETWORKS)}")
-    # float64 is quick, and tells nearly always; what it leaves open is asked in balls of FLINT.
-    if NETWORKS[name] is Recurrences and ctx.prec == FEWEST_BITS and is_ieee():
+    network = NETWORKS[name](weights, config)
+    # In a large network float64 is quicker, and tells nearly always; comparisons that it leaves open are FLINT's.
+    if isinstance(network, Recurrences) and ctx.prec == FEWEST_BITS and network.work_of_symbol() >= LARGE and is_ieee():
         try:
             with np.errstate(all="ignore"):
                 return check_network(Recurrences(weights, config, known), record, machine, language, progress, 53)
         except Undecided:
             pass
-    return check_network(NETWORKS[name](weights, config), record, machine, language, progress, ctx.prec)
+    return check_network(network, record, machine, language, progress, ctx.prec)
 
 
 def check_network(
