@@ -54,6 +54,9 @@ CASES = [
     "gla:decay=retention,mlp=swiglu",
     "s4d",
     "s4d:n_layers=1",
+    "mlstm",
+    "mlstm:conv=0,mlp=swiglu",
+    "mlstm:conv=1,n_layers=1",
 ]
 UNBOUNDED = [*CASES[:3], "gla"]  # of which layers above the first may have any factor at first
 
@@ -160,7 +163,7 @@ def test_words_are_read_as_by_the_network_in_any_pieces(case: str, of: Any):
     for found, right in ((whole, expected[[1, 2, 7]]), (pieces, expected[[1, 2, 7]]), (branches[:1], other[None])):
         low, high = (np.array(part) for part in zip(*map(ends, found), strict=True))
         assert ((low - 1e-12 <= right) & (right <= high + 1e-12)).all()
-        assert (high - low < 1e-6).all()
+        assert (high - low < (1e-6 if of is exact else 1e-4)).all()
 
 
 @pytest.mark.parametrize(
@@ -194,7 +197,8 @@ def test_what_is_accepted_is_wrong_in_float64(case: str, task: Task):
 
 
 @pytest.mark.parametrize(
-    "network", ["mamba:d_state=2,conv=2", "mamba2:d_state=2,n_heads=2", "gla:n_heads=2", "s4d:d_state=4"]
+    "network",
+    ["mamba:d_state=2,conv=2", "mamba2:d_state=2,n_heads=2", "gla:n_heads=2", "s4d:d_state=4", "mlstm:n_heads=2"],
 )
 def test_a_run_is_refuted_from_its_files(tmp_path: Path, network: str):
     """As `verify` does it; and its files are accepted, as `check` does it."""
@@ -213,7 +217,7 @@ def test_a_run_is_refuted_from_its_files(tmp_path: Path, network: str):
 
 
 def test_networks_whose_numbers_do_not_move_by_themselves_are_left_out():
-    for case in ("rwkv7", "mlstm", "slstm", "pd-ssm", "delta:n_layers=2"):
+    for case in ("rwkv7", "mlstm:blocks=ms", "slstm", "pd-ssm", "delta:n_layers=2"):
         assert not may_be_refuted(built(case))
 
 

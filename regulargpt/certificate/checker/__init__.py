@@ -23,7 +23,7 @@ heads, stack_product, stack_equality, stack_steps  all that such machines come t
 nearest   the point nearest to a state, proven
 chain_network, boxes  networks that carry a state from symbol to symbol: a step of each; the same from a box of states
 chain_product, chain_boxes, chain_steps  all that they come to if states are replaced; boxes mapped into each other
-chain_diagonal, recurrences  networks whose numbers each move by themselves, and where they settle
+chain_diagonal, chain_mlstm, recurrences  networks whose numbers each move by themselves, and where they settle
 refutation  words on which such a network is wrong for ever
 steps     the steps of a check, in order
 claims    what is proven, in words

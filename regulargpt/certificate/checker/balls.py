@@ -135,7 +135,7 @@ def of_flint(a: Any) -> Balls:
     """The same numbers in balls of FLINT."""
     if not isinstance(a, Doubles):
         return a
-    flat = a.reshape(-1)
+    flat = a.reshape(-1)  # (numbers,)
     return np.array([flat[i] for i in range(len(flat))], dtype=object).reshape(a.shape)  # as they were
 
 

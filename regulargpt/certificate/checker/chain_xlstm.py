@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from flint import arb
 
-from regulargpt.certificate.checker.balls import exp, joined, positive, product, softplus, sqrt
+from regulargpt.certificate.checker.balls import exp, joined, positive, product, softplus, sqrt, within_root
 from regulargpt.certificate.checker.boxes import Box, State, between, ends, flatness, known, times
 from regulargpt.certificate.checker.chain_mixing import (
     EPS,
@@ -150,7 +150,8 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
     def head_norm(self, name: str, x: Any, is_box: bool = False) -> Any:
         """N of heads (n, H, m), as (n, H m)."""
         centred = x - x.sum(-1, keepdims=True) / x.shape[-1]
-        found = over(centred, size_of(centred)) if is_box else centred / root_mean_square(centred)
+        m = x.shape[-1]
+        found = over(centred, size_of(centred)) if is_box else within_root(centred / root_mean_square(centred), m)
         return found.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]  # (n, H m)
 
     def why_no_boxes(self) -> str | None:

@@ -32,10 +32,12 @@ from regulargpt.certificate.checker.balls import (
 )
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
 from regulargpt.certificate.checker.chain_mixing import one_later
+from regulargpt.certificate.checker.chain_mlstm import Mlstm
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
 from regulargpt.certificate.checker.doubles import Doubles, known, up
 from regulargpt.certificate.checker.files import Floats, Rejected
+from regulargpt.certificate.checker.network import whole
 
 STEP = 300  # so many multiplications take as long as what else is done with a number of a layer
 CALLS = 1 << 15  # in float64 so many as what is done in a layer, however few its numbers are
@@ -253,7 +255,8 @@ class Recurrences:
     """A network of such layers, for words that go on and on; its weights are `of` balls of FLINT or in float64."""
 
     def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
-        network = network_of(weights, record, of)
+        is_mlstm = whole(record)["model"].get("name") == "mlstm"
+        network = Mlstm(weights, record, of) if is_mlstm else network_of(weights, record, of)
         if not isinstance(network, Diagonal):
             raise Rejected(f"{network.model['name']} does not move number by number")
         self.network, self.layers = network, network.layers

@@ -30,7 +30,7 @@ MAX_SYMBOLS = 64  # of each of u, v and w
 MAX_FROM = 1 << 62
 LATER = "a larger 'from' can be checked"
 NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
-    **dict.fromkeys(["linear-rnn", "mamba", "mamba2", "gla", "s4d"], Recurrences),
+    **dict.fromkeys(["linear-rnn", "mamba", "mamba2", "gla", "s4d", "mlstm"], Recurrences),
     "delta": DeltaRecurrences,
 }
 # Multiplications for one block, and for the words that are read one by one: a few minutes.

@@ -21,6 +21,7 @@ from regulargpt.models.mamba2.turning import Turning
 from regulargpt.models.mixing.mixer import Mixer, State
 from regulargpt.models.mixing.model import Block, Mixing
 from regulargpt.models.s4d.model import S4dMixer
+from regulargpt.models.xlstm.mlstm import MlstmMixer
 
 
 def as_they_are(S: Tensor) -> Tensor:
@@ -52,11 +53,22 @@ def of_twos(Z: Tensor) -> Tensor:
     return torch.stack([Z.real, Z.imag], -2).flatten(-3, -2)  # (batch, heads, N, P)
 
 
+def unscaled(C: Tensor, n: Tensor, m: Tensor) -> Tensor:
+    """C e^m, with n e^m as one more column."""
+    return torch.cat([C, n[..., None]], -1) * m.exp()[..., None, None]
+
+
+def scaled(S: Tensor) -> State:
+    """C, n, and m = 0."""
+    return S[..., :-1], S[..., -1], torch.zeros_like(S[..., 0, 0])
+
+
 # From the state to the numbers that move by themselves, and back, for each mixer of this kind.
-NUMBERS: Mapping[type[Mixer], tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
-    Retention: (by_halves, of_halves),
-    Turning: (by_twos, of_twos),
-    **dict.fromkeys([MambaMixer, Ssd, S4dMixer, PerHead], (as_they_are, as_they_are)),
+NUMBERS: Mapping[type[Mixer], tuple[Callable[..., Tensor], Callable[[Tensor], State]]] = {
+    Retention: (by_halves, lambda Z: (of_halves(Z),)),
+    Turning: (by_twos, lambda Z: (of_twos(Z),)),
+    MlstmMixer: (unscaled, scaled),
+    **dict.fromkeys([MambaMixer, Ssd, S4dMixer, PerHead], (as_they_are, lambda S: (S,))),
 }
 
 
@@ -101,5 +113,5 @@ def settled(mixer: Mixer, x: Tensor) -> tuple[State, Any]:
     reach = 0 if old is None else old.shape[1]
     old = mixer.inputs(x.repeat(1, 1 + reach // x.shape[1], 1), old)[1]
     inputs = mixer.inputs(x, old)[0]
-    b, moved = (to(mixer.loop(inputs, (S,))[1][0]) for S in (start[0], back(torch.ones_like(to(start[0])))))
-    return (back(b / (1 - (moved - b))),), old
+    b, moved = (to(*mixer.loop(inputs, S)[1]) for S in (start, back(torch.ones_like(to(*start)))))
+    return back(b / (1 - (moved - b))), old

@@ -56,7 +56,7 @@ class Refutation:
 
 NO_PROOF = (
     "of networks that carry a state, only those whose numbers each move by themselves (linear-rnn, mamba, mamba2, gla, "
-    "s4d) and one layer of delta can be refuted by a proof"
+    "s4d, mlstm) and one layer of delta can be refuted by a proof"
 )
 
 
