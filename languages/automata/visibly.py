@@ -115,10 +115,14 @@ class VisiblyPushdown:
 
 
 def _direction(machine: PushdownTransducer, symbol: int) -> int:
-    """CALL, RETURN or INTERNAL; a symbol without a move is internal, and a return at the bottom pops nothing."""
+    """CALL, RETURN or INTERNAL; a symbol without a move is internal, and a return at the bottom pops nothing.
+
+    One that has a move at the bottom alone is a return: where something is open it closes that, and leads nowhere.
+    """
     exists, actions = machine.table[:, symbol] != NO_MOVE, machine.actions[:, symbol]  # (Q + 1, 1 + Delta)
     if (actions[exists] == STAY).all():
-        return INTERNAL
+        opened = exists[:, 1:]
+        return RETURN if exists.any() and opened.size and not opened.any() else INTERNAL
     if (actions[exists] >= 0).all():
         return CALL
     if (actions[:, 1:][exists[:, 1:]] == POP).all() and (actions[:, 0] == STAY).all():

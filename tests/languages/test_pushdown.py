@@ -224,6 +224,23 @@ def test_what_is_not_visibly_pushdown(move, said):
         VisiblyPushdown.of(PushdownTransducer.from_outputs("()x", "p", moves, {"p": "no", "q": None}, ("no",)))
 
 
+def test_what_moves_at_the_bottom_alone_is_a_return_that_closes_nothing():
+    """As in a product of two machines, of which one never closes what is open."""
+    moves = (Move("p", "(", "q", push="g"), Move("p", ")", "p", (None,)), Move("q", "x", "q"), Move("p", "x", "p"))
+    machine = PushdownTransducer.from_outputs("()x", "p", moves, {"p": "yes", "q": "no"}, ("no", "yes"))
+    visibly = VisiblyPushdown.of(machine)
+    assert visibly.direction.tolist() == [1, -1, 0]
+    assert (visibly.return_to == machine.n_states).all()  # the sink
+    assert visibly.bottom_to[:, 0].tolist() == [0, machine.n_states, machine.n_states]
+    assert [int(machine.answers(machine.encode(word)[None])[0]) for word in (")", ")x)", "(", "()", "(x")] == [
+        1,
+        1,
+        0,
+        -1,
+        0,
+    ]
+
+
 def test_too_large():
     with pytest.raises(TooLarge, match="states"):
         PushdownTransducer.from_outputs(
