@@ -337,7 +337,8 @@ class Recurrences:
 
         Layer i holds what is brought to it in one v for all later ones once the one below does, and `filling` more v
         have filled what it keeps. Without `blocks`, `starts` is where it is then at the earliest, and what is given
-        holds from there on. Else `starts` holds from there on, and what is given from `blocks` later on, of each layer.
+        holds from there on. Else `starts` is where each layer is once the one below is where it is given, and what is
+        given holds from `blocks` later on.
         """
         moves = Settled(starts, len(v), self.sizes, blocks)
         return self.logits([*v, *w], moves, [-1])[0], moves
