@@ -15,7 +15,7 @@ from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.objectives.measures import measure
 from regulargpt.results.beside import family
 from regulargpt.results.row import Row
-from regulargpt.results.statistics import Group, groups
+from regulargpt.results.statistics import Group, groups, least
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.manifest import digest
 from regulargpt.tables import percent
@@ -215,8 +215,7 @@ def statistic(name: str, group: Group | None, tests: Sequence[Row], of: str = ""
     if name != "worst":
         return getattr(group, name, None) if group else None
     counted = [test for test in tests if test.in_score] or tests
-    values = (test.value(of or test.measure) for test in counted)
-    return min((value for value in values if value is not None), default=None)
+    return least(test.value(of or test.measure) for test in counted)
 
 
 def is_shown(test: Row, shows: Shows) -> bool:

@@ -42,11 +42,16 @@ def read(place: Path, experiment: Experiment, scale: Scale) -> Page:
 def cells_of(page: Page, experiment: Experiment) -> Iterator[tuple[Values, tuple[str, ...]]]:
     """The values of each cell, and the runs that it is of."""
     columns = {column.name: column for column in experiment.columns}
-    scale = cast(Scale, page.scale)
+    scale, names = cast(Scale, page.scale), dict[tuple[str, str], tuple[str, ...]]()
     for cell in page.parts["cells"]:
-        known = cell["row"] in experiment.rows and cell["column"] in columns
-        configs = experiment.configs(cell["row"], columns[cell["column"]].runs, scale) if known else ()
-        yield cell, tuple(map(name_of, configs))
+        if cell["row"] not in experiment.rows or cell["column"] not in columns:
+            yield cell, ()
+            continue
+        # Several columns show the same runs.
+        runs = cell["row"], columns[cell["column"]].runs
+        if runs not in names:
+            names[runs] = tuple(map(name_of, experiment.configs(*runs, scale)))
+        yield cell, names[runs]
 
 
 def done(page: Page, experiment: Experiment) -> frozenset[str]:
@@ -74,8 +79,8 @@ def with_values(cell: Compared, before: Values, there: frozenset[str], statistic
     # A run that failed there is missing here.
     former = former and replace(former, n_runs=former.n_runs - former.n_failed, n_failed=0)
     group = joined(former, cell.group) if former and cell.group else former or cell.group
-    of: dict[str, Any] = dict(zip(statistics, cell.ours, strict=True))
-    of = {"worst": least([of.get("worst"), before["ours"].get("worst")])}
+    ours: dict[str, Any] = dict(zip(statistics, cell.ours, strict=True))
+    of = {"worst": least([ours.get("worst"), before["ours"].get("worst")])}
     return replace(
         cell,
         group=group,

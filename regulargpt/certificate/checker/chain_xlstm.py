@@ -149,8 +149,8 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
 
     def head_norm(self, name: str, x: Any, is_box: bool = False) -> Any:
         """N of heads (n, H, m), as (n, H m)."""
-        centred = x - x.sum(-1, keepdims=True) / x.shape[-1]
         m = x.shape[-1]
+        centred = x - x.sum(-1, keepdims=True) / m
         found = over(centred, size_of(centred)) if is_box else within_root(centred / root_mean_square(centred), m)
         return found.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]  # (n, H m)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt.certificate.checker.doubles import Doubles, up
+from regulargpt.certificate.checker.doubles import Doubles, known, up
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class ComplexDoubles:
         """Real numbers as complex ones."""
         if isinstance(value, ComplexDoubles):
             return value
-        known = Doubles.of(value)
-        return cls(known, Doubles(0 * known.middle, 0 * known.middle))
+        real = Doubles.of(value)
+        return cls(real, known(np.zeros(real.shape)))
 
     def map(self, f: Callable[[Doubles], Doubles]) -> ComplexDoubles:
         """The same of both parts."""

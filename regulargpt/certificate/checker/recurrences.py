@@ -217,12 +217,8 @@ def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
     A block maps x to P x + b, |P| <= p. With any s, x - s becomes P (x - s) + (P s + b - s): where |P s + b - s| <= r,
     its size is at most p^n |x - s| + r / (1 - p) after n blocks.
     """
-    like, shape = start.radius, v[0].shape
-    P, b, p = (
-        constant(np.ones(1), like),
-        Discs(0 * middle(v[0]), constant(np.zeros(shape), like)),
-        constant(np.ones(1), like),
-    )
+    one, zeros = (constant(numbers, start.radius) for numbers in (np.ones(1), np.zeros(v[0].shape)))
+    P, b, p = one, Discs(0 * middle(v[0]), zeros), one
     for i, row in enumerate(v):
         P, p, b = a.at(i).numbers * P, above(a.at(i).size * p), b.moved(a.at(i), row)
     s = middle(b.centre / (1 - middle(P)))
