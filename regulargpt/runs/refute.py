@@ -6,7 +6,6 @@ from typing import Any
 
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.outcome import (
-    NO_PROOF,
     answers_otherwise,
     may_be_refuted,
     none_of,
@@ -14,7 +13,6 @@ from regulargpt.certificate.refutation.outcome import (
 )
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
-from regulargpt.models.mixing.model import Mixing
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import outside
@@ -24,7 +22,7 @@ from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFold
 def refutation_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any] | None:
     """Try to refute a finished run; write refutation.json and its automaton beside it if the checker accepts it.
 
-    None for networks of other kinds than these; of today's recurrent ones the report says that there is no such proof.
+    None for networks that carry no state, or one that the checker does not know.
     Raises UserError for a run that is not finished.
     """
     config = RunConfig.parse(folder.config_text)
@@ -32,7 +30,7 @@ def refutation_report(folder: RunFolder, progress: Progress = lambda part, done,
         return None
     model = load_model(folder)
     if not may_be_refuted(model):
-        return none_of(NO_PROOF).report if isinstance(model, Mixing) else None
+        return None
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := answers_otherwise(network)) is not None:
         return none_of(reason).report

@@ -1,4 +1,4 @@
-"""`verify`, `check` and `falsify` of a network of linear recurrences: on which words it is proven to be wrong."""
+"""`verify`, `check` and `falsify` of a network whose states settle: on which words it is proven to be wrong."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ def test_verify_writes_the_refutation_and_check_accepts_it(cli: Cli, copy: Path)
         == "The automaton answers every word of at least one symbol as the language parity does."
     )
     # Beside no certificate it is what the folder has.
-    assert cli("check", copy).out.startswith(f"accepted: {checked['claim']}\n1 linear recurrence, 64 bits: from n = ")
+    assert cli("check", copy).out.startswith(f"accepted: {checked['claim']}\n1 layer, 64 bits: from n = ")
     assert cli("report", copy, "--out", "page.html").code == 0
     assert "Proven to be wrong, in real arithmetic: For every whole number n " in Path("page.html").read_text()
 

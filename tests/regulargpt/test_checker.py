@@ -66,7 +66,7 @@ def imported(module: str) -> set[str]:
 
 CHECKER = "regulargpt.certificate.checker"
 ARITHMETIC = ["balls", "doubles", "complex_doubles", "network", "regulargpt", "ldru", "affine_forms"]
-ARITHMETIC += ["image_bounds", "block_bounds", "ldru_bounds", "boxes", "chain_network"]
+ARITHMETIC += ["slopes", "image_bounds", "block_bounds", "ldru_bounds", "boxes", "chain_network"]
 TODAYS = [f"chain_{name}" for name in ("mixing", "delta", "mamba", "mamba2", "gla", "rwkv7", "xlstm", "pd_ssm", "s4d")]
 TODAYS += ["chain_diagonal", "chain_linear_rnn", "chain_mlstm"]
 ARITHMETIC += TODAYS
@@ -85,7 +85,7 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
     files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
     files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps", "nearest"}
     files |= {"chain_product", "chain_boxes", "chain_steps", "recurrences", "delta_recurrences", "refutation"}
-    files |= {"chain_networks"}
+    files |= {"chain_networks", "attraction", "family"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 

@@ -286,7 +286,7 @@ CASES: Cases = {
         "another kind": (put("kind", "chain"), "the unknown key 'u'"),
     },
     ("network", Rejected): {
-        "another network": (put("model/name", "lstm"), "about networks with a name among linear-rnn, mamba, "),
+        "another network": (put("model/name", "ldru"), "about networks with a name among rnn, gru, lstm, "),
         "answers of another kind": (put("supervision", "next"), "trained to answer 'next'"),
         "other answers": (put("output_names", ["odd", "even"]), "other symbols or answers"),
     },

@@ -14,19 +14,31 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb, arb_mat
 
+from regulargpt.certificate.checker import slopes
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
 from regulargpt.certificate.checker.doubles import SQUARINGS, WIDE, Doubles, concatenated, ends, known, up, within
 from regulargpt.certificate.checker.doubles import rising as between_ends
+from regulargpt.certificate.checker.slopes import Sloped, step
 
 Balls = npt.NDArray[np.object_]
 
 exact: Any = np.frompyfunc(arb, 1, 1)  # a double is the midpoint of a ball of radius 0
 
 
-def of_both(function: Callable[[Any], Any], quick: Callable[[Any], Any]) -> Any:
-    """A function of arrays of balls, or of balls in float64."""
+def of_both(
+    function: Callable[[Any], Any], quick: Callable[[Any], Any], slope: Callable[[Any], Any] | None = None
+) -> Any:
+    """A function of arrays of balls, or of balls in float64; or with its `slope`, of those in float64, of what has
+    slopes."""
     exactly: Any = np.frompyfunc(function, 1, 1)
-    return lambda x: quick(x) if isinstance(x, Doubles | ComplexDoubles) else exactly(x)
+
+    def found(x: Any) -> Any:
+        if isinstance(x, Sloped):
+            assert slope is not None, "a function whose slopes are known"
+            return x.through(found, slope)
+        return quick(x) if isinstance(x, Doubles | ComplexDoubles) else exactly(x)
+
+    return found
 
 
 FEWEST_BITS = 64  # of balls of FLINT
@@ -60,14 +72,16 @@ def of_root(x: arb, d: int) -> arb:
     return x.intersection(whole) if x.is_finite() else whole
 
 
-exp = of_both(rising(arb.exp), quickly_rising(Doubles.exp))
-erf = of_both(arb.erf, Doubles.erf)
-cos = of_both(arb.cos, Doubles.cos)
-sin = of_both(arb.sin, Doubles.sin)
-softplus = of_both(rising(lambda x: x.exp().log1p()), quickly_rising(Doubles.softplus))  # log(1 + exp(x))
-# 1 / (1 + exp(-x))
-sigmoid = of_both(rising(lambda x: 1 / (1 + (-x).exp())), quickly_rising(lambda x: 1 / (1 + (-x).exp())))
-positive = of_both(arb.nonnegative_part, Doubles.positive)  # max(x, 0)
+exp = of_both(rising(arb.exp), quickly_rising(Doubles.exp), lambda x: exp(x))
+erf = of_both(arb.erf, Doubles.erf, lambda x: 2 / arb.pi().sqrt() * exp(-square(x)))
+cos = of_both(arb.cos, Doubles.cos, lambda x: -sin(x))
+sin = of_both(arb.sin, Doubles.sin, lambda x: cos(x))
+# log(1 + exp(x)) and its slope 1 / (1 + exp(-x))
+softplus = of_both(rising(lambda x: x.exp().log1p()), quickly_rising(Doubles.softplus), lambda x: sigmoid(x))
+sigmoid = of_both(
+    rising(lambda x: 1 / (1 + (-x).exp())), quickly_rising(Doubles.sigmoid), lambda x: sigmoid(x) * sigmoid(-x)
+)
+positive = of_both(arb.nonnegative_part, Doubles.positive, step)  # max(x, 0)
 largest = of_both(lambda x: abs(x).upper(), Doubles.largest)  # at least |x|
 middle = of_both(lambda x: x.mid(), lambda x: x.map(middle) if isinstance(x, ComplexDoubles) else known(x.middle))
 lowest = of_both(lambda x: x.lower(), lambda x: known(ends(x)[0]))
@@ -87,9 +101,9 @@ _maximum: Any = np.frompyfunc(arb.max, 2, 1)
 _complex: Any = np.frompyfunc(acb, 2, 1)
 _of_root: Any = np.frompyfunc(of_root, 2, 1)
 # Not negative, as the product of two wide balls may be.
-square = of_both(lambda x: (x * x).nonnegative_part(), lambda x: (x * x).nonnegative_part())
+square = of_both(lambda x: (x * x).nonnegative_part(), lambda x: (x * x).nonnegative_part(), lambda x: 2 * x)
 # Of what is not negative, whatever its ball.
-sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), quickly_rising(Doubles.sqrt))
+sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), quickly_rising(Doubles.sqrt), lambda x: 0.5 / sqrt(x))
 
 
 class Undecided(ArithmeticError):
@@ -115,6 +129,8 @@ def matrix(a: Balls) -> arb_mat:
 
 def product(a: Any, b: Any) -> Any:
     """The matrix product (m, k) of (m, n) and (n, k)."""
+    if isinstance(a, Sloped):
+        return a.product(b)
     if isinstance(a, Doubles) or isinstance(b, Doubles):
         return Doubles.of(a).product(b)
     return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])  # (m, k)
@@ -122,6 +138,8 @@ def product(a: Any, b: Any) -> Any:
 
 def joined(parts: Sequence[Any], axis: int) -> Any:
     """Arrays of balls, or of balls in float64, one behind the other."""
+    if isinstance(parts[0], Sloped):
+        return slopes.joined(parts, axis)
     return concatenated(parts, axis) if isinstance(parts[0], Doubles) else np.concatenate(parts, axis)
 
 
@@ -180,10 +198,10 @@ def norm(a: Balls, axis: int = -1) -> Any:
 
 def within_root(x: Any, d: int) -> Any:
     """x_i / sqrt(mean x^2 + epsilon) of d numbers: it is below sqrt(d), which balls do not show where they are wide."""
-    if not isinstance(x, Doubles):
+    if not isinstance(x, Doubles | Sloped):
         return _of_root(x, d)
     root = float(up(np.sqrt(np.array([d]))).item())
-    return within(x, -root, root)
+    return x.within(-root, root) if isinstance(x, Sloped) else within(x, -root, root)
 
 
 def spectral(a: Any) -> arb:

@@ -21,6 +21,7 @@ P jumps where two numbers are equal. Which is the largest has to be proven.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,8 +34,10 @@ from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
 from regulargpt.certificate.checker.doubles import Doubles, U, up
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import COST, Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
+from regulargpt.certificate.checker.slopes import Sloped
 
 middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
+NOTHING = Doubles(np.array(np.nan), np.array(np.nan))  # is known
 
 
 class PdSsm(Mixing):
@@ -92,11 +95,11 @@ class PdSsm(Mixing):
         places, certain = self.places(name, x)  # (n, N), (n,)
         size, angle = self.sigmoids(f"{name}magnitude", x), 2 * arb.pi() * self.sigmoids(f"{name}phase", x)
         re, im, by_rows = size * cos(angle), size * sin(angle), self.kind == "row"
-        h = complex_product(re, im, h[np.arange(len(x))[:, None], places] if by_rows else h)
-        h = h if by_rows else gathered(h, places)
+        h = complex_product(re, im, in_rows(fetched, h, places) if by_rows else h)
+        h = h if by_rows else in_rows(gathered, h, places)
         h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
-        if isinstance(h, Doubles):
-            h = h.where(certain[:, None, None], Doubles(np.array(np.nan), np.array(np.nan)))
+        if isinstance(h, Doubles | Sloped):
+            h = in_rows(lambda x, _: x.where(certain[:, None, None], NOTHING), h, places)
         pairs: Any = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
         return self.linear(f"{name}out", pairs) + self.w[f"{name}skip"] * x, [h]
 
@@ -113,6 +116,16 @@ class PdSsm(Mixing):
         # Softmax divides all of a row by one positive number.
         mixtures = product(exp(logits), self.w[f"{name}dictionary"].reshape(self.count, -1))  # (n, N^2)
         return largest(mixtures.reshape(len(x), self.N, self.N), axis)  # (n, N, N)
+
+
+def in_rows(f: Callable[[Any, Ints], Any], h: Any, places: Ints) -> Any:
+    """What f makes of h (n, N, 2) and places (n, N), of which slopes have the same in each row."""
+    return h.map(lambda x: f(x, places.repeat(len(x), 0))) if isinstance(h, Sloped) else f(h, places)
+
+
+def fetched(h: Any, places: Ints) -> Any:
+    """The numbers of h (n, N, 2) at the places (n, N)."""
+    return h[np.arange(len(places))[:, None], places]
 
 
 def gathered(h: Any, places: Ints) -> Any:
@@ -135,6 +148,7 @@ def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
 
     In balls of FLINT it is always certain: else it raises Undecided, or Rejected for two that are equal.
     """
+    values = values.values if isinstance(values, Sloped) else values
     quick = isinstance(values, Doubles)
     middles = np.nan_to_num(values.middle, nan=-np.inf) if quick else middle(values)
     best = np.expand_dims(middles.argmax(axis), axis)

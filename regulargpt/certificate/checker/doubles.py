@@ -24,6 +24,7 @@ from flint import arb, arb_series, ctx
 Floats = npt.NDArray[np.float64]
 Ends = tuple[Floats, Floats]
 
+OF_DOUBLES = 53  # bits
 U = 2.0**-52  # twice the unit roundoff
 TINY = 2.0**-1000
 WIDE = 2.0**-4  # radii of balls for which the values at both ends are taken; of smaller ones plain formulas lose little
@@ -299,6 +300,11 @@ class Doubles:
         relative = np.where(r <= 1, r * (1 + r), exp_of(r) * (1 + EXP_ERROR) - 1) + EXP_ERROR
         # Below -700 exp lies between 0 and exp(-700), and so does what stands for it.
         return Doubles(value, up(value * relative))
+
+    def sigmoid(self) -> Doubles:
+        """1 / (1 + exp(-x)), which rises. At -600 it is less than 1e-260, and so it is below."""
+        found = 1 / (1 + Doubles(np.minimum(-self.middle, 600.0), self.radius).exp())
+        return Doubles(found.middle, found.radius + 1e-260)
 
     def softplus(self) -> Doubles:
         """log(1 + exp(x)) = max(x, 0) + log(1 + t) for t = exp(-|x|), whose slope lies between 0 and 1.

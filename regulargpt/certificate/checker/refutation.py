@@ -13,26 +13,22 @@ from typing import Any
 import numpy as np
 from flint import ctx
 
+from regulargpt.certificate.checker.attraction import Attracted, Attraction
 from regulargpt.certificate.checker.balls import FEWEST_BITS, Balls, Undecided, less
 from regulargpt.certificate.checker.claims import quoted, refutation_claim
 from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, Settling
-from regulargpt.certificate.checker.doubles import is_ieee, known
+from regulargpt.certificate.checker.doubles import OF_DOUBLES, is_ieee, known
 from regulargpt.certificate.checker.equality import same_language
-from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, integers
+from regulargpt.certificate.checker.family import MAX_FROM, Family
+from regulargpt.certificate.checker.files import Floats, Rejected
 from regulargpt.certificate.checker.images import Progress
-from regulargpt.certificate.checker.machine import MAX_STATES, Automaton, Function, Machine
-from regulargpt.certificate.checker.network import Kinds, whole
+from regulargpt.certificate.checker.machine import Automaton, Function, Machine
+from regulargpt.certificate.checker.network import whole
 from regulargpt.certificate.checker.recurrences import Recurrences
 from regulargpt.certificate.checker.recurrences import Settling as Recurring
 
-FIELDS: Kinds = {"u": list, "v": list, "w": list, "from": int, "period": int, "residue": int, "answer": int}
-MAX_SYMBOLS = 64  # of each of u, v and w
-MAX_FROM = 1 << 62
 LATER = "a larger 'from' can be checked"
-NETWORKS: Mapping[str, type[Recurrences] | type[DeltaRecurrences]] = {
-    **dict.fromkeys(["linear-rnn", "mamba", "mamba2", "gla", "s4d", "mlstm"], Recurrences),
-    "delta": DeltaRecurrences,
-}
+BY_NUMBER = ("linear-rnn", "mamba", "mamba2", "gla", "s4d", "mlstm")  # each number of their states moves by itself
 # Multiplications for one block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
@@ -59,38 +55,6 @@ class AcceptedRefutation:
     comparisons: int
 
 
-@dataclass(frozen=True)
-class Family:
-    """The words u v^n w with n >= `start` and n = `residue` mod `period`, and the network's `answer` to them."""
-
-    u: list[int]
-    v: list[int]
-    w: list[int]
-    start: int
-    period: int
-    residue: int
-    answer: int
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any], n_symbols: int, n_outputs: int) -> Family:
-        """As the certificate has it. Raises Malformed for one that is no such family."""
-        u, v, w = (integers(record[name], f"{name!r}", n_symbols - 1).tolist() for name in "uvw")
-        if max(map(len, (u, v, w))) > MAX_SYMBOLS or not v:
-            raise Malformed(f"'v' has at least 1 symbol, and 'u', 'v' and 'w' have at most {MAX_SYMBOLS}")
-        start, period, residue, answer = (record[name] for name in ("from", "period", "residue", "answer"))
-        if not 1 <= start <= MAX_FROM:
-            raise Malformed(f"'from' is {start}; it is from 1 to 2^62")
-        if not 1 <= period <= MAX_STATES or not 0 <= residue < period:
-            raise Malformed(f"'residue' is from 0 to below 'period', and 'period' from 1 to {MAX_STATES}")
-        if not 0 <= answer < n_outputs:
-            raise Malformed(f"'answer' is {answer}; there are {n_outputs} answers")
-        return cls(u, v, w, start, period, residue, answer)
-
-    def first(self) -> int:
-        """The least n of the family."""
-        return self.start + (self.residue - self.start) % self.period
-
-
 def check_refutation(
     record: Mapping[str, Any],
     weights: Mapping[str, Floats],
@@ -100,27 +64,29 @@ def check_refutation(
     progress: Progress,
 ) -> AcceptedRefutation:
     """All steps, for a certificate whose fields are of their kinds. Raises Undecided where more bits may tell."""
-    name = whole(config)["model"].get("name")
-    if not isinstance(name, str) or name not in NETWORKS:
-        raise Rejected(f"name = {name!r:.40}: the refutation is about networks with a name among {', '.join(NETWORKS)}")
-    network = NETWORKS[name](weights, config)
+    model = whole(config)["model"]
+    name, is_mixed = model.get("name"), "s" in str(model.get("blocks", ""))
+    if name == "delta" and model.get("n_layers") == 1:
+        return check_network(DeltaRecurrences(weights, config), record, machine, language, progress)
+    if name not in BY_NUMBER or is_mixed:
+        return check_network(Attracted(weights, config), record, machine, language, progress)
+    network = Recurrences(weights, config)
     # In a large network float64 is quicker, and tells nearly always; comparisons that it leaves open are FLINT's.
-    if isinstance(network, Recurrences) and ctx.prec == FEWEST_BITS and network.work_of_symbol() >= LARGE and is_ieee():
+    if ctx.prec == FEWEST_BITS and network.work_of_symbol() >= LARGE and is_ieee():
         try:
             with np.errstate(all="ignore"):
-                return check_network(Recurrences(weights, config, known), record, machine, language, progress, 53)
+                return check_network(Recurrences(weights, config, known), record, machine, language, progress)
         except Undecided:
             pass
-    return check_network(network, record, machine, language, progress, ctx.prec)
+    return check_network(network, record, machine, language, progress)
 
 
 def check_network(
-    network: Recurrences | DeltaRecurrences,
+    network: Recurrences | DeltaRecurrences | Attracted,
     record: Mapping[str, Any],
     machine: Machine,
     language: tuple[str, Automaton] | None,
     progress: Progress,
-    bits: int,
 ) -> AcceptedRefutation:
     """All steps, in the arithmetic of the network."""
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
@@ -131,9 +97,10 @@ def check_network(
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
     proven = same_language(machine, language)
-    refutation = Refutation(network, family, progress)
+    kind: Any = Attraction if isinstance(network, Attracted) else Refutation
+    refutation: Refutation | Attraction = kind(network, family, progress)
     settled, words, margin = refutation.run()
-    done = refutation.comparisons
+    done, bits = refutation.comparisons, refutation.bits
     return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, bits, done)
 
 
@@ -184,6 +151,7 @@ class Refutation:
     def __init__(self, network: Recurrences | DeltaRecurrences, family: Family, progress: Progress):
         self.network: Any = network  # each with states of its own
         self.family, self.progress, self.comparisons = family, progress, 0
+        self.bits = OF_DOUBLES if network.is_quick else ctx.prec
         self.work = network.work_of_symbol()
         self.speed = QUICK if network.is_quick else 1
         self.on_the_way = network.on_the_way(family.v, family.w)

@@ -17,6 +17,7 @@ from regulargpt.certificate.checker.chain_steps import AcceptedChain, check_chai
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee
 from regulargpt.certificate.checker.equality import same_language
+from regulargpt.certificate.checker.family import FIELDS
 from regulargpt.certificate.checker.files import (
     MAX_CERTIFICATE,
     MAX_OTHER,
@@ -40,7 +41,7 @@ from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Autom
 from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Kinds, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.pushdown import PushdownMachine
-from regulargpt.certificate.checker.refutation import FIELDS, AcceptedRefutation, check_refutation
+from regulargpt.certificate.checker.refutation import AcceptedRefutation, check_refutation
 from regulargpt.certificate.checker.stack_machine import StackMachine
 from regulargpt.certificate.checker.stack_steps import AcceptedStack, check_stack
 from regulargpt.certificate.checker.tables import FoundTable, Table

@@ -1,4 +1,4 @@
-"""The refutation of a trained network whose states settle, once the independent checker has accepted it."""
+"""The refutation of a trained network that carries a state, once the independent checker has accepted it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from regulargpt.certificate.checker import FORMAT, AcceptedRefutation, Malformed
 from regulargpt.certificate.checker.claims import refutation_claim
 from regulargpt.certificate.checker.refutation import FEW, LATER
 from regulargpt.certificate.compared import right_machine
+from regulargpt.certificate.refutation.cycles import SYMBOLS, ChainNetwork
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork, is_diagonal
 from regulargpt.certificate.refutation.families import candidates, of_cycles
@@ -26,6 +27,7 @@ from regulargpt.certificate.refutation.search import Network, Wrong, wrong_famil
 from regulargpt.models.delta.model import Delta
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.models.mixing.model import Mixing
+from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 from regulargpt.storage.manifest import digest
@@ -54,24 +56,20 @@ class Refutation:
             write_text(folder.path / name, text)
 
 
-NO_PROOF = (
-    "of networks that carry a state, only those whose numbers each move by themselves (linear-rnn, mamba, mamba2, gla, "
-    "s4d, mlstm) and one layer of delta can be refuted by a proof"
-)
+def may_be_refuted(model: nn.Module) -> TypeGuard[Mixing | LinearRnn | TorchRecurrent]:
+    """Whether it is one of the networks with a state that the checker reads."""
+    return isinstance(model, Mixing | LinearRnn | TorchRecurrent)
 
 
-def may_be_refuted(model: nn.Module) -> TypeGuard[Mixing | LinearRnn]:
-    """Whether its state moves number by number, or it is one layer of delta: of others there is no such proof."""
-    if isinstance(model, Delta):
-        return len(model.blocks) == 1
-    return isinstance(model, LinearRnn) or (isinstance(model, Mixing) and is_diagonal(model))
-
-
-def in_float64(model: Mixing | LinearRnn) -> Network:
+def in_float64(model: Mixing | LinearRnn | TorchRecurrent) -> Network:
     """The network for a search."""
     if isinstance(model, LinearRnn):
         return LinearNetwork(model)
-    return DeltaNetwork(model) if isinstance(model, Delta) else DiagonalNetwork(model)
+    if isinstance(model, Delta) and len(model.blocks) == 1:
+        return DeltaNetwork(model)
+    if isinstance(model, Mixing) and is_diagonal(model):
+        return DiagonalNetwork(model)
+    return ChainNetwork(model)
 
 
 def answers_otherwise(network: bytes) -> str | None:
@@ -82,7 +80,7 @@ def answers_otherwise(network: bytes) -> str | None:
 
 def refutation_of(
     task: AnyTask,
-    model: Mixing | LinearRnn,
+    model: Mixing | LinearRnn | TorchRecurrent,
     weights: bytes,
     network: bytes,
     progress: Progress = lambda part, done, count: None,
@@ -93,7 +91,8 @@ def refutation_of(
         return none_of(f"{task.name} has no finite automaton")
     machine = right_machine(task)
     assert isinstance(machine, MooreMachine), "that of a task"
-    reason = no_family(machine, len(candidates(machine)))
+    searched = in_float64(model)
+    reason = no_family(machine, len(candidates(machine)), isinstance(searched, ChainNetwork))
     automaton = to_json(machine)
     files = {"weights": weights, "network": network, "automaton": automaton.encode()}
 
@@ -103,7 +102,7 @@ def refutation_of(
         assert isinstance(found, AcceptedRefutation), "it is one"
         return Refutation(described(wrong, machine, found), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
 
-    for wrong in wrong_families(machine, in_float64(model), progress)[:TRIED]:
+    for wrong in wrong_families(machine, searched, progress)[:TRIED]:
         try:
             return accepted(wrong, checked)
         except (Rejected, Malformed) as error:
@@ -147,13 +146,16 @@ def none_of(reason: str) -> Refutation:
     return Refutation({"refuted": False, "reason": reason}, {})
 
 
-def no_family(machine: MooreMachine, count: int) -> str:
+def no_family(machine: MooreMachine, count: int, is_followed: bool = False) -> str:
     """What is said where the network is right in the limit on all families that were tried.
 
     >>> import languages
     >>> no_family(languages.get("regex:(0|1)*1").machine, 9)
     'none of 9 families u v^n w is wrong for ever; the last symbols of a word decide its answer: nothing forbids it'
     """
+    if is_followed:
+        seen = f"as far as its states come around within {SYMBOLS} symbols"
+        return f"none of {count:,} families u v^n w is wrong for ever, {seen}"
     why = "two answers may tie in the limit" if of_cycles(machine) else DEFINITE
     return f"none of {count:,} families u v^n w is wrong for ever; {why}"
 

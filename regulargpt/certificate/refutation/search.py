@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
+from regulargpt.certificate.refutation.cycles import CLOSE, ChainNetwork
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
 from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
 from regulargpt.certificate.refutation.network import LinearNetwork
 
 Progress = Callable[[str, int, int], None]  # part, families done, families in all
-Network = LinearNetwork | DeltaNetwork | DiagonalNetwork
+Network = LinearNetwork | DeltaNetwork | DiagonalNetwork | ChainNetwork
 TIE = 1e-9  # of two logits at the limit, in float64
 
 
@@ -49,9 +51,12 @@ def wrong_families(
 
     `start` is where float64 shows it; where it shows no end of other answers, behind all that was read.
     """
-    found = sorted(at_the_limit(machine, network, progress), key=lambda wrong: wrong.family.length(1))[
-        : network.families
-    ]
+
+    def order(wrong: Wrong) -> tuple[float, int]:
+        u, v, _ = wrong.family
+        return network.apart(u, v) if isinstance(network, ChainNetwork) else 0.0, wrong.family.length(1)
+
+    found = sorted(at_the_limit(machine, network, progress), key=order)[: network.families]
     read: list[Wrong] = []
     for symbols in network.symbols:
         # As many symbols of all of them together.
@@ -59,29 +64,41 @@ def wrong_families(
         read = [first_wrong(network, wrong, symbols) for wrong in found[:few]]
         if any(wrong.is_settled for wrong in read):
             break
+    if isinstance(network, ChainNetwork):  # of which no later words are nearer to a limit
+        read = sorted((wrong for wrong in read if wrong.is_settled), key=order)
+        return [wrong for wrong in read if order(wrong)[0] < max(CLOSE)] or read[:1]
     return sorted(read, key=lambda wrong: (not wrong.is_settled, wrong.length))
 
 
 def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) -> Iterator[Wrong]:
     """Each family, and residue, at which the limit has another answer than the machine."""
-    limits: dict[tuple[tuple[int, ...], ...], int] = {}
+    limits: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     families = candidates(machine)
+    if isinstance(network, ChainNetwork):
+        network.follow(families)
     for number, family in enumerate(families):
         progress("families", number, len(families))
         u, v, w = family
         key = (v, w) if network.forgets else (u, v, w)
         if key not in limits:
-            limits[key] = decided(network.limit(u, v, w))
-        if (answer := limits[key]) < 0:
+            limits[key] = [decided(logits) for logits in limits_of(network, family)]
+        if not (answers := limits[key]):
             continue
         states, before = orbit(machine, u, v)
-        period = len(states) - before
-        for n in range(before, len(states)):
-            right = int(machine.output_table[after(machine, states[n], w)])
-            if right >= 0 and right != answer:
+        own = len(states) - before
+        period = lcm(own, len(answers))
+        for n in range(before, before + period):
+            right = int(machine.output_table[after(machine, states[before + (n - before) % own], w)])
+            answer = answers[n % len(answers)]
+            if min(right, answer) >= 0 and right != answer:
                 # At least one v, and none before the states come around.
                 start = n if n >= 1 else period
                 yield Wrong(family, start, period, n % period, answer, right)
+
+
+def limits_of(network: Network, family: Family) -> npt.NDArray[np.float64]:
+    """The logits (q, n_outputs) that those after u v^n w come near as n grows, for n = 0, 1, .. mod q."""
+    return network.limits(*family) if isinstance(network, ChainNetwork) else network.limit(*family)[None]
 
 
 def decided(logits: npt.NDArray[np.float64]) -> int:

@@ -108,7 +108,7 @@ def text_of_chain(accepted: AcceptedChain) -> str:
 def text_of_refutation(accepted: AcceptedRefutation) -> str:
     """The claims about words on which a network is wrong for ever, then how they were proven."""
     claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
-    layers = f"{accepted.layers} linear recurrence{'s' * (accepted.layers != 1)}"
+    layers = f"{accepted.layers} layer{'s' * (accepted.layers != 1)}"
     how = "read one by one"
     if accepted.comparisons != accepted.words:
         how = f"decided by {accepted.comparisons:,} comparisons"
