@@ -13,8 +13,9 @@ F(c) - c' come to. As (p + q) (p + q)^T <= (1 + a) p p^T + (1 + 1/a) q q^T for a
 
 so the set goes into one around c' with S', on a path that starts with the one state before any word. If v^p maps a set
 E into itself, and u v^n leads into E, then so do u v^(n + p), u v^(n + 2 p), .. for ever, and the answers after any w
-are those of E. E has S = s Q: Q is the sum of (A / g)^i ((A / g)^i)^T for i = 0, 1, .., with A the slopes of v^p at c,
-so that A Q A^T is nearly g^2 (Q - I) (Lyapunov 1892). How s, Q and g were found proves nothing.
+are those of E. Its centre is nearly led back to itself by v^p, with slopes A there, and S is a multiple of the sum of
+(A / g)^i W ((A / g)^i)^T for i = 0, 1, .., so that A S A^T is nearly g^2 (S - W) (Lyapunov 1892); W is long toward
+where the state is. How they were found proves nothing.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ MAX_WORK = 1 << 41  # multiplications for these; looking for E takes some times 
 TRIALS, FIRST, MORE = 16, 4, 1.5  # how often E is looked for, after how many words first, and so many times as many
 NEWTON, WIDER, TINY = 6, 2.0, 2.0**-90  # steps to its centre; so many times what may do
 THIN = (1.0, 2.0**-8, 2.0**-16, 2.0**-24, 2.0**-32)  # how thin it is beside how long, squared
+LARGEST, UNDERFLOW = 2.0**100, 2.0**-900  # slopes that are followed, and more than products with them lose
 FIXED = 2.0**-60  # the square of the move of a state that does not move
 SUMMED, LITTLE = 40, 1e-3
 
@@ -62,9 +64,11 @@ class Ellipsoid:
         """What contains F of it, from F(c) (D,) and the slopes (D, D) of F, with a row for each number of F."""
         M, D = slopes.middle, len(self.S)
         T, size = M @ self.S @ M.T, abs(M)
+        if not size.max() < LARGEST:
+            return Ellipsoid(image.middle, np.full_like(T, np.nan))
         # diag(sum_j e_ij) >= A for every symmetric A with |a_ij| <= e_ij. Both products lose at most this in a row.
         rounding = 3 * (D + 1) * U * (size @ (abs(self.S) @ (size.T @ np.ones(D))))
-        T = (T + T.T) / 2 + np.diag(up(rounding))
+        T = (T + T.T) / 2 + np.diag(up(rounding) + UNDERFLOW)
         d = up(image.radius + slopes.radius @ self.radii())
         rest = up(d.sum() * d)
         a = balance(rest.sum(), np.trace(T))
