@@ -67,11 +67,12 @@ def test_a_trained_network_is_proven_checked_tested_listed_and_shown(cli: Cli, r
     answer = cli("verify", "run", "--length", "20")
     assert answer.code == 0
     said = answer.out.splitlines()
-    assert said[-3].startswith(
+    assert said[-1].startswith("no refutation: ")
+    assert said[-4].startswith(
         "proven at every length, in real arithmetic, the state replaced after every symbol by the nearest of 4 points: "
         "10 rows, 4 pairs with the automaton, smallest margin "
     )
-    assert said[-1].startswith("certificate: ")
+    assert said[-2].startswith("certificate: ")
     report = json.loads(cli("verify", "run", "--length", "20", "--json").out)["certificate"]
     assert {key: report[key] for key in ("proven", "kind", "points", "rows", "pairs")} == {
         "proven": True,
@@ -147,6 +148,9 @@ def test_a_network_that_errs_is_told_with_its_shortest_wrong_words(cli: Cli, tmp
     assert "\nthe network's own shortest wrong word found has 1 symbol: " in answer.out
     assert not (tmp_path / "run" / "certificate.json").exists()
     assert json.loads((tmp_path / "run" / "uncertified.json").read_text())["kind"] == "chain"
+    # It is a proof of something, of the same weights.
+    assert ("\nas it is: wrong on " in answer.out, cli("check", "run").out[:25]) == (True, "accepted: For every whole")
+    (tmp_path / "run" / "refutation.json").unlink()
     assert_refused(cli("check", "run"), "run has no certificate: the quantised network errs on a word")
     assert "No certificate: the quantised network errs on a word." in Path(report_of(cli, "run")).read_text()
 

@@ -25,7 +25,9 @@ def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
 
     with closing(CheckBar()) as progress:
         certificate = certificate_report(RunFolder.open(place), progress)
-        refutation = refutation_report(RunFolder.open(place), progress)
+        is_proven = certificate["proven"] and certificate.get("unquantised", {}).get("proven", False)
+        # What is proven as it is has no wrong word.
+        refutation = None if is_proven else refutation_report(RunFolder.open(place), progress)
     if as_json:
         further = {} if refutation is None else {"refutation": refutation}
         emit({**finding.report, "certificate": certificate, **further})
