@@ -54,7 +54,7 @@ def text(facts: dict[str, Any]) -> str:
         *([("states", f"{facts['states']:,}, {facts['stack_symbols']:,} stack symbols")] if "states" in facts else []),
         ("source", facts["source"]),
     ]
-    words = [(word["word"], word["label"]) for word in facts["examples"] + facts["samples"]]
+    words = [*dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])]
     header = ("word", "answers" if facts["empty"] else "label")
     parts = [f"{facts['language']}: {facts['summary']}", table(cells)]
     return "\n\n".join([*parts, *([moves(facts)] if "machine" in facts else []), table(words, header)])

@@ -71,7 +71,7 @@ def text(facts: dict[str, Any]) -> str:
         ("algebra", elements(facts["algebra"])),
         ("source", facts["source"]),
     ]
-    words = [(word["word"], word["label"]) for word in facts["examples"] + facts["samples"]]
+    words = [*dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])]
     parts = [f"{facts['language']}: {facts['summary']}", table(cells), moves(facts), table(words, ("word", "label"))]
     return "\n\n".join(parts)
 

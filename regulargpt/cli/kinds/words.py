@@ -160,7 +160,7 @@ def text(facts: dict[str, Any]) -> str:
         for state, row in machine["transitions"].items()
     ]
     size = f"{len(states)} states, {len(facts['alphabet'])} symbols"
-    words = [(sample["word"], sample["label"]) for sample in facts["examples"] + facts["samples"]]
+    words = [*dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])]
     return "\n\n".join(
         [
             f"{facts['language']}: {facts['summary']}",
