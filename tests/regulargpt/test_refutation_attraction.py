@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,19 @@ import languages
 from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from regulargpt.certificate.checker import AcceptedRefutation, Rejected, attraction, decide
-from regulargpt.certificate.checker.attraction import Attracted, Attraction, Ellipsoid, Seen, is_positive, total
+from regulargpt.certificate.checker.attraction import (
+    Attracted,
+    Attraction,
+    Ellipsoid,
+    Seen,
+    is_positive,
+    powers_of,
+    total,
+)
+from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
 from regulargpt.certificate.checker.doubles import Doubles, known
 from regulargpt.certificate.checker.family import Family
+from regulargpt.certificate.checker.slopes import Sloped
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.cycles import ChainNetwork
 from regulargpt.certificate.refutation.families import Family as Words
@@ -25,6 +36,8 @@ from regulargpt.certificate.refutation.outcome import certificate_of, may_be_ref
 from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.config.schema import RunConfig
 from regulargpt.finite.chain import chain_of
+from regulargpt.models import MODELS
+from regulargpt.models.rnn import Rnn
 from regulargpt.runs.refute import refutation_report
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
@@ -129,7 +142,7 @@ def test_only_matrices_that_certainly_are_positive_definite_are_said_to_be():
         # Some symmetric matrix of these balls is not.
         assert not is_positive(Doubles(S, np.full_like(S, 1.01 * least)))
         assert not is_positive(Doubles(S, np.full_like(S, np.nan)))
-    assert np.allclose(total(np.array([[0.5]]), np.array([[3.0]])), 4.0)
+    assert np.allclose(total(powers_of(np.array([[0.5]])), np.array([[3.0]])), 4.0)
 
 
 def refuted(case: str, seed: int = 1) -> tuple[Any, dict[str, Any], dict[str, bytes]]:
@@ -203,19 +216,51 @@ def test_a_gap_that_is_not_certain_is_none():
     assert not Seen(seen.logits, known(np.full((2, 2), np.nan)), x).gap(0) > 0
 
 
-def test_words_that_take_too_long_are_refused_at_once(monkeypatch: pytest.MonkeyPatch):
+def test_what_takes_too_long_or_too_much_memory_is_refused_at_once(monkeypatch: pytest.MonkeyPatch):
     network = read("gru")[1]
-    with pytest.raises(Rejected, match="too large for words of this length and period"):
-        Attraction(network, family(v=[0] * 64, period=64), lambda *_: None)
-    monkeypatch.setattr(Attracted, "work", lambda self: 1 << 42)
-    with pytest.raises(Rejected, match="too large for words"):
+    for long in (family(v=[0] * 64, period=64), family(start=1 << 62), family(v=[0] * 64, start=70)):
+        with pytest.raises(Rejected, match="symbols would have to be read; in a network of this size at most 4,096"):
+            Attraction(network, long, lambda *_: None)
+    for name in ("MAX_WIDTH", "MAX_NUMBERS"):
+        with monkeypatch.context() as small:
+            small.setattr(attraction, name, 15)
+            with pytest.raises(Rejected, match="the network is too large: its state has 16 numbers"):
+                Attraction(network, family(), lambda *_: None)
+    monkeypatch.setattr(Attracted, "work", lambda self: 1 << 40)
+    with pytest.raises(Rejected, match="4 symbols would have to be read; in a network of this size at most 2 are"):
         Attraction(network, family(), lambda *_: None)
+
+
+def test_choices_have_no_slopes():
+    """Those of all numbers of the dictionary would take gigabytes."""
+    network = read("pd-ssm:variant=column,n_layers=2")[1].sloped
+    assert isinstance(network, PdSsm)
+    x = Sloped(known(np.ones((1, 8))), known(np.full((network.D, 8), np.nan)))
+    places, certain = network.places("blocks.0.mixer.", x)
+    assert (places.shape, certain.shape) == ((1, network.N), (1,))
+
+
+def test_slopes_of_all_sizes_end_in_an_answer():
+    """Sums of powers that are no numbers, or numbers that float64 does not have."""
+    for big in (1e30, 1e60, 1e150):
+        model: Any = Rnn(2, 2, d_model=3, activation="relu", n_layers=1).double()
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.zero_()
+            model.rnn.weight_hh_l0[0, 1] = model.rnn.weight_hh_l0[1, 2] = big
+            model.rnn.weight_hh_l0[2, 2], model.rnn.bias_hh_l0[2], model.readout.bias[0] = 0.5, 1 / big / big, 1.0
+        options = MODELS.options("rnn:activation=relu,d_model=3,n_layers=1", "model").record()
+        config = {"model": options, "n_symbols": 2, "n_outputs": 2, "supervision": "last"}
+        config |= {"alphabet": ["0", "1"], "output_names": ["even", "odd"]}
+        network = Attracted({k: w.numpy() for k, w in model.state_dict().items()}, config)
+        for answer in (0, 1):
+            with suppress(Rejected):  # or it is true
+                Attraction(network, family(answer=answer), lambda *_: None).run()
+                assert answer == 0
 
 
 def test_states_are_followed_to_cycles_of_several():
     """A tanh network of one number that changes its sign with each 1 comes around after two of them."""
-    from regulargpt.models.rnn import Rnn
-
     model: Any = Rnn(2, 2, d_model=1, activation="tanh", n_layers=1).double()
     with torch.no_grad():
         for name, weight in model.named_parameters():

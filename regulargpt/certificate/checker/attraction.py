@@ -35,14 +35,14 @@ from regulargpt.certificate.checker.images import Progress
 from regulargpt.certificate.checker.slopes import Sloped
 
 MAX_SYMBOLS = 1 << 12  # that are read before the state is in E
-MAX_WIDTH = 1 << 12  # numbers of a state
-MAX_WORK = 1 << 41  # multiplications for these; looking for E takes some times as many
+MAX_WIDTH, MAX_NUMBERS = 1 << 11, 1 << 23  # numbers of a state; slopes of a vector: several of them take a gigabyte
+MAX_WORK = 1 << 41  # multiplications for these; looking for E takes a few times as many
 TRIALS, FIRST, MORE = 16, 4, 1.5  # how often E is looked for, after how many words first, and so many times as many
 NEWTON, WIDER, TINY = 6, 2.0, 2.0**-90  # steps to its centre; so many times what may do
 THIN = (1.0, 2.0**-8, 2.0**-16, 2.0**-24, 2.0**-32)  # how thin it is beside how long, squared
 LARGEST, UNDERFLOW = 2.0**100, 2.0**-900  # slopes that are followed, and more than products with them lose
 FIXED = 2.0**-60  # the square of the move of a state that does not move
-SUMMED, LITTLE = 40, 1e-3
+SUMMED, LITTLE = 24, 1e-3
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class Ellipsoid:
         T, size = M @ self.S @ M.T, abs(M)
         if not size.max() < LARGEST:
             return Ellipsoid(image.middle, np.full_like(T, np.nan))
-        # diag(sum_j e_ij) >= A for every symmetric A with |a_ij| <= e_ij. Both products lose at most this in a row.
+        # diag(sum_j e_ij) >= A for every symmetric A with |a_ij| <= e_ij. This is more than rounding takes from a row
+        # of both products, and UNDERFLOW more than underflow does.
         rounding = 3 * (D + 1) * U * (size @ (abs(self.S) @ (size.T @ np.ones(D))))
         T = (T + T.T) / 2 + np.diag(up(rounding) + UNDERFLOW)
         d = up(image.radius + slopes.radius @ self.radii())
@@ -92,7 +93,7 @@ class Seen:
     of: Ellipsoid
 
     def gap(self, answer: int) -> float:
-        """At most how much larger the logit of this answer is than each other, in all of the set; not a number where
+        """By so much or more the logit of this answer is larger than each other, in all of the set; not a number where
         nothing is known."""
         others = np.delete(np.arange(len(self.logits)), answer)
         gaps, slopes = self.logits[[answer]] - self.logits[others], self.slopes[:, [answer]] - self.slopes[:, others]
@@ -113,7 +114,11 @@ class Attracted:
     def work(self) -> int:
         """About how many multiplications a symbol takes."""
         D = self.exact.D
-        return D * (self.exact.work() + 4 * D * D)
+        return D * (self.exact.work() + D * (4 * D + len(self.output_names)))
+
+    def widest(self) -> int:
+        """At least the numbers of a vector in it."""
+        return max(self.exact.widest(), *(max(w.shape) for w in self.exact.w.values()))
 
     def beginning(self) -> Ellipsoid:
         """The state before the first symbol."""
@@ -138,10 +143,14 @@ class Attraction:
         self.comparisons, self.bits, self.when = 0, OF_DOUBLES, [int(FIRST * MORE**i) for i in range(TRIALS)]
         if not is_ieee():
             raise Rejected("float64 does not round to nearest here: nothing can be concluded from it")
-        self.most = min(MAX_SYMBOLS, MAX_WORK // network.work())
-        least = len(family.u) + FIRST * (len(family.v) * family.period + len(family.w))
-        if network.exact.D > MAX_WIDTH or self.most < least:
-            raise Rejected("the network is too large for words of this length and period")
+        D, self.most = network.exact.D, min(MAX_SYMBOLS, MAX_WORK // network.work())
+        if D > MAX_WIDTH or D * network.widest() > MAX_NUMBERS:
+            raise Rejected(f"the network is too large: its state has {D:,} numbers")
+        blocks = family.first() + (FIRST - 1) * family.period
+        if (least := len(family.u) + blocks * len(family.v) + FIRST * len(family.w)) > self.most:
+            raise Rejected(
+                f"{least:,} symbols would have to be read; in a network of this size at most {self.most:,} are"
+            )
 
     def run(self) -> tuple[int, int, float]:
         """From which n on E tells all answers, how many words were read before, and the margin in E.
@@ -195,10 +204,11 @@ class Attraction:
         # E is hardly longer than 1 - g: what is not linear would take out of it what A draws into it.
         if move < FIXED and np.log(max(float(abs(far).max()), TINY) / (1 - g)) > left * 2 * (1 - g):
             raise Rejected("the state comes near its limit so slowly that no set of states is found")
-        least = float(np.trace(x.S)) + move + TINY
+        least, powers = float(np.trace(x.S)) + move + TINY, powers_of(A / g)
         for thin in THIN:
-            W = np.outer(far, far) + (thin * float(far @ far) + least) * np.eye(len(c))
-            Q = total(A / g, W)
+            Q = total(powers, np.outer(far, far) + (thin * float(far @ far) + least) * np.eye(len(c)))
+            if not np.isfinite(Q).all():
+                continue
             E = Ellipsoid(c, WIDER * (thin + float(far @ np.linalg.lstsq(Q, far)[0]) + TINY) * Q)
             seen, after = self.word([*self.family.v] * self.family.period, E, None)
             if E.holds(after) and E.holds(x):
@@ -239,17 +249,25 @@ def shrinking(A: Floats) -> float | None:
     """A g < 1 for which the powers of A / g die away, as far as float64 tells; None if those of A do not."""
     if not np.isfinite(A).all():
         return None
-    g = float(np.sqrt((1 + np.square(abs(np.linalg.eigvals(A)).max(initial=0.0))) / 2))
+    try:
+        g = float(np.sqrt((1 + np.square(abs(np.linalg.eigvals(A)).max(initial=0.0))) / 2))
+    except np.linalg.LinAlgError:
+        return None
     return g if g < 1 else None
 
 
-def total(A: Floats, W: Floats) -> Floats:
-    """The sum of A^i W (A^i)^T for i = 0, 1, .."""
-    for _ in range(SUMMED):
-        W = W + A @ W @ A.T
-        if not np.linalg.norm(A) >= LITTLE:
-            break
-        A = A @ A
+def powers_of(A: Floats) -> list[Floats]:
+    """A, A^2, A^4, .., as far as they are not little."""
+    found = [A]
+    while np.linalg.norm(found[-1]) >= LITTLE and len(found) < SUMMED:
+        found.append(found[-1] @ found[-1])
+    return found
+
+
+def total(powers: Sequence[Floats], W: Floats) -> Floats:
+    """The sum of A^i W (A^i)^T for i = 0, 1, .., of such powers of A."""
+    for power in powers:
+        W = W + power @ W @ power.T
     return (W + W.T) / 2
 
 

@@ -109,6 +109,7 @@ class PdSsm(Mixing):
 
     def places(self, name: str, x: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Where the 1 is in each column, or row, (n, N), and whether that is certain, (n,)."""
+        x = Sloped(x.values) if isinstance(x, Sloped) else x  # a choice that is certain has no slopes
         logits, axis = self.linear(f"{name}select", x), 2 if self.kind == "row" else 1
         if self.kind == "bank":
             which, certain = largest(logits, 1)

@@ -1,9 +1,10 @@
 """Vectors inside a network with their slopes in the numbers that it starts from, in float64 with proven radii.
 
 These numbers, y (D,), lie anywhere in a box. A vector x (1, ..) that depends on them has `values`, balls that it does
-not leave, and `slopes` (D, ..), balls that its partial derivative in each number does not leave. So, if c is the middle
-of the box, x(y) - x(c) = sum_j s_j (y_j - c_j) with an s_j in the slopes of j: the mean of the derivatives on the way
-from c to y. A ReLU has a derivative on almost all of the way; where its sign is not certain the slope is 0 to 1.
+not leave, and `slopes` (D, ..), balls that its derivative in each number does not leave, wherever it has one. So, if c
+is the middle of the box, x(y) - x(c) = sum_j s_j (y_j - c_j) with an s_j in the slopes of j: the mean of the
+derivatives on the way from c to y. The slope of a ReLU whose sign is not certain is 0 to 1: where its argument is 0 all
+along a part of the way, the argument has derivative 0 there, and any slope is right.
 
 What does not depend on y, as a weight, has no slopes.
 """
