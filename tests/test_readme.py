@@ -27,6 +27,8 @@ ROWS = {
     "ldru": "LDRU",
     "tanh-rnn": "RNN (tanh)",
     "lstm": "LSTM",
+    "signed-delta": "DeltaNet, signed",
+    "signed-mamba": "Mamba, signed",
     "transformer-none": "Transformer, no positions",
     "transformer-alibi": "Transformer, ALiBi",
 }
