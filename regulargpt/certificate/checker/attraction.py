@@ -220,23 +220,22 @@ class Attraction:
     def fixed(self, x: Floats) -> tuple[Floats, Floats, float]:
         """Nearly a state (D,) that v^p leads to itself, by Newton's method, the slopes (D, D) there, and the square of
         how far v^p moves it."""
-        found = []
+        best, c, none = (x, np.full((len(x), len(x)), np.nan), np.nan), x, np.zeros((len(x), len(x)))
         for _ in range(1 + NEWTON):
-            c = found[-1][3] if found else x
-            A, after = np.eye(len(c)), Ellipsoid(c, np.zeros((len(c), len(c))))
+            A, after = np.eye(len(c)), Ellipsoid(c, none)
             for symbol in [*self.family.v] * self.family.period:
                 _, after, slopes = self.network.read(after, symbol)
                 A = slopes @ A
             move = after.centre - c
             if not (np.isfinite(A).all() and np.isfinite(move).all()):
                 break
+            if not best[2] <= (square := float(move @ move)):
+                best = c, A, square
             try:
-                step = np.linalg.solve(np.eye(len(c)) - A, move)
+                c = c + np.linalg.solve(np.eye(len(c)) - A, move)
             except np.linalg.LinAlgError:
-                step = move
-            found.append((c, A, float(move @ move), c + step))
-        best = min(found, key=lambda each: each[2]) if found else (x, np.full((len(x), len(x)), np.nan), np.nan)
-        return best[0], best[1], best[2]
+                c = after.centre
+        return best
 
 
 def balance(p: float, q: float) -> float:
