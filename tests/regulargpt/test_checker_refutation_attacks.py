@@ -18,8 +18,8 @@ from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.recurrences import Recurrences
 from regulargpt.certificate.checker.refutation import Family, Refutation
 from regulargpt.certificate.refutation.families import Family as Words
+from regulargpt.certificate.refutation.families import Wrong
 from regulargpt.certificate.refutation.outcome import certificate_of
-from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
 from tests.regulargpt.linear_networks import files_of, made
 

@@ -23,10 +23,9 @@ from regulargpt.certificate.checker.recurrences import Discs, Factor, Recurrence
 from regulargpt.certificate.checker.refutation import Family as CheckedFamily
 from regulargpt.certificate.checker.refutation import Refutation as Checked
 from regulargpt.certificate.compared import right_machine
-from regulargpt.certificate.refutation.families import Family, of_cycles
+from regulargpt.certificate.refutation.families import Family, Wrong, of_cycles
 from regulargpt.certificate.refutation.network import LinearNetwork, branch
 from regulargpt.certificate.refutation.outcome import Refutation, certificate_of, refutation_of
-from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON
 from tests.regulargpt.forging import FILES, Cases, Change, Record, assert_refused, checked, drop, put, refused_each

@@ -32,8 +32,8 @@ from regulargpt.certificate.checker.slopes import Sloped
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.cycles import ChainNetwork
 from regulargpt.certificate.refutation.families import Family as Words
+from regulargpt.certificate.refutation.families import Wrong
 from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
-from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.config.schema import RunConfig
 from regulargpt.finite.chain import chain_of
 from regulargpt.models import MODELS

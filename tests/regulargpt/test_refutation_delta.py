@@ -29,9 +29,8 @@ from regulargpt.certificate.checker.refutation import Refutation as Checked
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation import families
 from regulargpt.certificate.refutation.delta import DeltaNetwork
-from regulargpt.certificate.refutation.families import Family
+from regulargpt.certificate.refutation.families import Family, Wrong
 from regulargpt.certificate.refutation.outcome import certificate_of, refutation_of
-from regulargpt.certificate.refutation.search import Wrong
 from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS, build
 from regulargpt.models.delta.model import Delta

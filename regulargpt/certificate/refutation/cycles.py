@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.certificate.refutation.families import Family, Word
+from regulargpt.certificate.refutation.families import Family, Word, Wrong
 from regulargpt.finite.chain import Chain
 from regulargpt.models.recurrent import Recurrent
 
@@ -97,6 +97,14 @@ class ChainNetwork:
     def apart(self, u: Sequence[int], v: Sequence[int]) -> float:
         """How near the states come to where they were, for what comes around."""
         return self.cycles[tuple(u), tuple(v)].apart
+
+    def chosen(self, found: Sequence[Wrong]) -> list[Wrong]:
+        """Those for the checker, the nearest first: at most two, as it may take a minute for each. No later words are
+        nearer to a limit, so all are settled."""
+        settled = [wrong for wrong in found if wrong.is_settled]
+        far = [self.apart(wrong.family.u, wrong.family.v) for wrong in settled]
+        order = sorted(range(len(settled)), key=lambda i: (far[i], settled[i].family.length(1)))
+        return [settled[i] for i in order if far[i] < max(CLOSE)][:2] or [settled[i] for i in order[:1]]
 
     def limits(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
         """The logits (q, n_outputs) that those after u v^n w come near, for n = 0, 1, .. mod q; none where they do not.

@@ -38,7 +38,7 @@ class DeltaNetwork(Reader):
         self.mixer: DeltaMixer = mixer
         self.reach = self.mixer.conv.reach
         self.maps: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
-        self.limits: dict[tuple[tuple[int, ...], ...], Any] = {}
+        self.led_to: dict[tuple[tuple[int, ...], ...], Any] = {}
 
     def filling(self, v: Sequence[int]) -> int:
         """How many v fill the convolution."""
@@ -59,9 +59,9 @@ class DeltaNetwork(Reader):
 
     def limit(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
         """The logits (n_outputs,) that those after u v^n w come near as n grows."""
-        if (key := (tuple(u), tuple(v))) not in self.limits:
-            self.limits[key] = self.settled(u, v)
-        return self.read([*v, *w], self.limits[key])[0][0]  # v leads the limit to itself
+        if (key := (tuple(u), tuple(v))) not in self.led_to:
+            self.led_to[key] = self.settled(u, v)
+        return self.read([*v, *w], self.led_to[key])[0][0]  # v leads the limit to itself
 
     def settled(self, u: Sequence[int], v: Sequence[int]) -> Any:
         """What is carried in the limit.

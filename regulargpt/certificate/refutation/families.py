@@ -7,6 +7,7 @@ All others have two states that a word v leads back to themselves, or to each ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, product
 from typing import NamedTuple
 
@@ -31,6 +32,29 @@ class Family(NamedTuple):
     def length(self, n: int) -> int:
         """Of one of them."""
         return len(self.u) + n * len(self.v) + len(self.w)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """The network answers `answer` to u v^n w for every n >= `start` with n = `residue` mod `period`, as far as float64
+    shows; `right` is the machine's answer. `is_settled` if float64 reads on for long after the answer last changed."""
+
+    family: Family
+    start: int
+    period: int
+    residue: int
+    answer: int
+    right: int
+    is_settled: bool = False
+
+    @property
+    def length(self) -> int:
+        """Of the first word."""
+        return self.family.length(self.start)
+
+    def later(self, n: int) -> Wrong:
+        """The same from n on."""
+        return replace(self, start=n + (self.residue - n) % self.period)
 
 
 def is_lyndon(word: Word) -> bool:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
+from regulargpt.certificate.refutation.reading import Settles
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.models.linear_rnn import Block, LinearRnn
 
@@ -22,7 +23,7 @@ Complex = npt.NDArray[np.complex128]
 Advance = Callable[[int, Complex], Complex]
 
 
-class LinearNetwork:
+class LinearNetwork(Settles):
     """The network's function of symbols and states.
 
     >>> network = LinearNetwork(LinearRnn(2, 3, d_model=4, n_layers=2))

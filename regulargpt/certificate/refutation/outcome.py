@@ -21,9 +21,9 @@ from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.cycles import SYMBOLS, ChainNetwork
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork, is_diagonal
-from regulargpt.certificate.refutation.families import candidates, of_cycles
+from regulargpt.certificate.refutation.families import Wrong, candidates, of_cycles
 from regulargpt.certificate.refutation.network import LinearNetwork
-from regulargpt.certificate.refutation.search import Network, Wrong, wrong_families
+from regulargpt.certificate.refutation.search import Network, wrong_families
 from regulargpt.models.delta.model import Delta
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.models.mixing.model import Mixing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,37 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from regulargpt.certificate.refutation.families import Family, Wrong
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.models.mixing.model import Block, Mixing
 
 Floats = npt.NDArray[np.float64]
 
 
-class Reader:
+class Settles:
+    """A network whose states come near one limit, whatever it answers before."""
+
+    def limit(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
+        """The logits (n_outputs,) that those after u v^n w come near as n grows."""
+        raise NotImplementedError
+
+    def limits(self, u: Sequence[int], v: Sequence[int], w: Sequence[int]) -> Floats:
+        """The logits (q, n_outputs) that those after u v^n w come near, for n = 0, 1, .. mod q."""
+        return self.limit(u, v, w)[None]
+
+    def follow(self, families: Iterable[Family]) -> None:
+        """What has to be read of all families first: nothing."""
+
+    def apart(self, u: Sequence[int], v: Sequence[int]) -> float:
+        """How far what is read of u v v .. still is from where it comes around."""
+        return 0.0
+
+    def chosen(self, found: Sequence[Wrong]) -> list[Wrong]:
+        """Those for the checker, the first one first."""
+        return sorted(found, key=lambda wrong: (not wrong.is_settled, wrong.length))
+
+
+class Reader(Settles):
     """The network's function of symbols and of what it carries: of each block its state, and old inputs."""
 
     def __init__(self, model: Mixing):

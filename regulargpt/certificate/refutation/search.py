@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
-from regulargpt.certificate.refutation.cycles import CLOSE, ChainNetwork
+from regulargpt.certificate.refutation.cycles import ChainNetwork
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
-from regulargpt.certificate.refutation.families import Family, after, candidates, orbit
+from regulargpt.certificate.refutation.families import Wrong, after, candidates, orbit
 from regulargpt.certificate.refutation.network import LinearNetwork
 
 Progress = Callable[[str, int, int], None]  # part, families done, families in all
 Network = LinearNetwork | DeltaNetwork | DiagonalNetwork | ChainNetwork
 TIE = 1e-9  # of two logits at the limit, in float64
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """The network answers `answer` to u v^n w for every n >= `start` with n = `residue` mod `period`, as far as float64
-    shows; `right` is the machine's answer. `is_settled` if float64 reads on for long after the answer last changed."""
-
-    family: Family
-    start: int
-    period: int
-    residue: int
-    answer: int
-    right: int
-    is_settled: bool = False
-
-    @property
-    def length(self) -> int:
-        """Of the first word."""
-        return self.family.length(self.start)
-
-    def later(self, n: int) -> Wrong:
-        """The same from n on."""
-        return replace(self, start=n + (self.residue - n) % self.period)
 
 
 def wrong_families(
@@ -54,7 +31,7 @@ def wrong_families(
 
     def order(wrong: Wrong) -> tuple[float, int]:
         u, v, _ = wrong.family
-        return network.apart(u, v) if isinstance(network, ChainNetwork) else 0.0, wrong.family.length(1)
+        return network.apart(u, v), wrong.family.length(1)
 
     found = sorted(at_the_limit(machine, network, progress), key=order)[: network.families]
     read: list[Wrong] = []
@@ -64,25 +41,20 @@ def wrong_families(
         read = [first_wrong(network, wrong, symbols) for wrong in found[:few]]
         if any(wrong.is_settled for wrong in read):
             break
-    if isinstance(network, ChainNetwork):  # of which no later words are nearer to a limit
-        read = sorted((wrong for wrong in read if wrong.is_settled), key=order)
-        # The checker may take a minute for each.
-        return [wrong for wrong in read if order(wrong)[0] < max(CLOSE)][:2] or read[:1]
-    return sorted(read, key=lambda wrong: (not wrong.is_settled, wrong.length))
+    return network.chosen(read)
 
 
 def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) -> Iterator[Wrong]:
     """Each family, and residue, at which the limit has another answer than the machine."""
     limits: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     families = candidates(machine)
-    if isinstance(network, ChainNetwork):
-        network.follow(families)
+    network.follow(families)
     for number, family in enumerate(families):
         progress("families", number, len(families))
         u, v, w = family
         key = (v, w) if network.forgets else (u, v, w)
         if key not in limits:
-            limits[key] = [decided(logits) for logits in limits_of(network, family)]
+            limits[key] = [decided(logits) for logits in network.limits(u, v, w)]
         if not (answers := limits[key]):
             continue
         states, before = orbit(machine, u, v)
@@ -95,11 +67,6 @@ def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) ->
                 # At least one v, and none before the states come around.
                 start = n if n >= 1 else period
                 yield Wrong(family, start, period, n % period, answer, right)
-
-
-def limits_of(network: Network, family: Family) -> npt.NDArray[np.float64]:
-    """The logits (q, n_outputs) that those after u v^n w come near as n grows, for n = 0, 1, .. mod q."""
-    return network.limits(*family) if isinstance(network, ChainNetwork) else network.limit(*family)[None]
 
 
 def decided(logits: npt.NDArray[np.float64]) -> int:
