@@ -61,6 +61,6 @@ def core_hours(n_entries: int, networks: Iterable[Network]) -> float:
     """What the runs take on one core, by what a run of each network took on average.
 
     >>> round(core_hours(324, NETWORKS.values()))
-    17
+    16
     """
     return n_entries * sum(network.seconds for network in networks) / 3600
