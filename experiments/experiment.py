@@ -89,17 +89,30 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     analyse: Callable[[RunFolder], Analysis] | None = None
 
-    def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
-        """Every run once, seed by seed, so that each cell soon shows something; UserError for no such scale or row."""
+    def all_configs(self, scale: Scale, only: Sequence[str] = ()) -> list[RunConfig]:
+        """Every run once, seed by seed, so that each cell soon shows something.
+
+        `only` are rows, or `row/runs`: the runs of one column. UserError for no such scale, row or runs.
+        """
         if scale not in SCALES:
             raise UserError(f"unknown scale '{scale}';{nearest(scale, SCALES) or ' choose ' + one_of(SCALES)}")
-        for row in rows:
-            if row not in self.rows:
-                raise UserError(f"{self.name} has no row '{row}';{nearest(row, self.rows) or ' ' + one_of(self.rows)}")
-        runs = list(dict.fromkeys(column.runs for column in self.columns))
-        chosen = [row for row in self.rows if not rows or row in rows]
-        found = dict.fromkeys(c for row, name in product(chosen, runs) for c in self.configs(row, name, scale))
+        cells = [cell for place in only or self.rows for cell in self.cells_of(place)]
+        found = dict.fromkeys(config for row, name in cells for config in self.configs(row, name, scale))
         return sorted(found, key=lambda config: config.seed)
+
+    def cells_of(self, place: str) -> list[tuple[str, str]]:
+        """The rows and runs that a row, or `row/runs`, names; a row's own name may have a slash in it."""
+        runs = list(dict.fromkeys(column.runs for column in self.columns))
+        if place in self.rows:
+            return [(place, name) for name in runs]
+        row, _, name = place.rpartition("/")
+        if row not in self.rows:
+            raise UserError(f"{self.name} has no row '{place}';{nearest(place, self.rows) or ' ' + one_of(self.rows)}")
+        if name not in runs:
+            raise UserError(
+                f"{self.name}: row {row} has no column '{name}';{nearest(name, runs) or ' ' + one_of(runs)}"
+            )
+        return [(row, name)]
 
 
 def configs(

@@ -574,6 +574,8 @@ REFUSED = {
     },
     "reproduce table-6.1": {
         "--only partiy": "table-6.1 has no row 'partiy'; did you mean 'parity'?",
+        "--only parity/rnm": "table-6.1: row parity has no column 'rnm'; did you mean 'rnn'?",
+        "--only partiy/rnn": "table-6.1 has no row 'partiy/rnn'; did you mean 'parity'?",
         "--only=": "table-6.1 has no row ''; 'even-pairs', 'modular-arithmetic', 'parity', 'cycle-navigation',",
         "--jobs 0": "Invalid value for '--jobs': 0 is not in the range x>=1.",
         "--scale big": "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'.",

@@ -221,6 +221,16 @@ def test_a_variant_that_a_recipe_does_not_have_is_said(tmp_path: Path):
     assert lines(cell(found, "parity/paper", "no-state-norm")) == ["does not apply"]
 
 
+def test_only_a_cell():
+    table = experiment("table-6.2")
+    row, runs = "same-length/rnn", [column.runs for column in table.columns]
+    parts = [table.all_configs("cpu", [f"{row}/{name}"]) for name in dict.fromkeys(runs)]
+    whole = table.all_configs("cpu", [row])
+    assert sum(map(len, parts)) == len(whole) > len(parts) > 1
+    assert {name_of(config) for part in parts for config in part} == {name_of(config) for config in whole}
+    assert table.all_configs("cpu", [row, f"{row}/{runs[0]}"]) == whole
+
+
 def test_time_and_depth(tmp_path: Path):
     found = made(tmp_path, "section-6.4.3", row="parity/paper/accuracy")
     texts = [lines(cell(found, f"parity/paper/{what}", "8"))[0] for what in ("accuracy", "seconds", "depth")]

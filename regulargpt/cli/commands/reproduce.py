@@ -33,7 +33,9 @@ KINDS = ("published", "ours", "difference", "state")
     show_default=True,
     help="smoke: does it run? cpu: two cores, hours. full: as published.",
 )
-@click.option("--only", metavar="ROW,...", help="Only these rows of the table; with --model, these tasks.")
+@click.option(
+    "--only", metavar="ROW,...", help="Only these rows of the table, or ROW/COLUMN; with --model, these tasks."
+)
 @click.option("--model", type=PATH, help="Of table-5.4: ask a T5 checkpoint on disk, hf:PATH.")
 @click.option(
     "--samples", type=click.IntRange(min=1), help="With --model: prompts a column.  [default: 2, 20 or 100 by scale]"
