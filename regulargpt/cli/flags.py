@@ -6,6 +6,7 @@ import dataclasses
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import click
@@ -56,12 +57,13 @@ def parts(place: str) -> dict[str, type[Options]]:
     return {name: row.options for name, row in rows.items()} or {"": BalancedOptions}
 
 
-def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:
-    """Add these flags, or all; with `several`, each may be given again."""
+def field_options(*chosen: str, several: bool = False, example: RunConfig | None = None) -> Callable[[Any], Any]:
+    """Add these flags, or all; with `several`, each may be given again. Their help says what an `example` has."""
 
     def decorate(function: Any) -> Any:
         for flag in reversed(chosen or tuple(flags())):
             key, text = flags()[flag]
+            text += value_in(example, key) if example else ""
             name = key.replace(".", "__")
             form = None if "/" in flag else "VALUES" if several else "VALUE"  # on or off takes no value
             function = click.option(
@@ -70,6 +72,16 @@ def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:
         return function
 
     return decorate
+
+
+def value_in(example: RunConfig, key: str) -> str:
+    """What an example of a language has for a key, in brackets; nothing where it has no such key, or nothing there."""
+    try:
+        value = attrgetter(key)(example)
+    except AttributeError:
+        return ""
+    text = value.name if isinstance(value, Options) else shown(value)
+    return f"  [{example.data.name}: {text}]" if text else ""
 
 
 def as_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

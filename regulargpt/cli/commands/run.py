@@ -11,6 +11,7 @@ from languages.errors import UserError
 from regulargpt.cli.flags import field_options, fields_of
 from regulargpt.cli.output import printed, say
 from regulargpt.cli.types import FILE, PATH
+from regulargpt.config.recipes import resolve
 
 if TYPE_CHECKING:
     from regulargpt.data.base import Data
@@ -40,7 +41,7 @@ def notice_trivial(words: Data) -> None:
 )
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: answers]")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
-@field_options()
+@field_options(example=resolve("answers", "regulargpt", "parity", {}))
 @click.option(
     "--certify", is_flag=True, help="Prove it with the language's automaton, not with one learned from answers."
 )
@@ -69,7 +70,8 @@ def command(
     """Train a model on short words, test it on long ones, and say what is proven.
 
     The default recipe, `answers`, learns from words and their answers. It also asks for the answers to words of its own
-    choice. The automaton only checks.
+    choice. The automaton only checks. In brackets: the value for parity. The recipe, the model, the protocol and the
+    language decide.
     """
     from regulargpt.cli.configure import configure, default_folder, texts
     from regulargpt.storage.folder import refuse_occupied
