@@ -68,7 +68,7 @@ CHECKER = "regulargpt.certificate.checker"
 ARITHMETIC = ["balls", "doubles", "complex_doubles", "network", "regulargpt", "ldru", "affine_forms"]
 ARITHMETIC += ["slopes", "image_bounds", "block_bounds", "ldru_bounds", "boxes", "chain_network"]
 TODAYS = [f"chain_{name}" for name in ("mixing", "delta", "mamba", "mamba2", "gla", "rwkv7", "xlstm", "pd_ssm", "s4d")]
-TODAYS += ["chain_diagonal", "chain_linear_rnn", "chain_mlstm"]
+TODAYS += ["chain_diagonal", "chain_linear_rnn", "chain_mlstm", "factors"]
 ARITHMETIC += TODAYS
 
 

@@ -20,11 +20,12 @@ from regulargpt.certificate.checker.balls import Undecided, cos, exact, sin
 from regulargpt.certificate.checker.boxes import ends, known
 from regulargpt.certificate.checker.chain_boxes import Boxes
 from regulargpt.certificate.checker.chain_networks import network_of
-from regulargpt.certificate.checker.chain_pd_ssm import gathered, largest
+from regulargpt.certificate.checker.chain_pd_ssm import largest
 from regulargpt.certificate.checker.chain_product import START, Product, Rows
 from regulargpt.certificate.checker.chain_xlstm import over, size_of
 from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
 from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.factors import gathered
 from regulargpt.certificate.checker.network import COST
 from regulargpt.certificate.checker.refutation import Family, Refutation
 from regulargpt.finite.chain import Chain
@@ -111,28 +112,29 @@ def test_what_float64_does_not_tell_apart_is_no_largest_number():
 
 def test_equal_numbers_have_no_largest_one_and_more_bits_tell_near_ones_apart():
     values = exact(np.array([[1.0, 2.0, 3.0], [5.0, 3.0, 1.0]]))
-    places, certain = largest(values, 1)
+    places, certain = largest(values, 1, is_certain=True)
     assert (places.tolist(), certain.tolist()) == ([2, 0], [True, True])
     with ctx.workprec(128):  # float64 would take the first two for equal
         near = exact(np.array([[1.0, 1.0, 0.0]]))
         near[0, 1] += arb(2) ** -70
-        assert largest(near, 1)[0].tolist() == [1]
+        assert largest(near, 1, is_certain=True)[0].tolist() == [1]
     with pytest.raises(Rejected, match="are equal"):
-        largest(exact(np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 3.0]])), 1)
+        largest(exact(np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 3.0]])), 1, is_certain=True)
     for wide in (arb(3, 1e-9), arb("nan")):
         values[1, 0], values[1, 1] = wide, arb(3)
         with pytest.raises(Undecided):
-            largest(values, 1)
+            largest(values, 1, is_certain=True)
+        assert largest(values, 1)[1].tolist() == [True, False]
 
 
 def test_sums_of_what_goes_to_one_place_hold_their_rounding():
     """Each of these is lost beside 1 if it is added alone."""
-    h = np.full((1, 64, 2), 2.0**-54)
-    h[0, 0] = 1
+    h = np.full((2, 64), 2.0**-54)
+    h[:, 0] = 1
     for radius in (0.0, 2.0**-30):
-        found = gathered(Doubles(h, np.full(h.shape, radius)), np.zeros((1, 64), dtype=np.int64))
+        found = gathered(Doubles(h, np.full(h.shape, radius)), np.zeros((2, 64), dtype=np.int64))
         with ctx.workprec(200):
-            assert_holds(found, gathered(exact(h + radius), np.zeros((1, 64), dtype=np.int64)))
+            assert_holds(found, gathered(exact(h + radius), np.zeros((2, 64), dtype=np.int64)))
 
 
 def test_columns_hold_the_state_however_few_the_bits():

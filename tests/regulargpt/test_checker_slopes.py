@@ -36,9 +36,6 @@ CASES = [
     "mlstm",
     "rwkv7",
     "rwkv7:range=signed,mlp=none",
-    "pd-ssm",
-    "pd-ssm:variant=row",
-    "pd-ssm:variant=bank,mlp=swiglu",
     "delta",
     "delta:gate=true,range=signed,householders=2",
     "delta:conv=0,mlp=swiglu",
@@ -86,11 +83,7 @@ def test_slopes_at_a_point_are_those_of_autograd(case: str):
         logits, then = chain.model.read(torch.tensor([word] * len(states)), chain._state(states), "last")
         return torch.cat([logits, chain._vector(then)], 1)  # (n, outputs + D)
 
-    if case.startswith("pd-ssm"):  # whose gradients pass its choices straight through
-        steps = 1e-5 * torch.eye(chain.dimension, dtype=torch.float64)
-        slopes = ((after(start + steps) - after(start - steps)) / 2e-5).numpy().T
-    else:
-        slopes = torch.autograd.functional.jacobian(lambda state: after(state[None])[0], start[0]).numpy()
+    slopes = torch.autograd.functional.jacobian(lambda state: after(state[None])[0], start[0]).numpy()
     carried = joined(followed(network, known(start[0].numpy()), word), 1)
     assert carried.slopes is not None
     assert np.allclose(carried.values.middle[0], after(start)[0].numpy(), atol=1e-9)
@@ -105,11 +98,7 @@ def test_values_and_slopes_bound_all_that_a_box_comes_to(case: str, radius: floa
     word, random = [1, 1, 0], np.random.default_rng(0)
     _, start = chain.read(torch.tensor([[0, 1]]))
     c = start[0].numpy()
-    try:
-        found = joined(followed(network, Doubles(c, np.full_like(c, radius)), word), 1)
-    except ArithmeticError:
-        assert case.startswith("pd-ssm"), "only a choice may be open"
-        return
+    found = joined(followed(network, Doubles(c, np.full_like(c, radius)), word), 1)
     inside = radius * random.uniform(-1, 1, (200, len(c)))  # of which some are corners
     inside[:100] = radius * np.sign(inside[:100])
     at = torch.from_numpy(np.concatenate([c[None], c + inside]))

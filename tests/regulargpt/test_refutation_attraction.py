@@ -25,10 +25,8 @@ from regulargpt.certificate.checker.attraction import (
     powers_of,
     total,
 )
-from regulargpt.certificate.checker.chain_pd_ssm import PdSsm
 from regulargpt.certificate.checker.doubles import Doubles, known
 from regulargpt.certificate.checker.family import Family
-from regulargpt.certificate.checker.slopes import Sloped
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.cycles import ChainNetwork
 from regulargpt.certificate.refutation.families import Family as Words
@@ -46,7 +44,7 @@ from tests.regulargpt.small import COMMON
 from tests.regulargpt.test_checker_slopes import CASES, drawn
 
 PARITY = languages.get("parity")
-QUICK = ["rnn:activation=tanh,n_layers=1", "gru", "lstm", "pd-ssm:variant=row,n_layers=1"]  # their states settle soon
+QUICK = ["rnn:activation=tanh,n_layers=1", "gru", "lstm"]  # their states settle soon
 
 
 @pytest.fixture(autouse=True)
@@ -229,15 +227,6 @@ def test_what_takes_too_long_or_too_much_memory_is_refused_at_once(monkeypatch: 
     monkeypatch.setattr(Attracted, "work", lambda self: 1 << 40)
     with pytest.raises(Rejected, match="4 symbols would have to be read; in a network of this size at most 2 are"):
         Attraction(network, family(), lambda *_: None)
-
-
-def test_choices_have_no_slopes():
-    """Those of all numbers of the dictionary would take gigabytes."""
-    network = read("pd-ssm:variant=column,n_layers=2")[1].sloped
-    assert isinstance(network, PdSsm)
-    x = Sloped(known(np.ones((1, 8))), known(np.full((network.D, 8), np.nan)))
-    places, certain = network.places("blocks.0.mixer.", x)
-    assert (places.shape, certain.shape) == ((1, network.N), (1,))
 
 
 def test_slopes_of_all_sizes_end_in_an_answer():

@@ -20,7 +20,8 @@ from languages.task import Task
 from regulargpt.certificate.checker import AcceptedRefutation, decide
 from regulargpt.certificate.checker.balls import exact, exp, finite, sigmoid, softplus, square, within_root
 from regulargpt.certificate.checker.doubles import known
-from regulargpt.certificate.checker.recurrences import Discs, Factor, Recurrences, Settling, settled
+from regulargpt.certificate.checker.factors import Factor
+from regulargpt.certificate.checker.recurrences import Discs, Recurrences, Settling, settled
 from regulargpt.certificate.checker.refutation import Family, Refutation
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
@@ -56,6 +57,10 @@ CASES = [
     "mlstm",
     "mlstm:conv=0,mlp=swiglu",
     "mlstm:conv=1,n_layers=1",
+    "pd-ssm",
+    "pd-ssm:variant=row,n_layers=1",
+    "pd-ssm:variant=row,mlp=swiglu",
+    "pd-ssm:variant=bank,d_state=5",
 ]
 UNBOUNDED = [*CASES[:3], "gla"]  # of which layers above the first may have any factor at first
 

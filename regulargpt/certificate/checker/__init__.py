@@ -23,7 +23,7 @@ heads, stack_product, stack_equality, stack_steps  all that such machines come t
 nearest   the point nearest to a state, proven
 chain_network, boxes  networks that carry a state from symbol to symbol: a step of each; the same from a box of states
 chain_product, chain_boxes, chain_steps  all that they come to if states are replaced; boxes mapped into each other
-chain_diagonal, chain_mlstm, recurrences  networks whose numbers each move by themselves, and where they settle
+chain_diagonal, chain_mlstm, factors, recurrences  networks whose numbers each move by themselves, and where they settle
 slopes, attraction  networks of any kind with a state, from all states of a box; a set of states that is never left
 family, refutation  words on which a network with a state is wrong for ever
 steps     the steps of a check, in order

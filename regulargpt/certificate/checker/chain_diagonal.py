@@ -7,22 +7,31 @@ what it kept, the oldest first.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 from flint import acb
 
-from regulargpt.certificate.checker.balls import as_complex, imaginary, real
+from regulargpt.certificate.checker.balls import above, as_complex, imaginary, real
 from regulargpt.certificate.checker.chain_mixing import Mixing, one_later
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
 from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.factors import Factor
+from regulargpt.certificate.checker.files import Floats
 
 
 class Diagonal(Mixing):
     """Blocks of such mixers."""
 
+    routes: ClassVar[bool] = False  # whether numbers change places
+
     def place(self, layer: int) -> str:
         """Where the tensors of a mixer are."""
         return f"blocks.{layer}.mixer."
+
+    def first(self, layer: int) -> Floats:
+        """S before the first symbol."""
+        return np.zeros(self.parts(layer)[0])
 
     def into(self, name: str, x: Any) -> Any:
         """What is made of each symbol (n, d) by itself."""
@@ -45,6 +54,14 @@ class Diagonal(Mixing):
         In truth |a| is below 1. But a ball has a radius of few digits: its upper end can be 1 where a is just below.
         """
         raise NotImplementedError
+
+    def as_factor(self, name: str, a: Any, rest: Any) -> Factor:
+        """The same as it moves the numbers."""
+        return Factor(as_complex(*a) if isinstance(a, tuple) else a, above(self.sizes(name, rest)))
+
+    def choosing(self) -> int:
+        """About how many multiplications it takes to say where the numbers go."""
+        return 0
 
     def made(self, name: str, S: Any, rest: Any) -> Any:
         """What the mixer makes of S' (n, *shape)."""

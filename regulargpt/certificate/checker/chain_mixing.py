@@ -129,11 +129,15 @@ class Mixing(ChainNetwork):
     def block(self, layer: int, h: Any, carried: list[Any], shown: dict[str, Any]) -> tuple[Any, list[Any]]:
         """h after a block, and what it carries on. Blocks above see what is `shown`."""
         more, carried = self.mixed(layer, self.entered(layer, h), carried)
-        return self.fed(f"blocks.{layer}.", h + more), carried
+        return self.onward(layer, h, more), carried
 
     def entered(self, layer: int, h: Any) -> Any:
         """What the mixer of a block reads of h."""
         return self.rms(f"blocks.{layer}.norm", h)
+
+    def onward(self, layer: int, h: Any, more: Any) -> Any:
+        """h after a block, from h before it and what its mixer makes."""
+        return self.fed(f"blocks.{layer}.", h + more)
 
     def fed(self, block: str, h: Any) -> Any:
         """h after the MLP of a block, with its residual."""

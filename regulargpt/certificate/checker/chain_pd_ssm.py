@@ -21,31 +21,39 @@ P jumps where two numbers are equal. Which is the largest has to be proven.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import cos, exp, less, product, sin
+from regulargpt.certificate.checker.balls import (
+    above,
+    as_complex,
+    constant,
+    cos,
+    exp,
+    joined,
+    less,
+    middle,
+    product,
+    sin,
+)
 from regulargpt.certificate.checker.boxes import ends
-from regulargpt.certificate.checker.chain_mixing import Mixing, complex_product
-from regulargpt.certificate.checker.doubles import Doubles, U, up
+from regulargpt.certificate.checker.chain_diagonal import Diagonal
+from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.factors import Routed
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import COST, Ints, Shapes, gelu, linear_shapes, norm_shapes, sigmoid
-from regulargpt.certificate.checker.slopes import Sloped
-
-middle: Any = np.frompyfunc(lambda x: x.mid(), 1, 1)
-NOTHING = Doubles(np.array(np.nan), np.array(np.nan))  # is known
 
 
-class PdSsm(Mixing):
+class PdSsm(Diagonal):
     """A complex state that a matrix with a 1 in each column, or row, moves."""
 
-    SIZES = (*Mixing.SIZES, "dictionary", "d_state")
-    CHOICES: ClassVar = {**Mixing.CHOICES, "variant": ("column", "row", "bank")}
+    SIZES = (*Diagonal.SIZES, "dictionary", "d_state")
+    CHOICES: ClassVar = {**Diagonal.CHOICES, "variant": ("column", "row", "bank")}
     UNREAD = ("gate_bias",)
+    routes = True
 
     def measure(self) -> None:
         self.N, self.count, self.kind = self.model["d_state"] or self.d, self.model["dictionary"], self.model["variant"]
@@ -55,15 +63,18 @@ class PdSsm(Mixing):
 
     def work(self) -> int:
         """Each number of the matrices is compared, too."""
-        return super().work() + COST * self.layers * self.N**2
+        return super().work() + self.choosing()
 
     def widest(self) -> int:
         return max(super().widest(), 4 * self.N**2)
 
     def first_state(self) -> Floats:
-        found = np.zeros((self.layers, self.N, 2))
-        found[:, 0, 0] = 1
-        return found.ravel()
+        return np.concatenate([self.first(layer).ravel() for layer in range(self.layers)])
+
+    def first(self, layer: int) -> Floats:
+        found = np.zeros((self.N, 2))
+        found[0, 0] = 1
+        return found
 
     def head_shapes(self) -> Shapes:
         return {}
@@ -84,72 +95,67 @@ class PdSsm(Mixing):
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.N, 2)]
 
-    def block(self, layer: int, h: Any, carried: list[Any], shown: dict[str, Any]) -> tuple[Any, list[Any]]:
+    def entered(self, layer: int, h: Any) -> Any:
+        return h
+
+    def onward(self, layer: int, h: Any, more: Any) -> Any:
         block = f"blocks.{layer}."
-        h, carried = self.mixed(layer, h, carried)
-        h = self.norm(f"{block}norm", h)
-        return self.norm(f"{block}mlp_norm", h + self.mlp(block, h)) if self.model["mlp"] == "swiglu" else h, carried
+        h = self.norm(f"{block}norm", more)
+        return self.norm(f"{block}mlp_norm", h + self.mlp(block, h)) if self.model["mlp"] == "swiglu" else h
 
     def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
-        name, (h,) = f"blocks.{layer}.mixer.", carried
-        places, certain = self.places(name, x)  # (n, N), (n,)
+        name, (h,) = self.place(layer), carried
+        a, v, rest = self.moving(name, x, self.places(name, x, is_certain=not isinstance(x, Doubles)))
+        h = self.of_numbers(self.as_factor(name, a, rest).on(self.numbers(h)) + self.numbers(v))
+        return self.made(name, h, rest), [h]
+
+    def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
+        return self.moving(name, own, self.places(name, own))
+
+    def moving(self, name: str, x: Any, places: tuple[Ints, npt.NDArray[np.bool_]]) -> tuple[Any, Any, Any]:
+        """As `brings`. Where the places are not certain, nothing is known of d."""
         size, angle = self.sigmoids(f"{name}magnitude", x), 2 * arb.pi() * self.sigmoids(f"{name}phase", x)
-        re, im, by_rows = size * cos(angle), size * sin(angle), self.kind == "row"
-        h = complex_product(re, im, in_rows(fetched, h, places) if by_rows else h)
-        h = h if by_rows else in_rows(gathered, h, places)
-        h = h + self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
-        if isinstance(h, Doubles | Sloped):
-            h = in_rows(lambda x, _: x.where(certain[:, None, None], NOTHING), h, places)
-        pairs: Any = h.reshape(len(x), 2 * self.N)  # (n, 2 N)
-        return self.linear(f"{name}out", pairs) + self.w[f"{name}skip"] * x, [h]
+        size = size * constant(np.where(places[1], 1, np.nan)[:, None], size)  # (n, N)
+        v = self.linear(f"{name}b", x).reshape(len(x), self.N, 2)  # (n, N, 2)
+        return (size * cos(angle), size * sin(angle)), v, (x, size, places[0])
+
+    def as_factor(self, name: str, a: Any, rest: Any) -> Routed:
+        _, size, places = rest
+        return Routed(as_complex(*a), above(size), places, self.kind == "row")
+
+    def choosing(self) -> int:
+        return COST * self.layers * self.N**2
+
+    def made(self, name: str, S: Any, rest: Any) -> Any:
+        flat: Any = S.reshape(len(S), 2 * self.N)  # (n, 2 N)
+        return self.linear(f"{name}out", flat) + self.w[f"{name}skip"] * rest[0]
+
+    def pairs(self, S: Any) -> tuple[Any, Any]:
+        return S[..., 0], S[..., 1]
+
+    def unpaired(self, re: Any, im: Any) -> Any:
+        return joined([re[..., None], im[..., None]], -1)
 
     def sigmoids(self, name: str, x: Any) -> Any:
         """s(down gelu(up x)), (n, N)."""
         return sigmoid(self.linear(f"{name}.down", gelu(self.linear(f"{name}.up", x))))
 
-    def places(self, name: str, x: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    def places(self, name: str, x: Any, is_certain: bool = False) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Where the 1 is in each column, or row, (n, N), and whether that is certain, (n,)."""
-        x = Sloped(x.values) if isinstance(x, Sloped) else x  # a choice that is certain has no slopes
         logits, axis = self.linear(f"{name}select", x), 2 if self.kind == "row" else 1
         if self.kind == "bank":
-            which, certain = largest(logits, 1)
+            which, certain = largest(logits, 1, is_certain)
             return self.raw[f"{name}dictionary"].argmax(axis)[which], certain  # of (K, N)
         # Softmax divides all of a row by one positive number.
         mixtures = product(exp(logits), self.w[f"{name}dictionary"].reshape(self.count, -1))  # (n, N^2)
-        return largest(mixtures.reshape(len(x), self.N, self.N), axis)  # (n, N, N)
+        return largest(mixtures.reshape(len(x), self.N, self.N), axis, is_certain)  # (n, N, N)
 
 
-def in_rows(f: Callable[[Any, Ints], Any], h: Any, places: Ints) -> Any:
-    """What f makes of h (n, N, 2) and places (n, N), of which slopes have the same in each row."""
-    return h.map(lambda x: f(x, places.repeat(len(x), 0))) if isinstance(h, Sloped) else f(h, places)
-
-
-def fetched(h: Any, places: Ints) -> Any:
-    """The numbers of h (n, N, 2) at the places (n, N)."""
-    return h[np.arange(len(places))[:, None], places]
-
-
-def gathered(h: Any, places: Ints) -> Any:
-    """Sums of those numbers of h (n, N, 2) that go to the same one of the places (n, N)."""
-
-    def sums(x: Any, nothing: Any) -> Any:
-        found = np.full(x.shape, nothing)
-        np.add.at(found, (np.arange(len(x))[:, None], places), x)
-        return found
-
-    if not isinstance(h, Doubles):
-        return sums(h, arb(0))
-    # Of at most N terms each, in some order.
-    rounding = U * h.shape[1] * sums(abs(h.middle), 0.0)
-    return Doubles(sums(h.middle, 0.0), up(sums(h.radius, 0.0) + rounding))
-
-
-def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def largest(values: Any, axis: int, is_certain: bool = False) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """Where the largest number along an axis is, and whether that is certain for all of a row (n,).
 
-    In balls of FLINT it is always certain: else it raises Undecided, or Rejected for two that are equal.
+    If it has to be, of balls of FLINT, what is not raises Undecided, or Rejected for two that are equal.
     """
-    values = values.values if isinstance(values, Sloped) else values
     quick = isinstance(values, Doubles)
     middles = np.nan_to_num(values.middle, nan=-np.inf) if quick else middle(values)
     best = np.expand_dims(middles.argmax(axis), axis)
@@ -157,8 +163,8 @@ def largest(values: Any, axis: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     own = np.take_along_axis(low, best, axis)
     nowhere: Any = -np.inf if quick else arb("-inf")
     np.put_along_axis(high, best, nowhere, axis)  # it is no rival of its own
-    below = high < own if quick else less(high, own)
+    below = less(high, own) if is_certain else (high < own).astype(bool)
     certain = np.asarray(below.reshape(len(below), -1).all(1))  # (n,)
-    if not quick and not certain.all():
+    if is_certain and not certain.all():
         raise Rejected("two of the numbers of which a 1 marks the largest are equal")
     return best.squeeze(axis), certain

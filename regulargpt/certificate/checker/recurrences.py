@@ -1,8 +1,9 @@
 """Networks whose states move number by number, x' = a x + v with |a| < 1, while they read a word again and again.
 
-Numbers are in discs of the complex plane, or in intervals, the discs of real ones. A box that turns grows by up to the
-root of 2 at every step, as its corners do; a disc shrinks by |a| whatever it turns by. a and v may depend on the
-symbols, and in all layers but the first on where the layers below are: then they are only known to lie in boxes.
+Of some networks a x then goes to other places. Numbers are in discs of the complex plane, or in intervals, the discs of
+real ones. A box that turns grows by up to the root of 2 at every step, as its corners do; a disc shrinks by |a|
+whatever it turns by. a and v may depend on the symbols, and in all layers but the first on where the layers below are:
+then they are only known to lie in boxes.
 
 All is done in balls of FLINT, or in balls in float64, which are quicker.
 """
@@ -20,7 +21,6 @@ from flint import acb, arb
 from regulargpt.certificate.checker.balls import (
     Balls,
     above,
-    as_complex,
     constant,
     exact,
     finite,
@@ -35,7 +35,8 @@ from regulargpt.certificate.checker.chain_mixing import one_later
 from regulargpt.certificate.checker.chain_mlstm import Mlstm
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
-from regulargpt.certificate.checker.doubles import Doubles, known, up
+from regulargpt.certificate.checker.doubles import Doubles, up
+from regulargpt.certificate.checker.factors import Factor
 from regulargpt.certificate.checker.files import Floats, Rejected
 from regulargpt.certificate.checker.network import whole
 
@@ -63,19 +64,6 @@ def box(centre: Any, radius: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """Numbers a (n or 1, ..), and at least their |a|, which boxes of numbers that turn do not show."""
-
-    numbers: Any
-    size: Any
-
-    def at(self, i: int) -> Factor:
-        """That of position i."""
-        row = i if len(self.numbers) > 1 else 0
-        return Factor(self.numbers[row], self.size[row])
-
-
-@dataclass(frozen=True)
 class Discs:
     """Numbers (..., *shape) within `radius` of `centre`, which is exact."""
 
@@ -96,9 +84,11 @@ class Discs:
         """Some of them."""
         return Discs(self.centre[at], self.radius[at])
 
-    def grown(self, more: Balls) -> Discs:
-        """All numbers whose size is larger by no more than that."""
-        return Discs(0 * self.centre, above(above(self.centre) + self.radius + more))
+    def grown(self, more: Balls, together: bool) -> Discs:
+        """All numbers whose size is larger by no more than that; `together`, by no more than all that is added."""
+        size = above(self.centre) + self.radius + more
+        total = above(size.sum(-1, keepdims=True) + 0 * size) if together else above(size)
+        return Discs(0 * self.centre, total)
 
     def or_else(self, other: Discs) -> Discs:
         """These where something is known of them, else the others."""
@@ -107,7 +97,7 @@ class Discs:
 
     def moved(self, a: Factor, v: Any) -> Discs:
         """a x + v: the radius is that of x times |a|, and what a, v and rounding add."""
-        return Discs.around(a.numbers * self.centre + v, a.size * self.radius)
+        return Discs.around(a.on(self.centre) + v, a.of_sizes(self.radius))
 
 
 @dataclass(frozen=True)
@@ -215,36 +205,15 @@ def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
     their boxes, others in each block; from `start` on.
 
     A block maps x to P x + b, |P| <= p. With any s, x - s becomes P (x - s) + (P s + b - s): where |P s + b - s| <= r,
-    its size is at most p^n |x - s| + r / (1 - p) after n blocks.
+    its size is at most p^n |x - s| + r + p r + p^2 r + .. after n blocks.
     """
-    one, zeros = (constant(numbers, start.radius) for numbers in (np.ones(1), np.zeros(v[0].shape)))
-    P, b, p = one, Discs(0 * middle(v[0]), zeros), one
-    for i, row in enumerate(v):
-        P, p, b = a.at(i).numbers * P, above(a.at(i).size * p), b.moved(a.at(i), row)
-    s = middle(b.centre / (1 - middle(P)))
-    r = above(P * s + b.centre - s) + b.radius
+    P, b = a.at(0), Discs.around(v[0])
+    for i, row in enumerate(v[1:], 1):
+        P, b = a.at(i).after(P), b.moved(a.at(i), row)
+    s = P.fixed(b.centre)
+    r = above(P.on(s) + b.centre - s) + b.radius
     far = above(start.centre - s) + start.radius
-    return Discs.around(s, powers(p, blocks) * far + r / below_one(1 - p))
-
-
-def powers(p: Any, n: int) -> Any:
-    """p^n, by squaring in float64."""
-    if not isinstance(p, Doubles):
-        return p**n
-    found = known(np.ones(p.shape))
-    while n:
-        if n & 1:
-            found = found * p
-        p, n = p * p, n >> 1
-    return found
-
-
-_below_one: Any = np.frompyfunc(lambda x: x if x > 0 else arb("nan"), 1, 1)
-
-
-def below_one(x: Any) -> Any:
-    """Of 1 - p, above 0; what is not certainly so leaves no bound."""
-    return x.where(x > 0, known(np.full(x.shape, np.nan))) if isinstance(x, Doubles) else _below_one(x)
+    return Discs.around(s, P.repeated(blocks, far) + P.summed(r))
 
 
 class Recurrences:
@@ -261,14 +230,14 @@ class Recurrences:
         old = [shapes for _, *shapes in map(network.parts, range(self.layers))]
         # A convolution of one symbol keeps nothing, and is one.
         self.keeps, self.sizes = [bool(shapes) for shapes in old], [shapes[0][0] if shapes else 0 for shapes in old]
-        self.piece = max(1, min(512, ROWS // network.D))  # positions that are read at once
+        self.piece = max(1, min(512, 4 * ROWS // network.widest()))  # positions that are read at once
 
     def beginning(self) -> list[Carried]:
         """What each layer carries before the first symbol."""
         found, like = [], self.network.w["readout.weight"]
         for layer in range(self.layers):
-            S, *old = self.network.parts(layer)
-            centre = self.network.numbers(constant(np.zeros((1, *S)), like))[0]
+            _, *old = self.network.parts(layer)
+            centre = self.network.numbers(constant(self.network.first(layer)[None], like))[0]
             radius = constant(np.zeros(centre.shape), like)
             found.append(Carried(Discs(centre, radius), [constant(np.zeros(shape), like) for shape in old]))
         return found
@@ -282,15 +251,14 @@ class Recurrences:
             own = net.into(name, net.entered(layer, h))
             old = [moves.before(layer, net.kept(own))] if self.keeps[layer] else []
             a, v, rest = net.brings(name, own, old)
-            factor = Factor(as_complex(*a) if isinstance(a, tuple) else a, above(net.sizes(name, rest)))
-            S = net.of_numbers(moves.after(layer, factor, net.numbers(v)))
-            h = net.fed(f"blocks.{layer}.", h + net.made(name, S, rest))
+            S = net.of_numbers(moves.after(layer, net.as_factor(name, a, rest), net.numbers(v)))
+            h = net.onward(layer, h, net.made(name, S, rest))
         return of_flint(net.linear("readout", net.head(h[[*ends]])))
 
     def work_of_symbol(self) -> int:
         """About how many multiplications of FLINT a symbol takes, or as many of float64 as take an eighth of that."""
         multiplications = sum(prod(w.shape) for w in self.network.w.values()) + STEP * (self.layers + self.network.D)
-        return multiplications + CALLS * self.layers * self.is_quick
+        return multiplications + self.network.choosing() + CALLS * self.layers * self.is_quick
 
     def read(
         self, symbols: Sequence[int], start: Sequence[Carried], ends: Sequence[int]
@@ -345,7 +313,8 @@ class Settling:
     """Where a network goes while it reads v again and again, and then w.
 
     Layer i is in `starts` after u v^n, n = `read` + (i + 1) `filling`, and `everywhere` from there on. Where no such
-    bound is known, its numbers grow in each v by no more than its `growth`, for no |a| is above 1.
+    bound is known, its numbers grow in each v by no more than its `growth`, for no |a| is above 1: each by its own, or,
+    where they change places, each by no more than all of it.
     """
 
     network: Recurrences
@@ -369,7 +338,9 @@ class Settling:
         blocks = (n - 1 - self.read) // self.network.layers - self.filling
         if blocks < 0:
             return np.full(len(self.network.output_names), arb(0, np.inf))
+        together = self.network.network.routes
         before = [
-            x.or_else(y.grown(n * more)) for x, y, more in zip(self.everywhere, self.starts, self.growth, strict=True)
+            x.or_else(y.grown(n * more, together))
+            for x, y, more in zip(self.everywhere, self.starts, self.growth, strict=True)
         ]
         return self.network.settle(before, self.v, self.w, blocks)[0]

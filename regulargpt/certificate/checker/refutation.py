@@ -28,7 +28,8 @@ from regulargpt.certificate.checker.recurrences import Recurrences
 from regulargpt.certificate.checker.recurrences import Settling as Recurring
 
 LATER = "a larger 'from' can be checked"
-BY_NUMBER = ("linear-rnn", "mamba", "mamba2", "gla", "s4d", "mlstm")  # each number of their states moves by itself
+# Each number of their states moves by itself, or to another place.
+BY_NUMBER = ("linear-rnn", "mamba", "mamba2", "gla", "s4d", "mlstm", "pd-ssm")
 # Multiplications for one block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.

@@ -20,6 +20,7 @@ from regulargpt.models.mamba2.ssd import Ssd
 from regulargpt.models.mamba2.turning import Turning
 from regulargpt.models.mixing.mixer import Mixer, State
 from regulargpt.models.mixing.model import Block, Mixing
+from regulargpt.models.pd_ssm.model import PdMixer, PostBlock
 from regulargpt.models.s4d.model import S4dMixer
 from regulargpt.models.xlstm.mlstm import MlstmMixer
 
@@ -74,7 +75,8 @@ NUMBERS: Mapping[type[Mixer], tuple[Callable[..., Tensor], Callable[[Tensor], St
 
 def is_diagonal(model: Mixing) -> bool:
     """Whether all its mixers are of this kind."""
-    return all(isinstance(block, Block) and isinstance(block.mixer, tuple(NUMBERS)) for block in model.blocks)
+    kinds = (*NUMBERS, PdMixer)
+    return all(isinstance(block, Block | PostBlock) and isinstance(block.mixer, kinds) for block in model.blocks)
 
 
 class DiagonalNetwork(Reader):
@@ -95,7 +97,7 @@ class DiagonalNetwork(Reader):
         """The logits (n_outputs,) that those after u v^n w come near as n grows; u changes nothing of them."""
         x = self.model.embedding(torch.tensor([[*v, *w]]))  # (1, length, d_model)
         for block in self.blocks:
-            x, _ = block(x, settled(block.mixer, block.norm(x[:, : len(v)])), "all")
+            x, _ = block(x, settled(block.mixer, block.entered(x[:, : len(v)])), "all")
         return self.model.readout(self.model.activation(x[:, -1]))[0].numpy()
 
     def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
@@ -108,6 +110,8 @@ class DiagonalNetwork(Reader):
 
 def settled(mixer: Mixer, x: Tensor) -> tuple[State, Any]:
     """What a mixer carries in the limit, while it reads x (1, length, d_model) again and again."""
+    if isinstance(mixer, PdMixer):
+        return routed(mixer, x), ()
     to, back = next(both for kind, both in NUMBERS.items() if isinstance(mixer, kind))
     start, old = mixer.start(1)
     reach = 0 if old is None else old.shape[1]
@@ -115,3 +119,12 @@ def settled(mixer: Mixer, x: Tensor) -> tuple[State, Any]:
     inputs = mixer.inputs(x, old)[0]
     b, moved = (to(*mixer.loop(inputs, S)[1]) for S in (start, back(torch.ones_like(to(*start)))))
     return back(b / (1 - (moved - b))), old
+
+
+def routed(mixer: PdMixer, x: Tensor) -> State:
+    """The same where numbers also change places, h' = M h + b for each v: M h is read off the places' own vectors."""
+    own = torch.eye(mixer.dictionary.shape[1], dtype=torch.complex128)
+    start = torch.cat([torch.zeros_like(own[:1]), own])  # (1 + N, N)
+    inputs = tuple(part.expand(len(start), *part.shape[1:]) for part in mixer.inputs(x, ())[0])  # (1 + N, length, ..)
+    b, *moved = mixer.states(inputs, (start,))[:, -1]
+    return (torch.linalg.solve_ex(own - (torch.stack(moved) - b).mT, b)[0][None],)

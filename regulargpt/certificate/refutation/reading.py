@@ -14,6 +14,7 @@ from torch import Tensor
 from regulargpt.certificate.refutation.families import Family, Wrong
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.models.mixing.model import Block, Mixing
+from regulargpt.models.pd_ssm.model import PostBlock
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,7 +47,7 @@ class Reader(Settles):
 
     def __init__(self, model: Mixing):
         self.model = as_float64(model)
-        self.blocks = [block for block in self.model.blocks if isinstance(block, Block)]
+        self.blocks = [block for block in self.model.blocks if isinstance(block, Block | PostBlock)]
 
     @torch.no_grad()
     def read(self, symbols: Sequence[int], carries: Any, rows: int = 1) -> tuple[Floats, Any]:

@@ -29,12 +29,16 @@ class Block(Hooked):
     def forward(
         self, x: Float[Tensor, "batch length d_model"], carries: Any, readout: Readout, *also: Tensor
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
-        read = torch.cat([self.norm(x), *also], -1) if also else self.norm(x)
+        read = torch.cat([self.entered(x), *also], -1) if also else self.entered(x)
         mixed, carries = self.mixer(read, carries, readout)
         x = (x[:, -1:] if readout == "last" else x) + self.hook_mixed(mixed)
         if self.mlp is not None and self.mlp_norm is not None:
             x = x + self.mlp(self.mlp_norm(x))
         return self.hook_resid_post(x), carries
+
+    def entered(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
+        """What the mixer reads of x."""
+        return self.norm(x)
 
 
 class Mixing(Recurrent):

@@ -98,6 +98,10 @@ class PostBlock(Hooked):
             x = self.mlp_norm(x + self.mlp(x))
         return self.hook_resid_post(x), carries
 
+    def entered(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
+        """What the mixer reads of x."""
+        return x
+
 
 class PdSsm(Mixing):
     """PD-SSM (Terzić et al. 2025, arXiv:2509.22284): any automaton of N states, one state of it a coordinate.
