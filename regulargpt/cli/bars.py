@@ -8,14 +8,11 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from regulargpt.cli.output import CheckBar, progress_to_stderr
+from regulargpt.cli.output import CheckBar, progress_to_stderr, size_bar
 from regulargpt.evaluation.by_length import Point
 from regulargpt.objectives.measures import MEASURES, measure, said
 from regulargpt.runs.run import Watch
 from regulargpt.training.trainer import Trainer
-
-UNSAID = (79, 23)
-"""The columns and rows that are taken of a terminal that does not say them, less the last of each."""
 
 
 class Bars:
@@ -82,11 +79,7 @@ class Line(tqdm):
 
     def __init__(self, **known: Any):
         super().__init__(disable=not progress_to_stderr(), dynamic_ncols=True, **known)
-        if not self.disable and (self.ncols or 0) < 0:
-            # A terminal that does not say how large it is has no columns and no rows, and tqdm would write nothing.
-            self.dynamic_ncols = lambda stream: UNSAID
-            self.ncols, self.nrows = UNSAID
-            self.refresh()
+        size_bar(self)
 
     def parts(self) -> list[str]:
         """What the line says."""

@@ -105,6 +105,7 @@ class CountBar:
         if self.bar is None:
             # A bar draws itself once as it is made: with all that it says.
             self.bar = tqdm(desc=self.name, total=count, unit=self.unit, leave=False, dynamic_ncols=True)
+            size_bar(self.bar)
         self.bar.set_description_str(self.name, refresh=False)
         self.bar.total, self.bar.n = count, done
         self.bar.refresh()
@@ -130,6 +131,18 @@ class CheckBar:
     def close(self) -> None:
         """Leave the terminal tidy."""
         self.bar.close()
+
+
+UNSAID = (79, 23)
+"""The columns and rows that are taken of a terminal that does not say them, less the last of each."""
+
+
+def size_bar(bar: Any) -> None:
+    """Give a bar of tqdm a size on a terminal that says none: it would take that for no columns and no rows."""
+    if not bar.disable and min(bar.ncols or 0, bar.nrows or 0) < 0:
+        bar.dynamic_ncols = lambda stream: UNSAID
+        bar.ncols, bar.nrows = UNSAID
+        bar.refresh()
 
 
 def progress_to_stderr() -> bool:

@@ -203,8 +203,9 @@ def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Termi
     assert any(line.startswith("testing: 3 of 4 lengths, now 15, worst ") for line in lines)
 
 
-def test_what_is_checked_is_said_from_the_first_line_on(terminal: Terminal):
-    shown, checking = terminal(80), CheckBar()
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (80, 0), (0, 0)])
+def test_what_is_checked_is_said_from_the_first_line_on(terminal: Terminal, columns: int, rows: int):
+    shown, checking = terminal(columns, rows=rows), CheckBar()
     checking("leaves", 0, 6)
     checking("nodes", 6, 20)
     checking.close()
