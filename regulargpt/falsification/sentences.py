@@ -17,9 +17,9 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
 
     >>> word = {"word": "0110", "length": 4, "expected": "accept", "answered": "reject"}
     >>> first_line({"wrong": [word], "all_up_to": 4})
-    'wrong: the shortest word is 0110 (4 symbols): accept, not reject'
+    'wrong: the shortest word is 0110 (4 symbols): it answers reject, right is accept'
     >>> first_line({"wrong": [word], "all_up_to": 2})
-    'wrong on 0110 (4 symbols): accept, not reject'
+    'wrong on 0110 (4 symbols): it answers reject, right is accept'
     >>> first_line({"wrong": [], "tried": {"short": 131_070}, "all_up_to": 16})
     'neither proven nor wrong: 131,070 words tried, none wrong; they were all words of up to 16 symbols and longer ones'
     """
@@ -27,7 +27,7 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
     if report["wrong"]:
         word = report["wrong"][0]
         right, given = shown(word["expected"]), shown(word["answered"])
-        said = f"{shown(word['word'])} ({counted(word['length'])}): {right}, not {given}"
+        said = f"{shown(word['word'])} ({counted(word['length'])}): it answers {given}, right is {right}"
         if whole >= word["length"] - 1:
             return f"wrong: the shortest word is {said}"
         return f"wrong on {said}"

@@ -35,7 +35,7 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     'proven at every length, in real arithmetic, with the state replaced after every symbol by the nearest point'
     >>> word = {"word": "0110", "length": 4, "expected": "accept", "answered": "reject"}
     >>> verdict_line({"proven": False, "phases": {}, "falsified": {"wrong": [word], "families": [], "all_up_to": 4}})
-    'wrong: the shortest word is 0110 (4 symbols): accept, not reject'
+    'wrong: the shortest word is 0110 (4 symbols): it answers reject, right is accept'
     """
     proven, phases = summary.get("proven"), summary.get("phases", {})
     falsified = summary.get("falsified")
