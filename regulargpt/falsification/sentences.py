@@ -114,7 +114,7 @@ def lines(report: Mapping[str, Any], is_proven: bool = False) -> list[str]:
     if len(report["families"]) > MOST_LINES:
         more.append(f"and on {len(report['families']) - MOST_LINES} more families")
     tried = ", ".join(f"{count:,} {kind}" for kind, count in report["tried"].items() if count)
-    late = ["the time was over before the words: give more --seconds"] if report["budget"]["late"] else []
+    late = ["the time was over before all was tried: give more --seconds"] if report["budget"]["late"] else []
     ruled_out = [f"ruled out: {said}" for said in report["ruled_out"]]
     return [first_line(report, is_proven), *more, *ruled_out, f"words tried: {tried or 'none'}", *late]
 

@@ -29,13 +29,16 @@ FAMILY = ("u", "v", "w", "from", "period", "residues", "evidence")
 def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: Progress) -> dict[str, Any]:
     """Look for wrong words of a finished run, and write falsified.json; the report.
 
+    A proof that it is wrong for ever may take as many seconds again.
     Raises UserError for a run without right and wrong answers to words.
     """
     goal, device = objectives.build(run.config.objective, run.data), torch.device("cpu")
     budget = {"seconds": seconds, "seed": seed, "progress": progress, "known": known(run)}
     found = report_of(run.model, run.data, goal, run.config, device, words, **budget)
-    refutation = refutation_report(run.folder, progress)
-    if refutation is not None and refutation["refuted"]:
+    refutation = refutation_report(run.folder, progress, seconds) or {"refuted": False}
+    if refutation.get("late"):
+        found["budget"]["late"] = True
+    if refutation["refuted"]:
         proved: dict[str, Any] = {name: refutation[name] for name in FAMILY} | {"to": None}
         observed = [family for family in found["families"] if any(family[name] != proved[name] for name in "uvw")]
         found = {**found, "families": [proved, *observed]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from math import inf
 from typing import Any
 
 from regulargpt.certificate.checker import Progress
@@ -19,11 +21,17 @@ from regulargpt.runs.outside import outside
 from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFolder
 
 
-def refutation_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any] | None:
+class Late(Exception):
+    """The time is over."""
+
+
+def refutation_report(
+    folder: RunFolder, progress: Progress = lambda part, done, count: None, seconds: float = inf
+) -> dict[str, Any] | None:
     """Try to refute a finished run; write refutation.json and its automaton beside it if the checker accepts it.
 
-    None for networks that carry no state, or one that the checker does not know.
-    Raises UserError for a run that is not finished.
+    None for networks that carry no state, or one that the checker does not know. After about so many `seconds` the
+    report is `late`, and the files stay as they were. Raises UserError for a run that is not finished.
     """
     config = RunConfig.parse(folder.config_text)
     if outside(config):
@@ -36,6 +44,16 @@ def refutation_report(folder: RunFolder, progress: Progress = lambda part, done,
         return none_of(reason).report
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    found = refutation_of(words.task, model, weights, network, progress)
+    end = time.monotonic() + seconds
+
+    def watched(part: str, done: int, count: int) -> None:
+        if time.monotonic() > end:
+            raise Late
+        progress(part, done, count)
+
+    try:
+        found = refutation_of(words.task, model, weights, network, watched)
+    except Late:
+        return none_of(f"nothing was proven in {seconds:g} seconds").report | {"late": True}
     found.write(folder)
     return found.report | ({"file": str(folder.path / REFUTATION)} if found.files else {})

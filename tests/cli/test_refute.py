@@ -47,6 +47,16 @@ def test_verify_writes_the_refutation_and_check_accepts_it(cli: Cli, copy: Path)
     assert "Proven to be wrong, in real arithmetic: For every whole number n " in Path("page.html").read_text()
 
 
+def test_falsify_leaves_a_proof_as_it_was_where_its_time_is_over(cli: Cli, copy: Path):
+    cli("verify", copy)
+    before = (copy / "refutation.json").read_bytes()
+    late = cli("falsify", copy, "--seconds", "0.000001")
+    assert late.out.splitlines()[-1] == "the time was over before all was tried: give more --seconds"
+    assert "proven" not in late.out.replace("neither proven nor wrong", "")
+    assert (copy / "refutation.json").read_bytes() == before
+    assert "on: proven, in real arithmetic" in cli("falsify", copy, "--words", "100").out
+
+
 def test_a_forged_one_is_rejected_and_verify_writes_it_anew(cli: Cli, copy: Path):
     report = json.loads(cli("verify", copy, "--json").out)["refutation"]
     path = copy / "refutation.json"

@@ -23,7 +23,13 @@ WORDS, SECONDS = 1_000_000, 120.0
     show_default=True,
     help="Most words; a longer one counts as one for each 8 symbols, more where attention is quadratic.",
 )
-@click.option("--seconds", type=FiniteRange(min=0), default=SECONDS, show_default=True, help="Most seconds; 0: no end.")
+@click.option(
+    "--seconds",
+    type=FiniteRange(min=0),
+    default=SECONDS,
+    show_default=True,
+    help="Most seconds, of the words, and again of a proof; 0: no end.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the words that are drawn.  [default: the run's]")
 @printed
 def command(folder: Path, words: int, seconds: float, seed: int | None, as_json: bool) -> None:
