@@ -437,6 +437,9 @@ def test_rows_of_wide_matrices_are_computed_a_few_at_a_time():
     network = read_of("pd-ssm:d_state=64", built("pd-ssm:d_state=64"))
     assert network.widest() >= 4 * network.N**2 > 4 * network.D
     assert network.work() > COST * network.layers * network.N**2 > 16 * COST * network.D  # each is compared, too
+    network = read_of(many := "pd-ssm:d_state=1,dictionary=900", built(many))  # shares of as many matrices
+    assert network.widest() >= 4 * network.count
+    assert network.choosing() > COST * network.layers * network.count
 
 
 def test_boxes_begin_with_the_start_and_nothing_around_it():

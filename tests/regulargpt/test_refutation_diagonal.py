@@ -17,7 +17,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from languages.task import Task
-from regulargpt.certificate.checker import AcceptedRefutation, decide
+from regulargpt.certificate.checker import AcceptedRefutation, Rejected, decide
 from regulargpt.certificate.checker.balls import exact, exp, finite, sigmoid, softplus, square, within_root
 from regulargpt.certificate.checker.doubles import known
 from regulargpt.certificate.checker.factors import Factor
@@ -25,7 +25,9 @@ from regulargpt.certificate.checker.recurrences import Discs, Recurrences, Settl
 from regulargpt.certificate.checker.refutation import Family, Refutation
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
-from regulargpt.certificate.refutation.outcome import may_be_refuted, refutation_of
+from regulargpt.certificate.refutation.families import Family as Words
+from regulargpt.certificate.refutation.families import Wrong
+from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.models import MODELS
@@ -249,6 +251,35 @@ def test_numbers_whose_factors_change_from_block_to_block_are_where_they_are_sai
                         else:
                             off = spread * (corner[0] + 1j * random.choice([-1, 1], 2))
                             x = (a[row] + off) * x + middles[row] + 0.1 * corner[1]
+
+
+@pytest.mark.parametrize("variant", ["column", "row", "bank"])
+def test_a_network_whose_numbers_change_places_for_long_is_not_taken_for_settled(variant: str):
+    """Two swap at each symbol, and hardly fade: what it answers to 0^2 it answers to every second word."""
+    options = MODELS.options(f"pd-ssm:variant={variant},n_layers=1,d_model=2,d_state=2,dictionary=1", "model")
+    build = {key: value for key, value in options.record().items() if key != "name"}
+    model: Any = as_float64(MODELS.rows["pd-ssm"].load()(2, 2, **build))
+    mixer = model.blocks[0].mixer
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.zero_()
+        mixer.dictionary[0] = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+        mixer.magnitude.down.bias.fill_(12.0)
+        mixer.phase.down.bias.fill_(-12.0)
+        mixer.out.weight[0, 2], mixer.out.bias[0] = -1.0, 0.5  # 1/2 minus the real part of the second
+        model.blocks[0].norm.weight.fill_(1.0)
+        model.readout.weight.copy_(torch.tensor([[-1.0, 1.0], [1.0, -1.0]]))
+    assert [int(model(torch.tensor([[0] * n])).argmax()) for n in range(1, 7)] == [0, 1, 0, 1, 0, 1]
+    counts = {"n_symbols": 2, "n_outputs": 2, "supervision": "last"}
+    names = {"alphabet": [*PARITY.machine.alphabet], "output_names": [*PARITY.machine.output_names]}
+    weights, config = render_weights(model.state_dict()), render_json({"model": options.record()} | counts | names)
+    machine = right_machine(PARITY)
+    assert isinstance(machine, MooreMachine)
+    files = {"weights": weights, "network": config, "automaton": to_json(machine).encode()}
+    for start in (2, 100):
+        wrong = Wrong(Words((), (0,), ()), start, 1, 0, answer=1, right=0)
+        with pytest.raises(Rejected, match=f"for n = {start + 1}|for every n that is large enough"):
+            decide(certificate_of(wrong, machine, files).encode(), files)
 
 
 def test_a_factor_that_may_be_one_leaves_no_bound():

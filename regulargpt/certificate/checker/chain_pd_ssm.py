@@ -62,11 +62,11 @@ class PdSsm(Diagonal):
         super().measure()
 
     def work(self) -> int:
-        """Each number of the matrices is compared, too."""
+        """Each number of the matrices, and of their shares, is one more to compute or compare."""
         return super().work() + self.choosing()
 
     def widest(self) -> int:
-        return max(super().widest(), 4 * self.N**2)
+        return max(super().widest(), 4 * max(self.N**2, self.count))
 
     def first_state(self) -> Floats:
         return np.concatenate([self.first(layer).ravel() for layer in range(self.layers)])
@@ -124,7 +124,7 @@ class PdSsm(Diagonal):
         return Routed(as_complex(*a), above(size), places, self.kind == "row")
 
     def choosing(self) -> int:
-        return COST * self.layers * self.N**2
+        return COST * self.layers * (self.N**2 + self.count)
 
     def made(self, name: str, S: Any, rest: Any) -> Any:
         flat: Any = S.reshape(len(S), 2 * self.N)  # (n, 2 N)

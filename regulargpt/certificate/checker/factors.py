@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb, ctx
 
-from regulargpt.certificate.checker.balls import above, as_complex, constant, middle, where
+from regulargpt.certificate.checker.balls import above, as_complex, constant, finite, middle, where
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
 from regulargpt.certificate.checker.doubles import Doubles, U, known, up
 from regulargpt.certificate.checker.network import Ints
@@ -49,8 +49,8 @@ class Factor:
         """s, exact, near to a s + b."""
         return middle(b / (1 - middle(self.numbers)))
 
-    def repeated(self, n: int, r: Any) -> Any:
-        """|a|^n r."""
+    def from_on(self, n: int, r: Any) -> Any:
+        """At least |a|^m r for all m >= n: as |a| is below 1, it falls."""
         return powers(self.size, n) * r
 
     def summed(self, r: Any) -> Any:
@@ -98,18 +98,24 @@ class Routed(Factor):
             s = middle(s + like_these(inverse @ floats(self.on(s) + b - s), b))
         return s
 
-    def repeated(self, n: int, r: Any) -> Any:
+    def from_on(self, n: int, r: Any) -> Any:
+        """What a number has goes on to other places: none ever has more than all of them at n together."""
         power: Routed = self
         while n:
             r = above(power.of_sizes(r)) if n & 1 else r
             power, n = power.after(power), n >> 1
-        return r
+        return together(r)
 
     def summed(self, r: Any) -> Any:
-        """Any y >= 0 is no less than the sum of |M|^k r if |M| y + r <= y, for x -> M x + b."""
+        """Any y >= 0 is no less than the sum of |M|^k r if |M| y + r <= y, for x -> M x + b.
+
+        That is one inequality for each number. Where it fails nothing is known, nor of numbers that come from there.
+        """
         y = constant(2 * abs(inverted(self.matrix(abs(floats(self.size)))) @ abs(floats(r))) + 1e-200, r)
         nothing = constant(np.full(y.shape, np.nan), r)
-        return where((y > self.of_sizes(y) + r).astype(bool), y, nothing)
+        while not (holds := (y > self.of_sizes(y) + r).astype(bool) | ~finite(y).astype(bool)).all():
+            y = where(holds, y, nothing)
+        return y
 
     def matrix(self, a: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(N, N), of numbers a (N,)."""
@@ -164,6 +170,14 @@ def sums(x: npt.NDArray[Any], places: Ints, nothing: Any) -> npt.NDArray[Any]:
     into = np.arange(len(rows))[:, None], places.reshape(-1, N)  # (rows, N)
     np.add.at(rows, into, x.reshape(-1, N))  # (rows, N)
     return rows.reshape(x.shape)  # (.., N)
+
+
+def together(r: Any) -> Any:
+    """At least the sum of sizes (.., N), in place of each: no symbol makes it larger, whichever way numbers go.
+
+    By columns that is so of the sum, by rows of the largest one, which is no more.
+    """
+    return above(r.sum(-1, keepdims=True) + 0 * r)
 
 
 def powers(p: Any, n: int) -> Any:

@@ -36,7 +36,7 @@ from regulargpt.certificate.checker.chain_mlstm import Mlstm
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
 from regulargpt.certificate.checker.doubles import Doubles, up
-from regulargpt.certificate.checker.factors import Factor
+from regulargpt.certificate.checker.factors import Factor, together
 from regulargpt.certificate.checker.files import Floats, Rejected
 from regulargpt.certificate.checker.network import whole
 
@@ -84,11 +84,10 @@ class Discs:
         """Some of them."""
         return Discs(self.centre[at], self.radius[at])
 
-    def grown(self, more: Balls, together: bool) -> Discs:
-        """All numbers whose size is larger by no more than that; `together`, by no more than all that is added."""
-        size = above(self.centre) + self.radius + more
-        total = above(size.sum(-1, keepdims=True) + 0 * size) if together else above(size)
-        return Discs(0 * self.centre, total)
+    def grown(self, more: Balls, routes: bool) -> Discs:
+        """All numbers whose size is larger by no more than that; if they change places, by no more than all of it."""
+        size = above(above(self.centre) + self.radius + more)
+        return Discs(0 * self.centre, together(size) if routes else size)
 
     def or_else(self, other: Discs) -> Discs:
         """These where something is known of them, else the others."""
@@ -205,7 +204,8 @@ def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
     their boxes, others in each block; from `start` on.
 
     A block maps x to P x + b, |P| <= p. With any s, x - s becomes P (x - s) + (P s + b - s): where |P s + b - s| <= r,
-    its size is at most p^n |x - s| + r + p r + p^2 r + .. after n blocks.
+    its size is at most p^n |x - s| + r + p r + p^2 r + .. after n blocks, and that falls, number by number, or of all
+    together where they change places.
     """
     P, b = a.at(0), Discs.around(v[0])
     for i, row in enumerate(v[1:], 1):
@@ -213,7 +213,7 @@ def settled(start: Discs, a: Factor, v: Any, blocks: int) -> Discs:
     s = P.fixed(b.centre)
     r = above(P.on(s) + b.centre - s) + b.radius
     far = above(start.centre - s) + start.radius
-    return Discs.around(s, P.repeated(blocks, far) + P.summed(r))
+    return Discs.around(s, P.from_on(blocks, far) + P.summed(r))
 
 
 class Recurrences:
@@ -338,9 +338,9 @@ class Settling:
         blocks = (n - 1 - self.read) // self.network.layers - self.filling
         if blocks < 0:
             return np.full(len(self.network.output_names), arb(0, np.inf))
-        together = self.network.network.routes
+        routes = self.network.network.routes
         before = [
-            x.or_else(y.grown(n * more, together))
+            x.or_else(y.grown(n * more, routes))
             for x, y, more in zip(self.everywhere, self.starts, self.growth, strict=True)
         ]
         return self.network.settle(before, self.v, self.w, blocks)[0]
