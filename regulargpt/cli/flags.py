@@ -13,7 +13,7 @@ import click
 
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.options import BalancedOptions
-from regulargpt.options import Options, hints, registries, shown
+from regulargpt.options import Options, as_mapping, hints, registries, shown
 from regulargpt.options.registry import registry
 
 ORDER = (
@@ -80,7 +80,7 @@ def value_in(example: RunConfig, key: str) -> str:
         value = attrgetter(key)(example)
     except AttributeError:
         return ""
-    text = value.name if isinstance(value, Options) else shown(value)
+    text = as_mapping(value)["name"] if isinstance(value, Options) else shown(value)
     return f"  [{example.data.name}: {text}]" if text else ""
 
 

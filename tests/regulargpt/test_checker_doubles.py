@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from regulargpt.certificate.checker import balls
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
 from regulargpt.certificate.checker.doubles import Doubles, ends, known, within
-from regulargpt.certificate.checker.recurrences import Discs, Factor, box, powers
+from regulargpt.certificate.checker.factors import Factor, powers
+from regulargpt.certificate.checker.recurrences import Discs, box
 
 N = 12
 PLACES = np.linspace(-1, 1, 5)

@@ -12,9 +12,13 @@ from regulargpt.cli.flags import field_options, fields_of
 from regulargpt.cli.output import printed, say
 from regulargpt.cli.types import FILE, PATH
 from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
 
 if TYPE_CHECKING:
     from regulargpt.data.base import Data
+
+
+USUAL = RunConfig()
 
 
 def refuse(phase: str, error: UserError) -> None:
@@ -41,7 +45,7 @@ def notice_trivial(words: Data) -> None:
 )
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: answers]")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
-@field_options(example=resolve("answers", "regulargpt", "parity", {}))
+@field_options(example=resolve(USUAL.recipe, USUAL.model.name, USUAL.data.name, {}))
 @click.option(
     "--certify", is_flag=True, help="Prove it with the language's automaton, not with one learned from answers."
 )
