@@ -33,7 +33,7 @@ from tests.cli.conftest import Answer, for_a_moment
 from tests.cli.generator import DAMAGES, Arguments
 from tests.cli.world import World, build
 
-N_ARGUMENTS, N_DAMAGED = 4_000, 1_000
+N_ARGUMENTS, N_DAMAGED = 2_500, 700
 PATIENCE = 20
 """Seconds, after which a command hangs. The slowest takes half a second."""
 MOST_MEMORY = 2 << 30

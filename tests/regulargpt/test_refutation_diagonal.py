@@ -136,7 +136,7 @@ def test_the_bounds_of_all_later_words_hold_of_each_and_come_to_the_limit(case: 
 def test_bounds_hold_where_layers_may_grow_before_those_below_have_settled(case: str, of: Any):
     """Of loud networks: of some nothing but their growth is known until then, and they come to the limit still."""
     unbounded = 0
-    for seed in range(3):
+    for seed in range(2):
         network, balls = checked(case, of, seed, loud=1.5)
         u, v, w = [0, 1], [1, 0, 0], [1, 0]
         settling = Refutation(balls, Family(u, v, w, 1, 1, 0, 0), lambda *_: None).settling
