@@ -141,6 +141,11 @@ def mean_and_proof(cell: Values) -> str:
     return percent(cell["ours"]["mean"]) + " ∎" * (cell["group"]["n_proven"] == cell["done"])
 
 
+def mean_and_seeds(cell: Values) -> str:
+    """A mean, and of how many runs it is if there is more than one."""
+    return mean_and_proof(cell) + f" ({cell['done']})" * (cell["done"] > 1)
+
+
 def grid(name: str, shown: Sequence[str], text: Callable[[Values], str] = mean_and_proof) -> Iterator[str]:
     """A row each row of a page, with these columns."""
     found = cells(name)
@@ -423,7 +428,7 @@ SECTIONS: tuple[tuple[str, int, Callable[[], Iterator[str]]], ...] = (
     ("Networks with a stack", 3, lambda: grid("hierarchy-cpu", STACK, with_a_stack)),
     ("Up the hierarchy", 3, up_the_hierarchy),
     ("Recurrent networks", 3, recurrent),
-    ("Today's recurrent networks", 3, lambda: grid("rivals-cpu", TASKS)),
+    ("Today's recurrent networks", 3, lambda: grid("rivals-cpu", TASKS, mean_and_seeds)),
     ("Languages never tried before", 3, lambda: by_column("further-languages-cpu", TREES[:3])),
     ("Random automata", 3, random_automata),
     ("An atlas of small languages", 3, atlas),

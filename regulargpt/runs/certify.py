@@ -27,6 +27,7 @@ from regulargpt.finite.stack_product import MAX_LAG
 from regulargpt.models.base import Model
 from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.tree.base import Tree, as_tree
+from regulargpt.runs.falsify import known
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import mistakes, outside
@@ -79,7 +80,8 @@ def chain_report(
         learned = learned_machine(folder, config, model)
     except UserError as error:
         return refused(files["weights"], {"reason": str(error)})
-    return chain_outcome(model, words, config.seed, files, progress, learned, known_points(folder))
+    given = known_points(folder), True, known(folder, words)
+    return chain_outcome(model, words, config.seed, files, progress, learned, *given)
 
 
 def unchecked(folder: RunFolder, config: RunConfig, weights: bytes, reason: str) -> Outcome:

@@ -33,7 +33,7 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
     Raises UserError for a run without right and wrong answers to words.
     """
     goal, device = objectives.build(run.config.objective, run.data), torch.device("cpu")
-    budget = {"seconds": seconds, "seed": seed, "progress": progress, "known": known(run)}
+    budget = {"seconds": seconds, "seed": seed, "progress": progress, "known": known(run.folder, run.data)}
     found = report_of(run.model, run.data, goal, run.config, device, words, **budget)
     refutation = refutation_report(run.folder, progress, seconds) or {"refuted": False}
     if refutation.get("late"):
@@ -46,12 +46,12 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
     return found
 
 
-def known(run: OpenedRun) -> list[Word]:
+def known(folder: RunFolder, data: Data) -> list[Word]:
     """The words that were wrong in the run's test and in the last search, as far as they were written."""
-    written = [run.folder.load_summary().get("wrong_word")]
-    written += [word["word"] for word in (run.folder.load_falsified() or {"wrong": []})["wrong"]]
-    assert isinstance(run.data, LanguageData), "a run on words has words"
-    return [run.data.whole(tuple(run.data.encode(word).tolist())) for word in dict.fromkeys(written) if word]
+    written = [folder.load_summary().get("wrong_word")]
+    written += [word["word"] for word in (folder.load_falsified() or {"wrong": []})["wrong"]]
+    assert isinstance(data, LanguageData), "a run on words has words"
+    return [data.whole(tuple(data.encode(word).tolist())) for word in dict.fromkeys(written) if word]
 
 
 def report_of(

@@ -247,7 +247,7 @@ class RunFolder:
         found = atomic.parse_json(atomic.read_bytes(path), path)
         try:
             own = found["weights"]["sha256"] == manifest.digest(self.final_bytes(WEIGHTS))
-            _ = [word["length"] for word in found["wrong"]]
+            _ = [(word["length"], len(word["word"] or "")) for word in found["wrong"]]
         except (KeyError, TypeError) as error:
             again = f"run `regulargpt falsify {atomic.shown(self.path)}` again"
             raise UserError(f"{atomic.shown(path)} is no result of `falsify`; {again}") from error

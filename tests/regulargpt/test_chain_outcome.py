@@ -77,6 +77,19 @@ def test_the_network_as_it_is():
     )
 
 
+def test_words_that_were_wrong_in_the_test_are_said_where_they_still_are():
+    """A bit that fades slowly is lost on words that are longer than all that are asked."""
+    made = flip_flop(hold=1.0, lean=0.002)
+    assert "wrong_unquantised" not in said_of(made).report
+    write, keep = DATA.encode("1-").tolist()
+    long, right = (write, *[keep] * 300), (write, keep)
+    found = said_of(made, wrong=[(), right, (*long, keep), long])
+    assert found.proven
+    assert found.report["wrong_unquantised"] == {"word": "1" + "-" * 300, "length": 301, "right": "1", "network": "0"}
+    assert "without replacing states it is wrong" in sentences({**found.report, "file": "certificate.json"})
+    assert said_of(made, wrong=[right]).report == said_of(made).report
+
+
 def test_points_that_are_known_are_tried_first_and_what_is_no_point_is_not():
     made, middle = flip_flop(), 0.99
     known = torch.tensor([[middle, -middle], [-middle, middle]], dtype=torch.float64)

@@ -16,7 +16,7 @@ from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
 from regulargpt.certificate.chain.box_search import Boxes, search_boxes
-from regulargpt.certificate.chain.points import own_error
+from regulargpt.certificate.chain.points import Word, own_error
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
@@ -49,11 +49,13 @@ def chain_outcome(
     learned: LearnedMachine | None = None,
     known: Float[Tensor, "K D"] | None = None,
     is_known: bool = True,
+    wrong: Sequence[Word] = (),
 ) -> Outcome:
     """Search, make the certificate of these `weights` and this `network`, and have it checked; or why there is none.
 
     It is about the language's automaton, or about the one that was `learned` from the network's answers. Points that
-    are `known` are tried first. Nothing is proven of a network that the checker does not know (`is_known`).
+    are `known` are tried first. Nothing is proven of a network that the checker does not know (`is_known`). Words that
+    were found `wrong` are asked once more where no shorter one is.
     """
     of_all: dict[str, Any] = {**KIND, **learned_report(learned, data.tree_task)}
     lengths = data.lengths(data.options.train_len)
@@ -67,7 +69,7 @@ def chain_outcome(
     except UserError as error:
         return refused(files["weights"], {**of_all, "reason": str(error)})
     # A network may be right for ever with its states replaced, and wrong as it is.
-    own = own_error(chain, specified_machine(data.finite))
+    own = own_error(chain, specified_machine(data.finite)) or still_wrong(data.finite.machine, model, wrong)
     of_all |= {} if own is None else {"wrong_unquantised": compared(data.finite.machine, model, own)}
     if not holding:
         return refused(files["weights"], {**of_all, **counted(best), **why_not(best, model)})
@@ -77,6 +79,15 @@ def chain_outcome(
     errs = own is not None if learned is None else own_error(chain, machine) is not None
     found = [(product, ERRS if errs else search_boxes(chain, product)) for product in holding]
     return certified(found, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
+
+
+def still_wrong(machine: MooreMachine, model: nn.Module, words: Sequence[Word]) -> Word | None:
+    """The shortest of these words that the network answers wrongly."""
+    for word in sorted(filter(None, words), key=len):
+        found = compared(machine, model, word)
+        if int(machine.answers(np.array([word]))[0]) >= 0 and found["right"] != found["network"]:
+            return word
+    return None
 
 
 def machine_of(data: LanguageData, learned: LearnedMachine | None) -> MooreMachine:
