@@ -19,7 +19,7 @@ from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.opened import OpenedRun
 from regulargpt.runs.refute import refutation_report
-from regulargpt.storage.atomic import write_json
+from regulargpt.storage.atomic import shown, write_json
 from regulargpt.storage.folder import FALSIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
@@ -51,7 +51,10 @@ def known(folder: RunFolder, data: Data) -> list[Word]:
     written = [folder.load_summary().get("wrong_word")]
     written += [word["word"] for word in (folder.load_falsified() or {"wrong": []})["wrong"]]
     assert isinstance(data, LanguageData), "a run on words has words"
-    return [data.whole(tuple(data.encode(word).tolist())) for word in dict.fromkeys(written) if word]
+    try:
+        return [data.whole(tuple(data.encode(word).tolist())) for word in dict.fromkeys(written) if word]
+    except UserError as error:
+        raise UserError(f"{shown(folder.path / FALSIFIED)} is not of {data.name}: {error}; remove it") from error
 
 
 def report_of(

@@ -246,12 +246,14 @@ class RunFolder:
             return None
         found = atomic.parse_json(atomic.read_bytes(path), path)
         try:
-            own = found["weights"]["sha256"] == manifest.digest(self.final_bytes(WEIGHTS))
-            _ = [(word["length"], len(word["word"] or "")) for word in found["wrong"]]
+            if found["weights"]["sha256"] != manifest.digest(self.final_bytes(WEIGHTS)):
+                return None
+            _ = [found[key] for key in ("all_up_to", "budget", "families", "ruled_out", "tried")]
+            _ = [(w["length"], len(w["word"] or ""), w["expected"], w["answered"]) for w in found["wrong"]]
         except (KeyError, TypeError) as error:
-            again = f"run `regulargpt falsify {atomic.shown(self.path)}` again"
+            again = f"remove it, and run `regulargpt falsify {atomic.shown(self.path)}` again"
             raise UserError(f"{atomic.shown(path)} is no result of `falsify`; {again}") from error
-        return found if own else None
+        return found
 
     def owes_outcome(self, summary: Mapping[str, Any]) -> bool:
         """Whether a finished run was killed between its last file and what its proof came to, which `resume` writes."""

@@ -58,10 +58,34 @@ def test_it_says_nothing_of_other_weights_or_of_what_it_did_not_write(trained: P
     (folder.path / FALSIFIED).write_text(json.dumps({"weights": {"sha256": "0"}, "wrong": []}))
     assert folder.load_falsified() is None
     (folder.path / FALSIFIED).write_text(json.dumps({"wrong": []}))
-    with pytest.raises(UserError, match=r"falsified\.json is no result of `falsify`; run `regulargpt falsify"):
+    with pytest.raises(
+        UserError, match=r"falsified\.json is no result of `falsify`; remove it, and run `regulargpt falsify"
+    ):
         folder.load_falsified()
     (folder.path / FALSIFIED).unlink()
     assert folder.load_falsified() is None
+
+
+def test_a_damaged_file_is_named_with_the_remedy(cli: Cli, trained: Path, tmp_path: Path):
+    shutil.copytree(trained, tmp_path / "run")
+    place = tmp_path / "run" / FALSIFIED
+    assert cli("falsify", tmp_path / "run", *WORDS).code == 0
+    whole = json.loads(place.read_text())
+    word = {"word": "0a1", "length": 3, "expected": "odd", "answered": "even"}
+    for damaged, said in (
+        ({"wrong": [word]}, f"{FALSIFIED} is not of parity: symbol 'a' at position 1 is not in the alphabet"),
+        ({"wrong": [{**word, "word": 7}]}, f"{FALSIFIED} is no result of `falsify`; remove it, and run"),
+        ({"wrong": [{"word": "0", "length": 1}]}, f"{FALSIFIED} is no result of `falsify`; remove it, and run"),
+    ):
+        place.write_text(json.dumps({**whole, **damaged}))
+        for verb in ("verify", "falsify"):
+            assert_refused(cli(verb, tmp_path / "run"), said)
+    place.write_text(json.dumps({name: part for name, part in whole.items() if name != "families"}))
+    assert_refused(
+        cli("report", tmp_path / "run", "--out", tmp_path / "page.html"), "is no result of `falsify`; remove it"
+    )
+    place.unlink()
+    assert cli("falsify", tmp_path / "run", *WORDS).code == 0
 
 
 @pytest.mark.parametrize("more", [("--words", "0"), ("--seconds", "-1"), ("--seed", "-1")])
