@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.opened import OpenedRun
 from regulargpt.runs.refute import refutation_report
-from regulargpt.storage.atomic import shown, write_json
+from regulargpt.storage.atomic import write_json
 from regulargpt.storage.folder import FALSIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
@@ -47,14 +48,18 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
 
 
 def known(folder: RunFolder, data: Data) -> list[Word]:
-    """The words that were wrong in the run's test and in the last search, as far as they were written."""
+    """The words that were wrong in the run's test and in the last search, as far as they were written.
+
+    They are asked again: what a damaged file has in their place is left out.
+    """
     written = [folder.load_summary().get("wrong_word")]
     written += [word["word"] for word in (folder.load_falsified() or {"wrong": []})["wrong"]]
     assert isinstance(data, LanguageData), "a run on words has words"
-    try:
-        return [data.whole(tuple(data.encode(word).tolist())) for word in dict.fromkeys(written) if word]
-    except UserError as error:
-        raise UserError(f"{shown(folder.path / FALSIFIED)} is not of {data.name}: {error}; remove it") from error
+    found = []
+    for word in filter(None, dict.fromkeys(written)):
+        with suppress(UserError):
+            found.append(data.whole(tuple(data.encode(word).tolist())))
+    return found
 
 
 def report_of(

@@ -15,13 +15,15 @@ def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
     that can be refuted by a proof, what `refutation_report` says."""
     from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
+    from regulargpt.storage.folder import RunFolder
 
+    if place.is_dir():
+        RunFolder(place).load_falsified()  # what the certificate asks for is there, or refused before a file is written
     finding = measured("clusters", place, out, **values)
 
     from regulargpt.certificate.sentences import refutation_sentences, sentences
     from regulargpt.runs.certify import certificate_report
     from regulargpt.runs.refute import refutation_report
-    from regulargpt.storage.folder import RunFolder
 
     with closing(CheckBar()) as progress:
         certificate = certificate_report(RunFolder.open(place), progress)
