@@ -80,8 +80,8 @@ def chain_report(
         learned = learned_machine(folder, config, model)
     except UserError as error:
         return refused(files["weights"], {"reason": str(error)})
-    given = known_points(folder), True, known(folder, words)
-    return chain_outcome(model, words, config.seed, files, progress, learned, *given)
+    points, wrong = known_points(folder), known(folder, words)
+    return chain_outcome(model, words, config.seed, files, progress, learned, points, wrong=wrong)
 
 
 def unchecked(folder: RunFolder, config: RunConfig, weights: bytes, reason: str) -> Outcome:

@@ -25,7 +25,7 @@ from regulargpt.certificate.outcome import Outcome, compared, errs_on, learned_r
 from regulargpt.certificate.verdict import remember
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.chain import chain_of
-from regulargpt.finite.from_answers import LearnedMachine
+from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
 from regulargpt.storage.manifest import digest
@@ -84,8 +84,8 @@ def chain_outcome(
 def still_wrong(machine: MooreMachine, model: nn.Module, words: Sequence[Word]) -> Word | None:
     """The shortest of these words that the network answers wrongly."""
     for word in sorted(filter(None, words), key=len):
-        found = compared(machine, model, word)
-        if int(machine.answers(np.array([word]))[0]) >= 0 and found["right"] != found["network"]:
+        symbols = np.array([word])
+        if 0 <= int(machine.answers(symbols)[0]) != int(answers_of(model, symbols)[0]):
             return word
     return None
 

@@ -215,9 +215,3 @@ def read_by(S: Any, q: Any) -> Any:
 def outer(k: Any, v: Any) -> Any:
     """k v^T (n, .., K, V) of vectors (n, .., K) and (n, .., V)."""
     return k[..., None] * v[..., None, :]
-
-
-def complex_product(re: Any, im: Any, h: Any) -> Any:
-    """(re + i im) h, for re and im (.., N) and h as pairs (.., N, 2)."""
-    real, imaginary = re * h[..., 0] - im * h[..., 1], im * h[..., 0] + re * h[..., 1]
-    return joined([real[..., None], imaginary[..., None]], -1)
