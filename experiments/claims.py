@@ -3,6 +3,9 @@
 A claim holds where every figure's 95 % interval lies on its side of the bound, does not where one lies on the other
 side, and is not decidable here in between, or where a run is missing. It is about an encoding (or a model) where each
 figure is of three seeds or more, and else about just these networks.
+
+Networks that had fewer steps than the published ones refute no method: what they do not bear out is not reached in so
+many steps, and what they do bear out holds in so many.
 """
 
 from __future__ import annotations
@@ -20,10 +23,16 @@ from regulargpt.objectives.measures import exp
 
 HOLDS: Answer = "holds"
 FAILS: Answer = "does not"
+SHORT: Answer = "not reached"
 OPEN: Answer = "not decidable here"
 RULE = (
     "A claim holds where the 95 % interval of each figure lies on its side of the bound, does not where one lies on "
     "the other side, and is not decidable here in between."
+)
+FEW_STEPS = (
+    "Where a network had fewer steps than the paper's, or the paper states none, more might change the answer. So a"
+    " claim that holds then holds in so many steps, and one that does not is called not reached in so many. They "
+    "are the most that any network of the claim had. A run that ended early counts with the steps it had."
 )
 # Of a checkpoint: all sizes of a task, or all tasks, together.
 WHOLE, ALL = 0, "all"
@@ -52,8 +61,17 @@ class Figure(Protocol):
         """Which multiple that is; any number where there is none."""
         ...
 
+    @property
+    def stays_reached(self) -> bool:
+        """Whether a value that is once reached is reached, however few the steps."""
+        ...
+
     def of(self, results: Results) -> Interval:
         """Its value here; Unknown if it is not there."""
+        ...
+
+    def steps(self, results: Results) -> Sequence[int]:
+        """The most steps of each of its networks that was trained here."""
         ...
 
     def printed(self, value: Printed) -> float | None:
@@ -72,6 +90,7 @@ class Ratio:
     multiple: int
     base: int = 1
     other: str = ""
+    stays_reached = False
 
     @property
     def form(self) -> str:
@@ -88,6 +107,10 @@ class Ratio:
     def of(self, results: Results) -> Interval:
         """Paired by seed and segment."""
         return results.difference(*self.points).through(exp)
+
+    def steps(self, results: Results) -> Sequence[int]:
+        """Of its rows."""
+        return results.steps_of(self.points)
 
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
@@ -109,6 +132,7 @@ class Level:
     is_printed: bool = False
     base: int = 0
     other: str = ""
+    stays_reached = False
 
     @property
     def form(self) -> str:
@@ -128,6 +152,10 @@ class Level:
         """As it was measured."""
         first, *second = self.points
         return results.change(self.measure, first, *second) if second else results.measure(self.measure, *first)
+
+    def steps(self, results: Results) -> Sequence[int]:
+        """Of its rows."""
+        return results.steps_of(self.points)
 
     def printed(self, value: Printed) -> float | None:
         """As it is in print, if it is."""
@@ -174,6 +202,7 @@ class Gap:
     measure: str
     first: Place
     second: Place
+    stays_reached = False
 
     @property
     def multiple(self) -> int:
@@ -189,6 +218,10 @@ class Gap:
         """The difference, with the interval that holds both; Unknown if one was not asked."""
         first, second = (self.known(results, place) for place in (self.first, self.second))
         return first.minus(second)
+
+    def steps(self, results: Results) -> Sequence[int]:
+        """None: a checkpoint was trained elsewhere."""
+        return ()
 
     def known(self, results: Results, place: Place) -> Interval:
         """The measure at a place."""
@@ -259,6 +292,15 @@ class Bound:
             return Verdict(OPEN, figure, "the interval holds the bound", seeds)
         return Verdict(HOLDS, figure, seeds=seeds)
 
+    def is_final(self, answer: Answer) -> bool:
+        """Whether no further step can change this answer: a score that was to be reached is, or one that was not to be.
+
+        >>> stays_within("alibi", 3).is_final(HOLDS)
+        False
+        """
+        reached = HOLDS if self.side == "above" else FAILS
+        return answer == reached and all(figure.stays_reached for figure in self.figures)
+
     def answer(self, interval: Interval) -> Answer:
         """What one interval says."""
         low, high = (interval.low, interval.high) if self.side == "below" else (-interval.high, -interval.low)
@@ -321,12 +363,16 @@ Tests: TypeAlias = Bound | Sequence[Bound | str]
 
 @dataclass(frozen=True)
 class Claim:
-    """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
+    """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known.
+
+    `steps` are those that its networks were trained for, 0 where the paper does not say.
+    """
 
     sentence: str
     source: str
     tests: tuple[Bound, ...]
     why: str = ""
+    steps: int = 0
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
@@ -342,38 +388,54 @@ class Claim:
     def verdict(self, results: Results, published: str = "", too_small: str = "") -> Verdict:
         """What all tests say together, beside what was `published`; results may be `too_small` to say anything."""
         found = [bound(results) for bound in self.bounds]
-        answers = [one.answer for one in found]
-        answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not found else HOLDS
+        answers: list[Answer] = [one.answer for one in found]
+        answer: Answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not found else HOLDS
+        if too_small:
+            answer = OPEN
+        steps = self.too_few_steps(answer, answers, results)
+        if answer == FAILS and steps:
+            answer = SHORT
         reasons = [one.why for one in found if one.why]
         if answer != HOLDS and self.why:
             reasons.append(self.why)
         figures = [one.figure for one in found if one.figure]
         seeds = min((one.seeds for one in found), default=0)
         if too_small:
-            answer, reasons = OPEN, [too_small]
+            reasons = [too_small]
         figure, why = ("; ".join(dict.fromkeys(texts)) for texts in (figures, reasons))
         rules = tuple(bound.rule for bound in self.bounds)
-        return Verdict(answer, figure, why, seeds, self.sentence, self.source, rules, published)
+        return Verdict(answer, figure, why, seeds, self.sentence, self.source, rules, published, steps)
+
+    def too_few_steps(self, answer: Answer, answers: Sequence[Answer], results: Results) -> int:
+        """The most steps of any network of the claim, if one had fewer than in print, and that matters; else 0."""
+        pairs = list(zip(self.bounds, answers, strict=True))
+        if answer == OPEN or any(bound.is_final(FAILS) for bound, of in pairs if of == FAILS):
+            return 0
+        open_still = (bound for bound, of in pairs if not bound.is_final(of))
+        steps = [n for bound in open_still for figure in bound.figures for n in figure.steps(results)]
+        return max(steps) if steps and not 0 < self.steps <= min(steps) else 0
 
 
 # Claims, or by source what tests each sentence.
 Claims: TypeAlias = Sequence[Claim] | Mapping[str, Mapping[str, Tests]]
 
 
-def claimed(claims: Claims) -> tuple[Claim, ...]:
+def claimed(claims: Claims, steps: int = 0) -> tuple[Claim, ...]:
     """Claims by source, as claims; a text behind the tests of a sentence says why it may be otherwise here.
+
+    `steps` are published of all of them.
 
     >>> claimed({"LEX, section 4.2": {"ALiBi falls at 2x.": (falls_below("alibi"), "little training")}})[0].why
     'little training'
     """
 
     if not isinstance(claims, Mapping):
-        return tuple(claims)
+        return tuple(replace(claim, steps=claim.steps or steps) for claim in claims)
 
     def claim(source: str, sentence: str, said: Tests) -> Claim:
         parts = (said,) if isinstance(said, Bound) else tuple(said)
         tests = tuple(part for part in parts if isinstance(part, Bound))
-        return Claim(sentence, source, tests, "; ".join(part for part in parts if isinstance(part, str)))
+        return Claim(sentence, source, tests, "; ".join(part for part in parts if isinstance(part, str)), steps)
 
     return tuple(claim(source, *one) for source, sentences in claims.items() for one in sentences.items())
 

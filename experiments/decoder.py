@@ -15,13 +15,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.claims import RULE, Bound, Ratio, beats, claimed, explodes, number, rises, stays_within
+from experiments.claims import FEW_STEPS, RULE, Bound, Ratio, beats, claimed, explodes, number, rises, stays_within
 from experiments.page import files
 from experiments.page.record import Cell, Items, Line, Page, Picture, Section, Table, Values
 from experiments.text.results import LOSSES, Losses, Results, rounded, write_losses
@@ -87,8 +87,10 @@ BESIDE = (
 )
 """What chapter 5 says of networks with T5's bias, and a smaller rotary one: pages and the beginnings of claims."""
 JUDGED = (
-    f"{RULE} Figures are paired by segment, with intervals over the files of the text. They are of one network: "
-    f"the claims are about just this one. The loss of each segment is in {LOSSES}, from which these verdicts follow."
+    f"{RULE} {FEW_STEPS} "
+    "Figures are paired by segment, with intervals over the files of the text. They are of one "
+    f"network: the claims are about just this one. The loss of each segment is in {LOSSES}, "
+    "from which these verdicts follow."
 )
 
 
@@ -130,6 +132,11 @@ def pooled(found: Sequence[Values], train_len: int) -> Results:
                 of_files = [file for one in draws if one for file in one["files"]]
     by_row = {name: {0: rounded(runs[0])} for name, runs in losses.items()}
     return Results(train_len, by_row, files={0: {len(of_files): np.array(of_files)}})
+
+
+def trained_for(steps: int, results: Results) -> Results:
+    """The results, every row of which is of a network that was trained for so many steps."""
+    return replace(results, steps=dict.fromkeys(results.losses, steps))
 
 
 def again(found: Sequence[Values]) -> str | None:
@@ -228,7 +235,7 @@ def beside() -> Iterator[str]:
     for name, beginning in BESIDE:
         found = files.read(Path(__file__).parent / "results" / name)
         claim = next(one for one in found.claims if one.sentence.startswith(beginning))
-        yield f"{claim.sentence} {claim.answer}: {claim.figure} ({name})"
+        yield f"{claim.sentence} {claim.text}: {claim.figure} ({name})"
 
 
 def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
@@ -240,7 +247,7 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
         raise UserError(
             f"{atomic.shown(folder.path)} was trained on {config.data.train_len:,} symbols, not {train_len:,}"
         )
-    results = pooled(found, train_len)
+    results = trained_for(config.training.steps, pooled(found, train_len))
     values = list(cells(results))
     lengths = sorted({one["length"] for one in values})
     segments = len(results.losses[TRAINED][0][train_len])
@@ -266,7 +273,10 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
             Section("Conditions", (Table(("", "here"), tuple(conditions(config, summary, shared, found, segments))),)),
             Section("In training", (learning(folder),)),
         ),
-        facts={"over": FILES, "losses": LOSSES, "train_len": train_len, "weights": shared["weights"]},
+        facts={
+            **{"over": FILES, "losses": LOSSES, "train_len": train_len, "steps": config.training.steps},
+            "weights": shared["weights"],
+        },
         command="\n".join(COMMANDS),
         train_seconds=summary["train_seconds"],
         environments=tuple({**one, "runs": 1} for one in shared["made_with"]),

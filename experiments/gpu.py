@@ -1,11 +1,9 @@
 """`python -m experiments.gpu OUT [--device cpu] [--seconds N] [--scale smoke]`: what a GPU changes, in one command.
 
-Four questions, in at most eight minutes:
+Three questions, in at most eight minutes:
 
 - Is each network the same function there? Losses and gradients are compared with those of the CPU, in float64.
 - How many steps of training a second does each take, there and on the CPU, in turn in one process?
-- What do the kernels of flash-linear-attention change, where that package is installed (`model.backend=fla`)? Steps a
-  second beside those of our own form, and how far apart the first loss and its gradients are.
 - Does what is trained there hold? Trees and a rival are trained on three languages; then `check`, on the CPU, reads the
   files alone.
 
@@ -56,13 +54,9 @@ NETWORKS = (
 """Language and model of each comparison."""
 SPEEDS = tuple(("parity", model) for model in (*TREES, "lstm", "transformer", RIVAL))
 TRAININGS = tuple(product(("parity", "cycle-navigation", "dyck-4"), (*TREES, RIVAL)))
-KERNELS = tuple(
-    ("parity", model)
-    for model in (RIVAL, "delta:gate=true,householders=2", "gla:decay=channel", "rwkv7:range=unit", "mamba2:version=2")
-)
 LATE = "time was up"
 # Of all seconds, when the comparisons end, and when the speeds do; the rest is for the trainings.
-SHARES = 0.15, 0.35, 0.5
+SHARES = 0.15, 0.4
 STEPS = {"smoke": 1, "full": 20}
 LAPS = {"smoke": 1, "full": 3}
 
@@ -117,18 +111,6 @@ def speed(case: tuple[str, str], device: torch.device, deadline: Deadline, scale
     places = {"cpu": CPU, "device": device}
     found = rates({name: trainer(*case, place) for name, place in places.items()}, deadline, scale)
     return {**found, "ratio": found["device"] / found["cpu"]}
-
-
-def kernels(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str) -> Line:
-    """Steps a second there with our own form and with the kernels, and how far apart the first gradients are."""
-    language, model = case
-    models = {name: f"{model},backend={name}" for name in ("own", "fla")}
-    config = {name: resolve("words", written, language) for name, written in models.items()}
-    if (reason := config["fla"].model.why_not_on(device.type)) is not None:
-        raise UserError(reason)
-    own, fla = (slopes(config[name], device, nn.Module.train) for name in models)
-    found = rates({name: trainer(language, written, device) for name, written in models.items()}, deadline, scale)
-    return {**found, "ratio": found["fla"] / found["own"], "apart": difference(own, fla)}
 
 
 def rates(trainers: Mapping[str, Trainer], deadline: Deadline, scale: str) -> dict[str, float]:
@@ -203,7 +185,7 @@ def measured(
             found = of((language, model), Deadline(part, time.monotonic()))
         except TimeoutError:
             found = {"why_not": LATE}
-        except Exception as error:  # a kernel of another package may raise anything
+        except Exception as error:  # a driver may raise anything
             said = f"{error}".splitlines() or [type(error).__name__]
             found = {"why_not": "out of memory" if is_out_of_memory(error) else said[0][:200]}
         print(language, model, *(f"{key} {figure(value)}" for key, value in found.items()), file=sys.stderr, flush=True)
@@ -216,7 +198,6 @@ def report(out: Path, device: torch.device, seconds: float, scale: str) -> Mappi
     parts = {
         "equal": measured(NETWORKS, lambda case, _: {"apart": apart(*case, device)}, deadline, SHARES[0]),
         "speed": measured(SPEEDS, lambda case, left: speed(case, device, left, scale), deadline, SHARES[1]),
-        "kernels": measured(KERNELS, lambda case, left: kernels(case, device, left, scale), deadline, SHARES[2]),
         "trained": measured(TRAININGS, lambda case, left: training(case, device, left, scale, out), deadline, 1.0),
     }
     record = {"environment": environment(device.type), "scale": scale, "seconds": seconds}
@@ -236,12 +217,6 @@ def page(record: Mapping[str, Any]) -> str:
             "Steps of training a second",
             ("cpu", "device", "ratio"),
             "Recipe `words`, the median of laps in turn.",
-        ),
-        "kernels": (
-            "Kernels of flash-linear-attention",
-            ("own", "fla", "ratio", "apart"),
-            "Steps of training a second there, with `model.backend` own and fla. `apart`: the largest difference of "
-            "the first loss and its gradients, in float32, over the largest number.",
         ),
         "trained": (
             "Trained there, checked on the CPU",

@@ -21,6 +21,8 @@ LANGUAGES: Mapping[str, str] = {
     "arithmetic-brackets": "arithmetic-brackets",
     "equation": "equation",
 }
+# A fresh seed of this language was not hardened after 8,800 steps: it has five more in the table.
+MORE_SEEDS: Mapping[str, tuple[int, ...]] = {"stack-manipulation": (*SEEDS, 3, 4, 5, 6, 7)}
 LONG = 20_000
 # On two cores; training ends before, when the proof holds. One answer a word takes longer than a row.
 CPU_STEPS, LONGER = 6_000, ("brackets-2", "arithmetic-brackets", "equation")
@@ -44,7 +46,16 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
         fields |= {**CPU_TEST, "training.steps": CPU_LONGER.get(row, CPU_STEPS)}
     if scale == "full":
         fields |= FULL
-    return configs(LANGUAGES[row], "answers", "stack-rnn", "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
+    return configs(LANGUAGES[row], "answers", "stack-rnn", "", fields, seeds(row, scale))
+
+
+def seeds(row: str, scale: Scale) -> tuple[int, ...]:
+    """The seeds of a row.
+
+    >>> seeds("reverse-string", "cpu"), seeds("stack-manipulation", "cpu"), seeds("stack-manipulation", "smoke")
+    ((0, 1, 2), (0, 1, 2, 3, 4, 5, 6, 7), (0,))
+    """
+    return SEEDS[:1] if scale == "smoke" else MORE_SEEDS.get(row, SEEDS)
 
 
 def long(row: str) -> int:

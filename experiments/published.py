@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib import resources
@@ -95,6 +95,15 @@ class Published:
         values = dict(zip(self.statistics, found.values[column], strict=False))
         return values.get(statistic)
 
+    @property
+    def steps(self) -> int:
+        """The most steps of training that are stated of any group; 0 where none are.
+
+        >>> published("related-pd-ssm").steps, published("related-grazzi").steps
+        (100001, 0)
+        """
+        return most_steps(self.conditions.values())
+
     def doubt(self, row: str, column: str) -> str:
         """Why a value is doubtful; nothing, as a rule.
 
@@ -111,6 +120,11 @@ class Published:
         """
         found = self.row(row)
         return self.conditions.get(found.group, {}) if found else {}
+
+
+def most_steps(conditions: Iterable[Mapping[str, Any]]) -> int:
+    """The most steps of training that conditions state; 0 where they state none."""
+    return max((steps for stated in conditions if isinstance(steps := stated.get("training.steps"), int)), default=0)
 
 
 def names() -> list[str]:

@@ -36,6 +36,7 @@ from regulargpt.certificate.verdict import verdict
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.plots import Line as Curve
+from regulargpt.runs.configured import config_of
 from regulargpt.runs.exits import REFUSED
 from regulargpt.runs.sweep.driver import Watch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -113,7 +114,7 @@ def row(number: int, folder: SweepFolder, name: str) -> Row:
 
 def proof(run: RunFolder) -> Row:
     """Whether the checker accepts a proof now, whether it is of the language, and the slack; or the reason."""
-    found = verdict(run, RunConfig.parse(run.config_text).data.name)
+    found = verdict(run, config_of(run).data.name)
     if not found.is_accepted:
         return {"proven": False, "reason": found.reason}
     unquantised = parse_json(read_bytes(run.path / CERTIFICATE), run.path / CERTIFICATE)["unquantised"]

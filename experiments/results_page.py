@@ -19,9 +19,10 @@ import numpy as np
 
 from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS
+from experiments.atlas.groups import budgets
 from experiments.atlas.networks import NETWORKS
 from experiments.chains import TITLES as CHAINS
-from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.claims import FAILS, HOLDS, OPEN, SHORT
 from experiments.nested import each_run
 from experiments.nested import table as nested_table
 from experiments.page import files
@@ -44,8 +45,8 @@ OPENING = """\
 `python -m experiments.results_page` makes this page from the records in [experiments/results](../experiments/results).
 Machines had two shared CPU cores and no GPU, unless others are named. Times are wall time beside other work: upper
 bounds.
-Each page has every cell, its conditions, its command and the commit of its runs.
-∎: all runs of the cell are proven, quantised. `-`: no run is done.
+Each page has every cell, its conditions, its command and the commit of its runs, where one is known.
+∎: all runs of the cell that are done are proven, trees quantised. `-`: there is none.
 """
 # Where the losses are that verdicts come from, by what intervals are over.
 LOSSES = {"files": "kept", "segments": "gone", "words": "words", "": "exact"}
@@ -180,7 +181,8 @@ def claims_of(pages: Iterable[Page]) -> list[Verdict]:
 
 def texts() -> Iterator[str]:
     """A row a page about texts, or two that test the same claims on the same runs: verdicts counted."""
-    rows, total, groups = [], np.zeros((3, 3), int), list[list[str]]()
+    rows, groups, answers = [], list[list[str]](), (HOLDS, FAILS, SHORT, OPEN)
+    total = np.zeros((2, len(answers)), int)
     for name in names():
         if page(name).claims and is_of_texts(page(name)):
             known = next((group for group in groups if are_alike(page(group[0]), page(name))), None)
@@ -188,11 +190,11 @@ def texts() -> Iterator[str]:
     for group in groups:
         claims = claims_of(map(page, group))
         found = Counter((is_of_a_kind(claim), claim.answer) for claim in claims)
-        counts = np.array([[found[kind, answer] for answer in (HOLDS, FAILS, OPEN)] for kind in (True, False)])
-        total[:2] += counts
+        counts = np.array([[found[kind, answer] for answer in answers] for kind in (True, False)])
+        total += counts
         rows.append((", ".join(map(linked, group)), *counted(counts), LOSSES[page(group[0]).facts["over"]]))
-    header = ("page: hold/do not/open", "claims", "of encodings", "of these networks", "losses")
-    yield markdown(header, [*rows, ("together", *counted(total[:2]), "")])
+    header = ("page: hold/do not/not reached/open", "claims", "of encodings", "of these networks", "losses")
+    yield markdown(header, [*rows, ("together", *counted(total), "")])
 
 
 def counted(counts: np.ndarray) -> tuple[str, ...]:
@@ -228,8 +230,11 @@ def encodings() -> Iterator[str]:
 
 
 def atlas() -> Iterator[str]:
-    """A row a network of the atlas: how many languages it is proven on and right on, by kind of monoid."""
-    rows = [row for row in columns.read(RESULTS / "atlas" / columns.FILE) if not row["is_constant"]]
+    """What the atlas took; a row a network: how many languages it is proven on and right on, by kind of monoid."""
+    every = columns.read(RESULTS / "atlas" / columns.FILE)
+    hours = sum(row["seconds"] or 0.0 for row in every) / 3600
+    yield f"{len(every):,} runs took {hours:.1f} hours of a core. *Most steps* are those that a run might have."
+    rows = [row for row in every if not row["is_constant"]]
     lines, kinds = [], ("", *KINDS)
     for name, network in NETWORKS.items():
         own = [row for row in rows if row["network"] == name and row["state"] == columns.DONE]
@@ -237,10 +242,10 @@ def atlas() -> Iterator[str]:
             continue
         proven = [row["proven"] for row in own if row["proven"] is not None]
         right = (sum(row["accuracy"] >= 99 for row in own if kind in ("", row["kind"])) for kind in kinds)
-        lines.append((network.title, f"{sum(proven):g}" if proven else "-", *map(str, right)))
+        lines.append((network.title, budgets(own), f"{sum(proven):g}" if proven else "-", *map(str, right)))
     languages = {row["language"]: row["kind"] for row in rows}.values()
     titles = (f"{kind or 'right on all'} ({sum(kind in ('', of) for of in languages)})" for kind in kinds)
-    yield markdown((linked("atlas", "network"), "proven", *titles), lines)
+    yield markdown((linked("atlas", "network"), "most steps", "proven", *titles), lines)
 
 
 def nested() -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from statistics import fmean
 from typing import Any
 
-from experiments.claims import Bound, Printed
+from experiments.cells import group_of
+from experiments.claims import FEW_STEPS, Bound, Printed
+from experiments.page.record import Values
 from experiments.text.results import Unknown
 from regulargpt.evaluation.interval import SEEDS, Interval
 
@@ -18,8 +20,25 @@ JUDGED = (
     "A claim holds where every run of each cell lies on its side of the bound, does not where no run of a cell does, "
     "and is not decidable here in between, or where a cell has no run. A figure is the mean over the runs of the cell "
     "that decides; in brackets are the lowest and the highest of them. What lies below a bound may have learned "
-    "nothing at all: the accuracy at a training length says so, where there is one."
+    f"nothing at all: the accuracy at a training length says so, where there is one. {FEW_STEPS} A score that is "
+    "reached is reached, in however few."
 )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the cells of a page came to, by row and column."""
+
+    cells: Mapping[tuple[str, str], Values]
+
+    @classmethod
+    def of(cls, cells: Iterable[Values]) -> Scores:
+        """Of the values of cells (`experiments.cells.values_of`)."""
+        return cls({(values["row"], values["column"]): values for values in cells})
+
+    def steps(self, row: str, column: str) -> Sequence[int]:
+        """The fewest and the most of a run of the cell."""
+        return self.cells.get((row, column), {}).get("steps") or ()
 
 
 @dataclass(frozen=True)
@@ -31,6 +50,7 @@ class Score:
     is_printed: bool = True
     """Whether the table beside ours is where the claim stands."""
     multiple = 1
+    stays_reached = True
 
     @property
     def form(self) -> str:
@@ -38,11 +58,16 @@ class Score:
         return f"{self.row}, {self.column}"
 
     def of(self, results: Any) -> Interval:
-        """Of a comparison (`experiments.cells.Comparison`), from the worst run to the best; Unknown if none is done."""
-        group = next((c.group for c in results.all if (c.row, c.column.name) == (self.row, self.column)), None)
+        """Of `Scores`, from the worst run to the best; Unknown if none is done."""
+        values = results.cells.get((self.row, self.column))
+        group = values and group_of(values)
         if group is None or not group.scores:
             raise Unknown(f"no run of {self.form} is done")
-        return Interval(group.mean, group.min, group.max, {SEEDS: len(group.scores)})
+        return Interval(fmean(group.scores), min(group.scores), max(group.scores), {SEEDS: len(group.scores)})
+
+    def steps(self, results: Any) -> Sequence[int]:
+        """The fewest and the most of its runs."""
+        return results.steps(self.row, self.column)
 
     def printed(self, value: Printed) -> float | None:
         """The published score, by `row/column`."""
@@ -56,6 +81,7 @@ class Average:
     row: str
     columns: tuple[str, ...]
     multiple = 1
+    stays_reached = True
 
     @property
     def form(self) -> str:
@@ -63,10 +89,14 @@ class Average:
         return f"{self.row}, average of {', '.join(self.columns)}"
 
     def of(self, results: Any) -> Interval:
-        """Of a comparison; Unknown if a cell has no run that is done."""
+        """Of `Scores`; Unknown if a cell has no run that is done."""
         found = [Score(self.row, column).of(results) for column in self.columns]
         value, low, high = (fmean(ends) for ends in zip(*((i.value, i.low, i.high) for i in found), strict=True))
         return Interval(value, low, high, {SEEDS: min(interval.seeds for interval in found)})
+
+    def steps(self, results: Any) -> Sequence[int]:
+        """The fewest and the most of the runs of each column."""
+        return [steps for column in self.columns for steps in results.steps(self.row, column)]
 
     def printed(self, value: Printed) -> float | None:
         """The mean of the published scores."""

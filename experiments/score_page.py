@@ -22,11 +22,11 @@ from experiments.cells import (
 from experiments.claims import Printed
 from experiments.conditions import ITS_OWN
 from experiments.earlier import curves_of, mean_curve
-from experiments.experiment import Shows
+from experiments.experiment import Experiment, Shows
 from experiments.page.layout import laid_out
 from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
 from experiments.published import Published, published
-from experiments.score_claims import JUDGED
+from experiments.score_claims import JUDGED, Scores
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.plots import Line as Curve
 from regulargpt.results import curves as results
@@ -58,9 +58,10 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
         "is_published": experiment.published is not None,
         "everywhere": found.everywhere,
     }
+    cells = [values_of(one, found.statistics) for one in found.all]
     parts = {
         "title": experiment.title,
-        "cells": [values_of(one, found.statistics) for one in found.all],
+        "cells": cells,
         "notes": found.notes,
         "protocols": protocols(found),
         "pictures": [picture for picture, _ in pictures(found)],
@@ -76,7 +77,7 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
         scale=found.scale,
         heading=heading(found),
         lead=tuple(lead(found)),
-        claims=tuple(verdicts(found)),
+        claims=tuple(verdicts(experiment, found.scale, cells)),
         judged=JUDGED if experiment.claims else "",
         left_out=found.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
@@ -86,14 +87,14 @@ def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
     )
 
 
-def verdicts(found: Comparison) -> Iterator[Verdict]:
-    """What the cells say of each claim."""
-    too_small = "hardly trained at this scale" if found.scale == "smoke" else ""
-    printed = published(found.experiment.published) if found.experiment.published else None
-    for claim in found.experiment.claims:
+def verdicts(experiment: Experiment, scale: str, cells: Sequence[Values]) -> Iterator[Verdict]:
+    """What the cells of a page say of each claim."""
+    too_small = "hardly trained at this scale" if scale == "smoke" else ""
+    printed = published(experiment.published) if experiment.published else None
+    for claim in experiment.claims:
         figures = (test.printed(best(printed)) for test in claim.bounds) if printed else ()
         text = "; ".join(f"{figure:g}" for figure in figures if figure is not None)
-        yield claim.verdict(cast(Any, found), text, too_small)
+        yield claim.verdict(cast(Any, Scores.of(cells)), text, too_small)
 
 
 def best(printed: Published) -> Printed:

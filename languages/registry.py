@@ -4,6 +4,7 @@ The table is static, so that listing the languages imports none of them. Install
 points (installed.py), which are read only where a name is not built in, and for the listing.
 """
 
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -210,6 +211,37 @@ WITHOUT_MACHINE = ("vast", "unknown")
 
 OTHER_NAMES = {"modular-arithmetic-brackets": "arithmetic-brackets", "solve-equation": "equation"}
 """What others call a language that is here."""
+
+_GROUPS = {
+    "a": ("alternating", range(3, 8)),
+    "s": ("symmetric", range(2, 8)),
+    "c": ("cyclic", range(1, 13)),
+    "z": ("cyclic", range(1, 13)),
+}
+SYNONYMS = {
+    **{f"{letter}{n}": f"{stem}-{n}" for letter, (stem, sizes) in _GROUPS.items() for n in sizes},
+    **{f"d{n}": f"dyck-{n}" + (f", or dihedral-{n} for the group" if n > 2 else "") for n in range(1, 13)},
+    "dyck": "dyck-2, or another depth",
+    "tomita": "tomita-3, or another number from 1 to 7",
+    "brackets": "brackets-2, or another number of kinds",
+    "modarith": "modular-arithmetic, or modular-arithmetic-left-to-right",
+    "modulararithmeticsimple": "modular-arithmetic-left-to-right",
+    "modulararithmeticwithbrackets": "arithmetic-brackets",
+    "cycle": "cycle-navigation",
+    "cyclenav": "cycle-navigation",
+    "xor": "parity",
+    "reverse": "reverse-string",
+    "copy": "duplicate-string",
+    "duplicate": "duplicate-string",
+    "sort": "bucket-sort",
+    "sorting": "bucket-sort",
+    "addition": "binary-addition",
+    "multiplication": "binary-multiplication",
+    "sqrt": "compute-sqrt",
+    "a^nb^n": "anbn",
+    "a^nb^nc^n": "anbncn",
+}
+"""What to write for names that people say, as `languages.errors.nearest` takes them."""
 
 
 def listing() -> tuple[Family, ...]:
@@ -437,7 +469,11 @@ def _find(name: str) -> tuple[Family, tuple[int | str, ...]]:
         raise LanguageError(f"{name} was made in another process; {remedy}")
     above = [name for family in ABOVE for name in family.names]
     every = [*names(), *above, *(family.pattern for family in others)]
-    raise LanguageError(f"unknown language {name!r:.80};{nearest(name, every) or f' known are {one_of(every, 40)}'}")
+    if os.path.isdir(name):
+        raise LanguageError(f"unknown language {name!r:.80}: it is a folder; name a language, as in parity")
+    raise LanguageError(
+        f"unknown language {name!r:.80};{nearest(name, every, SYNONYMS) or f' known are {one_of(every, 40)}'}"
+    )
 
 
 def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int | str, ...]] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from regulargpt import encodings, models, objectives
-    from regulargpt.api import Trained, evaluate, load, resume, run, verify
+    from regulargpt.api import Trained, evaluate, load, resume, run, states, verify
     from regulargpt.config.schema import RunConfig
     from regulargpt.models.hooks import run_with_cache, run_with_hooks
     from regulargpt.models.regulargpt import RegularGPT
@@ -33,6 +33,7 @@ __all__ = [
     "run",
     "run_with_cache",
     "run_with_hooks",
+    "states",
     "verify",
 ]
 
@@ -40,7 +41,7 @@ HOME = {
     "RegularGPT": "models.regulargpt",
     "RunConfig": "config.schema",
     "Transformer": "models.transformer",
-    **dict.fromkeys(("Trained", "evaluate", "load", "resume", "run", "verify"), "api"),
+    **dict.fromkeys(("Trained", "evaluate", "load", "resume", "run", "states", "verify"), "api"),
     **dict.fromkeys(("run_with_cache", "run_with_hooks"), "models.hooks"),
 }
 

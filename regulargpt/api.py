@@ -1,12 +1,14 @@
-"""The public functions: run, resume, load, evaluate, verify. What the commands of the same names do, from Python."""
+"""The public functions: run, resume, load, evaluate, verify, states. What the commands do, from Python."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
@@ -23,10 +25,12 @@ from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import resolve, usual_model
 from regulargpt.config.schema import Draft, RunConfig, flat, key_of, network_of_test
 from regulargpt.data import is_language, noun_of
-from regulargpt.data.base import Data
+from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.measurements.measuring import measured
+from regulargpt.measurements.options import ClusterOptions
+from regulargpt.measurements.sample import given, words_of
 from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.opened import open_run
 from regulargpt.runs.run import UNWATCHED, Watch
@@ -125,11 +129,7 @@ class Trained:
 
         Raises WordError if they have several lengths, or there are none.
         """
-        words = [words] if isinstance(words, str) else words
-        rows = [self.data.encode(word).tolist() for word in words]
-        if len({len(row) for row in rows}) != 1:
-            raise WordError("a batch is one word or more, all of one length; ask for each length alone")
-        return torch.tensor(rows)
+        return torch.from_numpy(encoded(self.data, words))
 
     def answers(self, words: str | Sequence[str]) -> list[str]:
         """The network's answers to words of one length, by name; a text by itself is one word: `answers("0110")`.
@@ -141,6 +141,17 @@ class Trained:
         with torch.no_grad():
             chosen = self.model(self.encode(words)).argmax(-1)  # (batch,)
         return [names[answer] for answer in chosen.tolist()]
+
+
+def encoded(data: Data, words: str | Iterable[str]) -> Words:
+    """Words of one length as indices (words, length), a text by itself as one word.
+
+    WordError if they have several lengths, or there are none.
+    """
+    rows = [data.encode(word) for word in ([words] if isinstance(words, str) else words)]
+    if len({len(row) for row in rows}) != 1:
+        raise WordError("a batch is one word or more, all of one length; ask for each length alone")
+    return np.stack(rows).astype(np.int64)
 
 
 def load(path: str | Path, quantised: bool = False) -> Trained:
@@ -202,3 +213,47 @@ def verify(path: str | Path, out: Path | None = None, **words: Any) -> dict[str,
 
     report = measured("clusters", path, out, **words).report
     return {**report, "certificate": certificate_report(RunFolder.open(path))}
+
+
+def states(
+    path: str | Path,
+    *,
+    at: str | None = None,
+    words: int | Iterable[str] = 32,
+    length: int | None = None,
+    seed: int | None = None,
+    level: str | None = None,
+    colour: Literal["transition", "state", "symbol", "depth", "prefix"] | None = None,
+) -> dict[str, npt.NDArray[Any]]:
+    """The hidden states of a finished run's network, each with what it should say: columns of one length.
+
+    `word` is the text that is read, and a row stands for its symbols from `start` to `position`, the last one. `level`
+    is that of the tree, from 1, or the block. `class` is what the state should say, `transition` the least word that
+    moves the automaton as those symbols do; along brackets both are elements of the algebra. `vector` (rows, width) is
+    the state. Sub-words that are equal are one row a level; `count` says how many there are.
+
+    `at` names a hook point. `words` are words of one length, or how many are drawn. Of those that are drawn, as in
+    `verify`, 8,192 nodes a level are looked at, and 1,000 different sub-words kept; of yours all. The other options are
+    those of `regulargpt verify`.
+
+    Raises UserError for what `verify` refuses, and WordError for words that cannot be read.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "a"
+    >>> _ = run("parity", folder, steps=2, d_model=8, test_len=42, extra_lengths=())
+    >>> table = states(folder, at="blocks.0.mlp.hook_post", words=["0110"], level="2")
+    >>> table["class"].tolist(), table["position"].tolist(), table["vector"].ndim
+    (['ε'], [3], 2)
+    """
+    from regulargpt.measurements.state_table import state_table
+
+    count = int(words) if isinstance(words, int | np.integer) else ClusterOptions().words
+    options = ClusterOptions(at=at, length=length, seed=seed, level=level, colour=colour, words=count)
+    opened = options.subject(str(path))
+    if isinstance(words, int | np.integer):
+        return state_table(opened, words_of(opened, options.length, options.words, options.seed), options)
+    if length is not None or seed is not None:
+        raise UserError("words that are given have their length, and none are drawn; leave out length and seed")
+    if not isinstance(words, Iterable):
+        raise UserError(f"words = {words!r:.80}; give how many are drawn, or a list of words")
+    return state_table(opened, given(opened, encoded(opened.data, words)), options)

@@ -1,4 +1,7 @@
-"""A measure by length: lines with bands, in one picture or in panels; PNG, SVG or PDF by the name of the file."""
+"""A measure by length: lines with bands where lengths were measured alike, points with bars where one stands alone.
+
+In one picture or in panels; PNG, SVG or PDF by the name of the file.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import itertools
 import math
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -20,18 +24,19 @@ from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.storage.atomic import write_bytes
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     from regulargpt.config.schema import RunConfig
 
-# Colours that people of any colour vision tell apart (Okabe and Ito, Color Universal Design, 2008), and greys.
+# Colours that people of any colour vision tell apart (Okabe and Ito, Color Universal Design, 2008), a violet that lies
+# far from all of them in their eyes too, and greys.
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 GREY, LIGHT_GREY = "#777777", "#999999"
-OLIVE = "#9A8700"  # where yellow would be a thin line on white
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, OLIVE)
+VIOLET = "#7F1AE5"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, VIOLET)  # of lines: yellow is too pale on white
 
 # Without what changes from day to day, so that equal pictures are equal bytes.
 METADATA: Mapping[str, dict[str, Any]] = {
@@ -41,6 +46,7 @@ METADATA: Mapping[str, dict[str, Any]] = {
 }
 LOG_FROM = 1000  # with longer words the axis is logarithmic
 MAX_DOTS = 12  # so many lengths have a dot each
+FAR = 10  # a gap so many times as wide as one beside it is not drawn over
 MOST_ROWS = 4  # of a name
 DASHES = ("-", "--", ":")  # of the ninth line and later ones, whose colours come again
 TOLERANCE = 1 / 150  # of the height: points so near to the line are left out, since nobody sees the difference
@@ -50,7 +56,8 @@ TOLERANCE = 1 / 150  # of the height: points so near to the line are left out, s
 class Line:
     """A line: values by length, with a band from `low` to `high` if there is one; no lengths if nothing is to draw.
 
-    Its colour and dashes are those of its place among the lines, or of the place `like`, and `dash`.
+    Its colour and dashes are those of its place among the lines, or of the place `like`, and `dash`. `chance` is what
+    guessing has there, `trained` the longest length of its training, None where there is none or it is not known.
     """
 
     name: str
@@ -61,6 +68,8 @@ class Line:
     _: KW_ONLY
     like: int | None = None
     dash: str = ""
+    chance: float | None = None
+    trained: int | None = None
 
 
 def name_of(summary: Mapping[str, Any]) -> str:
@@ -73,22 +82,19 @@ def name_of(summary: Mapping[str, Any]) -> str:
 
 
 def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
-    """The picture of one run, from what summary.json says: its measure with its 95 % intervals, and the longest word.
-
-    Chance is a line where it means something.
-    """
+    """The picture of one run, from what summary.json says: its measure with its 95 % intervals, chance where it means
+    something, and the longest length of training. Each line of the title stands in its own."""
     name = summary["measure"]
     found = summary["measures"][name]
     lengths = sorted(map(int, found["values"]))
     low, high = zip(*(found["intervals"][str(T)] for T in lengths), strict=True)
-    line = Line("", lengths, [found["values"][str(T)] for T in lengths], low, high)
-    of_text = bool(summary.get("scoring"))  # a task has longer and longer words, too, but no segments of files
-    trained, tested = ("training length", "segments, by file") if of_text else ("longest training word", "words")
-    marks = {trained: summary["train_len"]} if summary["steps"] else {}
-    levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
-    band = f"95 % interval over the {tested}"
-    figure = single([line], measure_of(name), band=band, marks=marks, levels=levels, long=4 * summary["test_len"])
-    figure.axes[0].set_title(wrapped(title, 72), parse_math=False)  # a user's dollar is a dollar
+    values, trained = [found["values"][str(T)] for T in lengths], summary["train_len"] if summary["steps"] else None
+    line = Line("", lengths, values, low, high, chance=summary.get("chance"), trained=trained)
+    # A task has longer and longer words, too, but no segments of files.
+    band = f"95 % interval over the {'segments, by file' if summary.get('scoring') else 'words'}"
+    figure = single([line], measure_of(name), band=band, long=4 * summary["test_len"])
+    # A user's dollar is a dollar.
+    figure.axes[0].set_title("\n".join(wrapped(row, 72) for row in title.splitlines()), parse_math=False)
     save(path, figure)
 
 
@@ -156,27 +162,26 @@ def single(
     label: str = "",
     band: str = "",
     marks: Mapping[str, float] = {},
-    levels: Mapping[str, float] = {},
     long: float = LOG_FROM,
 ) -> Figure:
-    """All lines in one picture, their names in the right margin.
+    """All lines in one picture, their names in the right margin, below it what else is drawn.
 
-    `label` is that of the height if not the measure's, `band` what the band is, `marks` are lengths and `levels` values
-    to point out, by what they are; beyond the length `long` the axis is logarithmic.
+    `label` is that of the height if not the measure's, `band` what the band is, `marks` are lengths to point out, by
+    what they are; beyond the length `long` the axis is logarithmic.
     """
     figure = new_figure(8, height_of(lines))
     axes = figure.add_subplot()
     prepare(axes, lines, measure, long)
     for at, line in enumerate(lines):
         draw(axes, line, at, len(lines) - at - 1, band)
-    for (text, value), style in zip(levels.items(), (":", "-.", "--"), strict=False):
-        axes.axhline(value, color=GREY, linestyle=style, linewidth=1, label=text)
+    draw_references(axes, [*enumerate(lines)])
     for text, length in marks.items():
         axes.axvline(length, color=VERMILION, linestyle="--", linewidth=1, label=text)
     axes.set(xlabel="length T", ylabel=label or measure.label)
     name_lines(figure, lines)
-    if band or marks or levels:
-        axes.legend(loc="lower left", frameon=False)
+    if pieces := labelled(figure.axes):
+        columns = abreast([name for name, _ in pieces], 1.25 * figure.get_figwidth())  # in smaller letters
+        write_legend(figure, pieces, 72, loc="outside lower center", ncols=columns, fontsize=9)
     if blank := [line.name for line in lines if not line.lengths]:
         text = "no line, since every run failed: " + "; ".join(blank)
         axes.set_title(wrapped(text, 80), fontsize=9, parse_math=False)
@@ -185,12 +190,10 @@ def single(
 
 def name_lines(figure: Figure, lines: Sequence[Line]) -> None:
     """The names of the lines in the right margin, each beside a piece of its line, in the order of the last values."""
-    from matplotlib.lines import Line2D
-
     named = [(line, at) for at, line in enumerate(lines) if line.lengths and line.name]
     named.sort(key=lambda pair: -pair[0].values[-1])
     if named:
-        pieces = [(line.name, Line2D([], [], **style(at, line), linewidth=2)) for line, at in named]
+        pieces = [(line.name, piece(at, line)) for line, at in named]
         write_legend(figure, pieces, loc="outside right upper", fontsize=9)
 
 
@@ -217,6 +220,7 @@ def panels(found: Mapping[str, Sequence[Line]], measure: Measure, *, label: str 
         for line in lines:
             at = names.index(line.name)
             draw(axes, line, at, len(names) - at - 1)
+        draw_references(axes, [(names.index(line.name), line) for line in lines])
         axes.set_title(wrapped(title), fontsize=9, parse_math=False)
     for axes in grid[len(found) :]:
         axes.remove()
@@ -225,25 +229,54 @@ def panels(found: Mapping[str, Sequence[Line]], measure: Measure, *, label: str 
     figure.supxlabel("length T", fontsize=10)
     figure.supylabel(label or measure.label, fontsize=10)
     drawn = {line.name for line in every if line.lengths}
-    if drawn != {""}:
-        add_legend(figure, {name: COLOURS[at] for at, name in enumerate(names) if name in drawn}, 3 * across)
+    pieces = [(name, piece(at)) for at, name in enumerate(names) if name in drawn - {""}] + labelled(figure.axes)
+    if pieces:
+        rows = [row for name, _ in pieces for row in wrapped(name).splitlines()]
+        write_legend(figure, pieces, loc="outside upper center", ncols=min(abreast(rows, 3 * across), len(pieces)))
     return figure
 
 
-def add_legend(figure: Figure, colours: Mapping[str, str], inches: float) -> None:
-    """Above the panels, what has which colour."""
+def piece(at: int, line: Line | None = None) -> Artist:
+    """A piece of the line number `at`, for a legend."""
     from matplotlib.lines import Line2D
 
-    pieces = [(name, Line2D([], [], color=colour, linewidth=2)) for name, colour in colours.items()]
-    rows = [row for name in colours for row in wrapped(name).splitlines()]
-    write_legend(figure, pieces, loc="outside upper center", ncols=min(abreast(rows, inches), len(pieces)))
+    return Line2D([], [], **style(at, line), linewidth=2)
 
 
-def write_legend(figure: Figure, pieces: Sequence[tuple[str, Line2D]], **more: Any) -> None:
-    """Names beside pieces of their lines, outside the axes."""
-    legend = figure.legend([piece for _, piece in pieces], ["" for _ in pieces], frameon=False, **more)
+def labelled(every: Sequence[Axes]) -> list[tuple[str, Artist]]:
+    """What is drawn besides lines that have a name, each once, beside what it is."""
+    found: dict[str, Artist] = {}
+    for axes in every:
+        for artist, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, artist)
+    return [*found.items()]
+
+
+def draw_references(axes: Axes, lines: Sequence[tuple[int, Line]]) -> None:
+    """Chance and the longest training length of lines, which come with their numbers.
+
+    In grey, or in the colour of the one line that has it where others have another, or none.
+    """
+    drawn = [(at, line) for at, line in lines if line.lengths]
+    for text, key, add, dash in (
+        ("chance", "chance", axes.axhline, ":"),
+        ("longest training length", "trained", axes.axvline, "--"),
+    ):
+        shared = Counter(getattr(line, key) for _, line in drawn)
+        for value, count in shared.items():
+            if value is None:
+                continue
+            at, line = next(pair for pair in drawn if getattr(pair[1], key) == value)
+            of = "" if len(shared) == 1 else " of several lines" if count > 1 else " of the line of its colour"
+            colour = style(at, line)["color"] if count == 1 < len(drawn) else GREY
+            add(value, color=colour, linestyle=dash, linewidth=1, label=text + of)
+
+
+def write_legend(place: Figure | Axes, pieces: Sequence[tuple[str, Artist]], room: int = 36, **more: Any) -> None:
+    """Names, in rows of at most `room` letters, beside pieces of their lines, outside the axes."""
+    legend = place.legend([piece for _, piece in pieces], ["" for _ in pieces], frameon=False, **more)
     for text, (name, _) in zip(legend.get_texts(), pieces, strict=True):
-        text.set(text=wrapped(name), parse_math=False)  # a dollar is a dollar, and a name may begin with _
+        text.set(text=wrapped(name, room), parse_math=False)  # a dollar is a dollar, and a name may begin with _
 
 
 def abreast(names: Sequence[str], inches: float) -> int:
@@ -257,23 +290,45 @@ def abreast(names: Sequence[str], inches: float) -> int:
 
 
 def draw(axes: Axes, line: Line, at: int, above: int, band: str = "") -> None:
-    """The values as a line and their band, in the style of the line number `at`; dots where lengths are few.
+    """The values in the style of the line number `at`: lines with their band, dots where lengths are few; a length that
+    stands alone is a point with a bar.
 
     A line is wider than those drawn `above` it, so that lines upon each other are all seen.
     """
-    if not line.lengths:
-        return
-    places = [math.log(T) if axes.get_xscale() == "log" else T for T in line.lengths]
     width, look = 1.3 + 0.35 * above, style(at, line)
-    has_dots = len(line.lengths) <= MAX_DOTS
     bottom, top = axes.get_ylim()
     drawn = [*zip(line.low or line.values, line.values, line.high or line.values, strict=True)]
-    kept = range(len(drawn)) if has_dots else bends(places, drawn, (top - bottom) * TOLERANCE)
-    lengths, (low, values, high) = [line.lengths[at] for at in kept], zip(*(drawn[at] for at in kept), strict=True)
-    dots = [at for at, length in enumerate(lengths) if has_dots or length >= LOG_FROM]
-    if line.low:
-        axes.fill_between(lengths, low, high, color=look["color"], alpha=0.18, linewidth=0, label=band or None)
-    axes.plot(lengths, values, linewidth=width, marker="o", markersize=width + 2, markevery=dots, **look)
+    for part in joined(line.lengths):
+        has_dots, within = len(part) <= MAX_DOTS, slice(part.start, part.stop)
+        places = [math.log(T) if axes.get_xscale() == "log" else T for T in line.lengths[within]]
+        kept = part if has_dots else [part[i] for i in bends(places, drawn[within], (top - bottom) * TOLERANCE)]
+        lengths, (low, values, high) = [line.lengths[i] for i in kept], zip(*(drawn[i] for i in kept), strict=True)
+        if line.low and len(part) > 1:
+            axes.fill_between(lengths, low, high, color=look["color"], alpha=0.18, linewidth=0, label=band)
+        elif line.low:
+            axes.vlines(lengths, low, high, color=look["color"], linewidth=width, label=band)
+        axes.plot(lengths, values, linewidth=width, marker="o" if has_dots else "", markersize=width + 2, **look)
+
+
+def joined(lengths: Sequence[float]) -> list[range]:
+    """Which lengths, in rising order, a line joins, as the places of each piece: those that were measured alike.
+
+    A gap between two is left open if it is more than ten times as wide as the one before it (before the first length,
+    that from 0) or the one after it. So even steps are joined, and lengths that double or grow tenfold; a run of
+    lengths and one far from it are not, nor are two that are farther still. Places between whole numbers are no
+    lengths: all are joined.
+
+    >>> joined([41, 42, 43, 44, 10_000, 1_000_000])
+    [range(0, 4), range(4, 5), range(5, 6)]
+    >>> joined([64, 128, 256, 512]), joined([10, 100, 1000]), joined([0, 50, 100])
+    ([range(0, 4)], [range(0, 3)], [range(0, 3)])
+    """
+    if any(length % 1 for length in lengths):
+        return [range(len(lengths))]
+    gaps = [b - a for a, b in itertools.pairwise((0, *lengths))]
+    gaps[:1] = [gap if gap > 0 else math.inf for gap in gaps[:1]]
+    starts = [at for at, gap in enumerate(gaps) if at == 0 or gap > FAR * min(gaps[at - 1 : at + 2])]
+    return [range(a, b) for a, b in itertools.pairwise([*starts, len(gaps)])]
 
 
 def style(at: int, line: Line | None = None) -> dict[str, Any]:

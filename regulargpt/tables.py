@@ -34,6 +34,9 @@ LATEX = {
     "`": r"\textasciigrave{}",
     "±": r"$\pm$",
     "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
 }
 MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~&$#"}
 

@@ -11,7 +11,7 @@ from languages.text.retrieval import listing, retrieval
 from regulargpt.classroom import document
 from regulargpt.classroom import page as report_page
 from regulargpt.classroom.lesson import page as lesson_page
-from regulargpt.cli import call, group
+from regulargpt.cli import VERBS, call, group
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/**/*.md"))]
@@ -20,6 +20,9 @@ GUIDES = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs") and pag
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 OURS = re.compile(r"`((?:languages|regulargpt|experiments|tests|docs)/[\w./-]*)`")
+
+
+NUMERALS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def name(page: Path) -> str:
@@ -82,6 +85,43 @@ def test_every_command_it_shows_has_these_options(page: Path):
         assert command is not None, line
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_the_guide_to_the_command_line_has_every_command():
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    listed = [line for line in text.partition("```")[0].splitlines() if line.startswith(("- ", "  "))]
+    named = {word for part in re.findall(r"`([^`]+)`", "\n".join(listed)) for word in part.split()}
+    assert set(VERBS) - named == set()
+
+
+# What an option of several commands says of each, beside its default: it is about what that command reads, or writes.
+OF_THEIR_OWN = {
+    *("--seed", "--length", "--lengths", "--words", "--samples", "--seconds", "--steps", "--batch-size", "--lr"),
+    *("--out", "--format", "--text", "--train-len", "--device", "--attention", "--temperature", "--bias", "--methods"),
+    *("--model", "--recipe", "--protocol", "--set", "--config"),  # of one run, or of several
+}
+
+
+def test_an_option_of_several_commands_says_the_same_in_each():
+    said: dict[str, set[str]] = {}
+    commands = [group.get_command(click.Context(group), verb) for verb in VERBS]
+    for option in (option for command in commands if command for option in command.params):
+        if isinstance(option, click.Option) and option.help:
+            said.setdefault(option.opts[0], set()).add(re.sub(r"  \[.*\]$", "", option.help))
+    apart = {name for name, texts in said.items() if len(texts) > 1}
+    assert "--certify" in said
+    assert apart - OF_THEIR_OWN == set()
+    assert OF_THEIR_OWN - set(said) == set()
+
+
+def test_the_index_counts_what_there_is():
+    text = " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
+    counted = re.search(r"There are (\w+) \[lessons\].*, (\w+) \[certified runs\].*, and (\w+) notebooks:", text)
+    assert counted
+    docs = ROOT / "docs"
+    lessons = set(re.findall(r"\| `([\w-]+)\.html` \|", (docs / "gallery" / "index.md").read_text(encoding="utf-8")))
+    there = len(lessons), len([*docs.glob("certified/*/DONE")]), len([*docs.glob("notebooks/*.ipynb")])
+    assert counted.groups() == tuple(NUMERALS[number] for number in there)
 
 
 def test_pages_are_as_small_as_the_reasons_for_drawing_them_say():

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,17 @@ import pytest
 from experiments import decoder, results_page
 from experiments.atlas import columns
 from experiments.atlas.page import write_page
-from experiments.claims import Ratio, claimed
+from experiments.claims import FAILS, SHORT, Ratio, claimed
 from experiments.page import files
 from experiments.page.markdown import markdown
-from experiments.page.record import Page
+from experiments.page.record import Answer, Page
 from experiments.random_dfas import TABLE
 from experiments.random_dfas import page as page_of_random_automata
 from experiments.random_dfas import read as read_random_automata
 from experiments.registry import experiment
 from experiments.results_page import RESULTS, cells
-from experiments.text.results import LOSSES, read_losses
+from experiments.score_page import verdicts
+from experiments.text.results import LOSSES, Results, read_losses
 from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import FILES
 from regulargpt.findings import text as text_of
@@ -59,24 +61,37 @@ def test_a_page_for_people_is_made_of_the_record_for_programs(name: str):
         assert_claims(record, place, text)
 
 
+def steps_of(record: Page) -> dict[str, int]:
+    """The most steps of each row of a page about texts."""
+    return {model["row"]: model["steps"] for model in record.parts["models"]}
+
+
 def assert_claims(record: Page, place: Path, text: str) -> None:
-    """The printed rules are those that are tested, and paired verdicts follow from the losses beside the page."""
+    """The printed rules are those that are tested, and verdicts follow from the cells, losses and steps of the page."""
     of_decoder = record.experiment == decoder.NAME  # which no experiment trains
     table = None if of_decoder else experiment(record.experiment)
     of_table = claimed(decoder.CLAIMS) if table is None else table.claims
     claims = {claim.sentence: claim for claim in record.claims}
     tested = {claim.sentence: tuple(test.rule for test in claim.bounds) for claim in of_table}
     assert {sentence: claim.rules for sentence, claim in claims.items()} == tested
-    if not (of_decoder or isinstance(table, TextTable)):  # of scores there are no losses
+    if table and not isinstance(table, TextTable):  # of scores there are no losses
+        assert tuple(verdicts(table, record.scale, record.parts["cells"])) == record.claims
         few = any(claim.seeds < 3 for claim in record.claims)
         assert ("claims about just these networks" in text) == few
         return
+    trained = {cell["row"]: record.facts["steps"] for cell in record.cells} if of_decoder else steps_of(record)
+    for claim in of_table:
+        written = claims[claim.sentence]
+        answer: Answer = FAILS if written.answer == SHORT else written.answer
+        answers: list[Answer] = [answer] * len(claim.bounds)
+        steps = claim.too_few_steps(answer, answers, Results(1, {}, steps=trained))
+        assert (written.steps, written.answer == SHORT) == (steps, answer == FAILS and steps > 0)
     assert (record.facts["losses"] == LOSSES) == (place / LOSSES).exists()
     if not record.facts["losses"]:
         # What nobody can compute again says so.
         assert record.facts["over"] == FILES or re.search("(of|about) just these networks", text)
         return
-    results = read_losses(place)
+    results = replace(read_losses(place), steps=trained)
     for claim in of_table:
         written = claims[claim.sentence]
         paired = [test for test in claim.bounds if all(isinstance(one, Ratio) for one in test.figures)]

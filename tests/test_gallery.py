@@ -75,8 +75,8 @@ def test_a_page_opens_and_its_proof_comes_to_its_end(browser: Browser, made: Mad
     browser.open(made(name))
     browser.click("#proof button", browser.all("#proof button").index("All cases"))
     browser.wait("((e) => e.value === e.max)(document.querySelector('#proof progress'))")
-    said = "Nothing is left to try: calculated without rounding, the network is right on every word."
-    assert browser.one("#proof .count").endswith(f"0 wrong. {said}")
+    right = "calculated without rounding, each node at its prototype, the network is right on every word."
+    assert browser.one("#proof .count").endswith(f"0 wrong. Nothing is left to try: {right}")
     assert browser.one("#proof progress", "e.max") == browser.count("#proof .squares td.right")
     browser.assert_fits()
     # How sure is said only of networks that were trained.

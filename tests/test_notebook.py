@@ -81,7 +81,7 @@ def test_the_notebook_on_a_model_of_ones_own_runs_and_says_what_it_shows(monkeyp
     _, learned, rule, clusters, read, _, few = run("your-own-model.ipynb")[0]
     assert numbers(r"([\d.]+) % at", learned) == [100.0] * 5
     assert numbers(r"([\d.]+) %", rule)[0] < 40
-    assert clusters == "5 clusters found for 5 of 5 monoid elements, one for each\n"
+    assert clusters == "5 clusters found for 5 of 5 states, one for each\n"
     assert read.endswith("a word on which they differ: None\n")
     assert numbers(r"([\d.]+) % at", few)[-1] < 50
 

@@ -1,29 +1,27 @@
 """The README's commands, word for word, as on a fresh machine. (Its test command is what .ci/run runs.)"""
 
 import ast
-import csv
 import re
 import shutil
 import subprocess
 import sys
-from itertools import product
 from pathlib import Path
 
 import pytest
 
 from experiments.atlas import columns
-from experiments.atlas.networks import TANH_STEPS
-from experiments.nested.table import FAMILIES, NESTED
+from experiments.atlas.groups import budgets
 from regulargpt.cli.running import text
+from regulargpt.training.given import Given
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PRINTED = README[README.index("The output ends") :].split("```\n")[1].strip()
+PRINTED = README[README.index("It ends") :].split("```\n")[1].strip()
 ATLAS = "experiments/results/atlas/atlas.csv"
 # The rows of its table, by their names in the atlas: all that were shown answers.
 ROWS = {
-    "gated": "RegularGPT with gates",
-    "regulargpt": "RegularGPT without gates",
+    "gated": "RegularGPT, gated",
+    "regulargpt": "RegularGPT",
     "ldru": "LDRU",
     "tanh-rnn": "RNN (tanh)",
     "lstm": "LSTM",
@@ -61,24 +59,28 @@ def test_the_output_shown_is_what_a_run_prints():
     summary |= {"first_below_99": None, "first_below_90": None, "language": "parity", "proven": True}
     summary |= {"run_dir": "runs/parity-gated-regulargpt-C2-seed0", "samples": {"10000": 64, "1000000": 4}}
     summary |= {"measures": {"accuracy": {"values": {"500": 100.0, "10000": 100.0, "1000000": 100.0}}}}
+    had = Given("answers", "table_fine_tuning", 17_452)
     tuned = {"learned_at": 100, "states": 2, "classes": 12, "is_language": True, "proven_unquantised": True}
-    assert timeless(text(summary | {"phases": {"table_fine_tuning": tuned}})) == timeless(PRINTED)
+    drawn = [("map", f"{summary['run_dir']}/verify/pca.png")]
+    assert timeless(text(summary | {"phases": {"table_fine_tuning": tuned}}, had, drawn)) == timeless(PRINTED)
 
 
 def test_its_table_counts_the_rows_of_the_atlas():
     rows = [row for row in columns.read(ROOT / ATLAS) if not row["is_constant"]]
-    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in README.splitlines() if "| " in line]
+    shown = [[cell.strip() for cell in line.split("|")] for line in README.splitlines() if " | " in line]
+    languages = len({row["language"] for row in rows})
+    assert shown[0][0] == f"of {languages} languages"
+    expected = []
     for name, title in ROWS.items():
         own = [row for row in rows if row["network"] == name]
+        assert len(own) == languages
         proven = [row["proven"] for row in own if row["proven"] is not None]
-        right = f"{sum(row['accuracy'] >= 99 for row in own)}" + " of 320" * (name == "gated")
-        assert [title, right, f"{sum(proven):g}" if proven else "-"] in shown
-        assert len(own) == 320
+        right = str(sum(row["accuracy"] >= 99 for row in own))
+        expected.append([title, budgets(own), right, f"{sum(proven):g}" if proven else "-"])
+        assert all(row["steps"] <= row["budget"] for row in own)
+    assert shown[1:] == expected
     # All but the one that was shown the automaton, and the RNN without a recipe for proofs.
     assert {str(row["network"]) for row in rows} - set(ROWS) == {"regulargpt-known", "rnn"}
-    steps = max(row["steps"] for row in rows)
-    assert steps == TANH_STEPS
-    assert f"for at most {steps:,.0f} steps" in README
 
 
 @pytest.mark.slow
@@ -86,10 +88,10 @@ def test_the_python_example_runs(tmp_path: Path):
     code = marked("python")
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    score, answers, longer, shape = run.stdout.splitlines()
+    score, answers, longer, table = run.stdout.splitlines()
     assert [score, answers] == re.findall(r"\)  # (.*)", code)
     assert list(ast.literal_eval(longer)) == ["100", "1000"]
-    assert shape == "torch.Size([2, 4, 2])"
+    assert re.fullmatch(r"\['1', 'ε'\] \(\d+, 256\)", table)
 
 
 @pytest.mark.slow
@@ -104,7 +106,8 @@ def test_the_main_job_on_a_fresh_checkout_shows_what_the_readme_promises(tmp_pat
     shown = dict(re.split(r"  +", line, maxsplit=1) for line in run.stdout.strip().splitlines())
     folder = tmp_path / shown["run folder"]
     assert (folder / "DONE").exists()
-    assert (folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    for picture in (folder / "accuracy.png", tmp_path / shown["map"]):
+        assert picture.read_bytes().startswith(b"\x89PNG")
     checked = subprocess.run(marked("check"), shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     # What README says of it in words: two prototypes, the network as it is, and the language.
@@ -112,15 +115,3 @@ def test_the_main_job_on_a_fresh_checkout_shows_what_the_readme_promises(tmp_pat
     assert re.match("accepted: For every word .* replaced by the nearest of 2 prototypes", accepted)
     assert unquantised.startswith("The same holds of the network as it is, without replacing any state")
     assert language == "The automaton answers every word of at least one symbol as the language parity does."
-
-
-def test_its_seconds_of_brackets_are_those_of_the_runs():
-    with open(ROOT / "experiments/results/nested-cpu/runs.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    means = []
-    for name, network in product(FAMILIES, NESTED):
-        own = [row for row in rows if (row["language"], row["network"]) == (name, network)]
-        assert all(row["state"] == "done" and row["proven"] for row in own)
-        assert len(own) == 3
-        means.append(sum(float(row["train_seconds"]) for row in own) / 3)
-    assert f"On average that takes {min(means):.0f} to {max(means):.0f} seconds of training." in README

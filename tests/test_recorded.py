@@ -32,6 +32,7 @@ PASSING = {
     "seconds",
     "symbols_per_second",
     "train_seconds",
+    "prompt_seconds",
     "eval_seconds",
     "environment",
     "peak_memory",

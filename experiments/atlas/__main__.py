@@ -66,7 +66,9 @@ def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
     `changes` are options set over those of every network. Raises UserError before anything is trained.
     """
     networks, found = chosen(given.only_model), entries()[: given.first]
-    print(f"{len(found) * len(networks)} runs, about {core_hours(len(found), networks):.1f} core-hours", flush=True)
+    hours = core_hours(len(found), networks)
+    about = "" if hours is None else f", about {hours:.1f} core-hours"
+    print(f"{len(found) * len(networks)} runs{about}", flush=True)
     write_files(found, given.out)
     planned, kept = plan(found, networks, given.out, changes), finished_elsewhere(given.out, changes)
     configs = [one.config for one in planned if not one.refusal and key_of(one) not in kept]

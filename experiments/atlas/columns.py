@@ -20,7 +20,9 @@ FILE, LANGUAGES = "atlas.csv", "languages.csv"
 DONE, FAILED, REFUSED = "done", "failed", "refused"
 """What became of a run."""
 TEXTS = ("language", "network", "kind", "state", "reason")
-RESULTS = ("accuracy", "worst", "first_below_99", "chance", "proven", "learned_at", "certified_at", "steps", "seconds")
+RESULTS = ("accuracy", "worst", "first_below_99", "chance", "proven", "learned_at", "certified_at", "steps")
+# `budget` is how many steps the run might have had.
+RESULTS += ("budget", "seconds")
 OF_LANGUAGE: tuple[str, ...] = ("language", "alphabet", "kind", "is_constant", *NUMBERS)
 OF_RUN: tuple[str, ...] = ("language", "network", *RESULTS, "state", "reason")
 COLUMNS = (*OF_LANGUAGE, *OF_RUN[1:])

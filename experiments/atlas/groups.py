@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -43,6 +44,16 @@ def solved(row: Row) -> float:
 def proven(row: Row) -> float:
     """100 if the network is proven to compute the language, else 0."""
     return 100.0 * bool(row["proven"])
+
+
+def budgets(rows: Iterable[Row]) -> str:
+    """The most steps that each run might have had; where runs had different ones, also how many had which.
+
+    >>> budgets([{"budget": 700.0}, {"budget": 700.0}]), budgets([{"budget": 700.0}, {"budget": 6000.0}])
+    ('700', '700 (1), 6,000 (1)')
+    """
+    counts = sorted(Counter(int(row["budget"]) for row in rows).items())
+    return ", ".join(f"{steps:,}" + f" ({runs})" * (len(counts) > 1) for steps, runs in counts)
 
 
 def resamples(n: int) -> npt.NDArray[np.intp]:

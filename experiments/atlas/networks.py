@@ -9,7 +9,7 @@ from pathlib import Path
 from experiments.atlas.algebra import SCORED
 from experiments.experiment import Fields
 from regulargpt.config.recipes import resolve
-from regulargpt.config.schema import RunConfig
+from regulargpt.config.schema import RunConfig, value_of
 
 SAMPLES = 64
 """Words that are tested at each length."""
@@ -47,16 +47,12 @@ SMALL: Fields = {
 
 @dataclass(frozen=True)
 class Network:
-    """A network: its column in tables, its model and recipe, what differs from that, and seconds of a CPU for a run.
-
-    The seconds are means over the atlas, on a busy machine.
-    """
+    """A network: its column in tables, its model and recipe, and what differs from that."""
 
     name: str
     title: str
     model: str
     recipe: str
-    seconds: float
     fields: Fields = field(default_factory=dict)
 
     def config(self, file: Path, changes: Fields | None = None) -> RunConfig:
@@ -65,34 +61,43 @@ class Network:
         return config.replaced({**TEST, **self.fields, **(changes or {})})
 
 
+def budget(config: RunConfig) -> int:
+    """The most steps of a run: those of the config and, where a table is found by then, those that it is trained for.
+
+    >>> budget(resolve("answers", "rnn", "parity", {"training.steps": 6_000}))
+    6000
+    >>> budget(resolve("answers", "ldru", "parity", TREES))
+    1800
+    """
+    return config.training.steps + sum(value_of(config, f"{TABLE}.{part}") or 0 for part in ("steps", "settling"))
+
+
 def networks(*found: Network) -> Mapping[str, Network]:
     """By their names."""
     return {network.name: network for network in found}
 
 
 NETWORKS: Mapping[str, Network] = networks(
-    Network("gated", "gated RegularGPT", "regulargpt:gates=true", "answers", 21.5, TREES),
-    Network("regulargpt", "RegularGPT", "regulargpt:gates=false", "answers", 23, TREES),
+    Network("gated", "gated RegularGPT", "regulargpt:gates=true", "answers", TREES),
+    Network("regulargpt", "RegularGPT", "regulargpt:gates=false", "answers", TREES),
     Network(
         "regulargpt-known",
         "RegularGPT, automaton known",
         "regulargpt:gates=false",
         "answers",
-        16,
         {**TREES, f"{TABLE}.automaton": "known"},
     ),
-    Network("ldru", "ldru", "ldru", "answers", 20, TREES),
-    Network("rnn", "RNN", "rnn", "words", 3.3, {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
-    Network("tanh-rnn", "RNN, tanh", "rnn", "answers", 10, {"training.steps": TANH_STEPS}),
-    Network("lstm", "LSTM", "lstm", "words", 7.4, {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
-    Network("signed-delta", "DeltaNet, signed", "delta:range=signed", "words", 25.6, RIVAL),
-    Network("signed-mamba", "Mamba, signed", "mamba:range=signed", "words", 25.1, RIVAL),
+    Network("ldru", "ldru", "ldru", "answers", TREES),
+    Network("rnn", "RNN", "rnn", "words", {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
+    Network("tanh-rnn", "RNN, tanh", "rnn", "answers", {"training.steps": TANH_STEPS}),
+    Network("lstm", "LSTM", "lstm", "words", {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
+    Network("signed-delta", "DeltaNet, signed", "delta:range=signed", "words", RIVAL),
+    Network("signed-mamba", "Mamba, signed", "mamba:range=signed", "words", RIVAL),
     Network(
         "transformer-none",
         "Transformer, no encoding",
         "transformer",
         "words",
-        13,
         {**BASELINE, **SMALL, "model.encoding": "none"},
     ),
     Network(
@@ -100,7 +105,6 @@ NETWORKS: Mapping[str, Network] = networks(
         "Transformer, ALiBi",
         "transformer",
         "words",
-        14,
         {**BASELINE, **SMALL, "model.encoding": "alibi"},
     ),
 )

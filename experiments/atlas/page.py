@@ -13,7 +13,7 @@ from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS, NUMBERS
 from experiments.atlas.columns import DONE, FAILED, Row
 from experiments.atlas.correlation import spearman
-from experiments.atlas.groups import SOLVED, accuracy, finished, mean, of_network, proven, solved
+from experiments.atlas.groups import SOLVED, accuracy, budgets, finished, mean, of_network, proven, solved
 from experiments.atlas.networks import NETWORKS
 from experiments.atlas.pictures import Measured, pictures
 from experiments.atlas.rule import rule
@@ -26,9 +26,11 @@ ENVIRONMENT = "environment.json"
 ABOUT = (
     "Each network saw words of at most 40 symbols of a language and whether they are members. It is scored on words of "
     f"41 to 200 symbols, half of them members. A network extrapolates where its mean accuracy is {SOLVED:g} % or more. "
-    "Proven is the network with its states above the symbols replaced by prototypes, at every length, in real "
-    "arithmetic, and for the language itself. One seed each, and few steps: a failure says that so few steps did not "
-    "do. Intervals and bands are 95 %, by bootstrap over languages."
+    "A tree is proven with its states above the symbols replaced by prototypes, a tanh RNN as it is or with its states "
+    "replaced by points: at every length, in real arithmetic, and for the language itself. One seed each, and few "
+    "steps: a failure says that so few steps did not do. Most steps are those that a run might have: it ends before "
+    "when its loss is low or its proof holds, and a tree without a table, too. Intervals and bands are 95 %, by "
+    "bootstrap over languages."
 )
 CORRELATIONS = (
     "Spearman's rank correlation of each column with the accuracy: below 0 where more of it goes with failure. An "
@@ -103,7 +105,16 @@ def present(rows: Sequence[Row]) -> list[str]:
 
 def summary(rows: Sequence[Row]) -> Table:
     """A row each network."""
-    header = ("network", "languages", "failed", "accuracy, %", "extrapolates, %", "proven, %", "seconds a run")
+    header = (
+        "network",
+        "languages",
+        "failed",
+        "most steps",
+        "accuracy, %",
+        "extrapolates, %",
+        "proven, %",
+        "seconds a run",
+    )
     return Table(header, tuple(of_one(name, of_network(rows, name)) for name in present(rows)))
 
 
@@ -115,6 +126,7 @@ def of_one(name: str, rows: Sequence[Row]) -> tuple[str | Cell, ...]:
         NETWORKS[name].title,
         str(len(said)),
         str(len(rows) - len(done)),
+        budgets(rows),
         shown(mean(said, accuracy) if said else None),
         shown(mean(said, solved) if said else None),
         shown(mean(said, proven) if is_asked else None),

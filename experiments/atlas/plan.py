@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 import languages
+from experiments.atlas import columns
 from experiments.atlas.entries import Entry
 from experiments.atlas.networks import NETWORKS, Network
 from experiments.experiment import Fields
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
+from regulargpt.storage.atomic import disk
+
+MADE = Path(__file__).parents[1] / "results" / "atlas" / columns.FILE
+"""The table of the runs that were made, in a clone."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,14 @@ def plan(
             yield Planned(entry, network, config, refusal)
 
 
-def core_hours(n_entries: int, networks: Iterable[Network]) -> float:
-    """What the runs take on one core, by what a run of each network took on average.
+def core_hours(n_entries: int, networks: Iterable[Network], made: Path = MADE) -> float | None:
+    """What the runs take on one core, by what those of the table `made` took; None of a network that is not in it.
 
-    >>> round(core_hours(324, NETWORKS.values()))
-    16
+    >>> core_hours(324, [Network("new", "New", "rnn", "words")])
     """
-    return n_entries * sum(network.seconds for network in networks) / 3600
+    seconds: dict[str, list[float]] = {}
+    for row in columns.read(made) if disk.exists(made) else ():
+        if row["seconds"] is not None:
+            seconds.setdefault(row["network"], []).append(row["seconds"])
+    names = [network.name for network in networks]
+    return n_entries * sum(fmean(seconds[name]) for name in names) / 3600 if seconds.keys() >= set(names) else None

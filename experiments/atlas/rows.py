@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.atlas.algebra import algebra
 from experiments.atlas.columns import DONE, FAILED, REFUSED, Row
+from experiments.atlas.networks import budget
 from experiments.atlas.plan import Planned
 from languages.automata import Dfa
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -29,15 +30,16 @@ def rows(planned: Iterable[Planned], folder: SweepFolder) -> Iterator[Row]:
 
 def row(run: Planned, folder: SweepFolder) -> dict[str, Any] | None:
     """The results of a run; None while it has not ended."""
+    allowed = {"budget": budget(run.config)}
     if run.refusal:
-        return {"state": REFUSED, "reason": run.refusal}
+        return {"state": REFUSED, "reason": run.refusal, **allowed}
     name = name_of(run.config)
     state = folder.state(name)
     if state == "missing":
         return None
     if state == "failed":
-        return {"state": FAILED, "reason": folder.failure(name)["reason"]}
-    return {"state": DONE, **results(RunFolder.open(folder.run_path(name)), run.entry.dfa)}
+        return {"state": FAILED, "reason": folder.failure(name)["reason"], **allowed}
+    return {"state": DONE, **allowed, **results(RunFolder.open(folder.run_path(name)), run.entry.dfa)}
 
 
 def results(run: RunFolder, dfa: Dfa) -> dict[str, Any]:

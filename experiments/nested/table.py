@@ -37,8 +37,8 @@ NETWORKS: Mapping[str, tuple[str, str, Fields]] = {
     "gated": ("gated RegularGPT", "regulargpt", {"model.gates": True}),
     "regulargpt": ("RegularGPT", "regulargpt", {"model.gates": False}),
     "flat": ("gated RegularGPT, flat tree", "regulargpt", {"model.gates": True, "model.tree": "flat"}),
-    "lstm": ("LSTM", "lstm", {}),
-    "gru": ("GRU", "gru", {}),
+    "lstm": ("LSTM", "lstm", {"model.d_model": 256}),
+    "gru": ("GRU", "gru", {"model.d_model": 256}),
     "transformer": ("Transformer", "transformer", {}),
 }
 

@@ -8,7 +8,7 @@ from textwrap import indent
 
 import numpy as np
 
-from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.claims import FAILS, HOLDS, OPEN, SHORT
 from experiments.page.record import Block, Cell, Curve, Items, Line, Page, Picture, Section, Table, Values, Verdict
 from regulargpt.evaluation.interval import ENOUGH_SEEDS
 from regulargpt.tables import MARKDOWN, escaped, piped
@@ -127,7 +127,8 @@ def is_of_a_kind(claim: Verdict) -> bool:
 def counted(found: Sequence[Verdict], what: str) -> str:
     """How many claims have which verdict."""
     counts = Counter(one.answer for one in found)
-    each = f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} are not decidable"
+    says = {HOLDS: "hold", FAILS: "do not", SHORT: "are not reached", OPEN: "are not decidable"}
+    each = ", ".join(f"{counts[answer]} {what}" for answer, what in says.items())
     return f"Of {len(found)} claims {what}: {each}."
 
 
@@ -135,7 +136,7 @@ def verdict(claim: Verdict) -> Cell:
     """The verdict, of which networks if they are few, and why."""
     few = FEW.get(claim.seeds, f"for these {claim.seeds} networks")
     is_few = claim.answer != OPEN and not is_of_a_kind(claim)
-    return Cell((Line(claim.answer, "ours"), *[Line(few)] * is_few, *[Line(claim.why)] * bool(claim.why)))
+    return Cell((Line(claim.text, "ours"), *[Line(few)] * is_few, *[Line(claim.why)] * bool(claim.why)))
 
 
 def unfinished(page: Page) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from regulargpt.plots import Line as Curve
 
 Kind = Literal["", "published", "ours", "difference", "rule", "state"]
-Answer = Literal["holds", "does not", "not decidable here"]
+Answer = Literal["holds", "does not", "not reached", "not decidable here"]
 Values: TypeAlias = Mapping[str, Any]
 Part = TypeVar("Part")
 
@@ -90,7 +90,8 @@ class Section:
 class Verdict:
     """What results say of a claim: the figure that decides, why, and of how many seeds each figure is at least.
 
-    `seeds` is 0 where that was not noted. `rules` test the claim, and `published` are the figures in print.
+    `seeds` is 0 where that was not noted. `rules` test the claim, and `published` are the figures in print. `steps` are
+    the most that any network behind it had, where more might change the answer; else 0.
     """
 
     answer: Answer
@@ -101,6 +102,16 @@ class Verdict:
     source: str = ""
     rules: tuple[str, ...] = ()
     published: str = ""
+    steps: int = 0
+
+    @property
+    def text(self) -> str:
+        """The answer, and in how many steps, if it is said of these alone.
+
+        >>> Verdict("not reached", steps=4000).text, Verdict("holds").text
+        ('not reached in 4,000 steps', 'holds')
+        """
+        return f"{self.answer} in {self.steps:,} steps" if self.steps else self.answer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.claims import RULE, Bound, number, quotient
+from experiments.claims import FEW_STEPS, RULE, Bound, number, quotient
 from experiments.experiment import Scale
 from experiments.page.layout import laid_out
 from experiments.page.record import Block, Cell, Items, Line, Page, Picture, Section, Table, Values
@@ -109,7 +109,7 @@ def text_page(runs: TableRuns, scale: Scale, made: Mapping[str, Any]) -> Page:
 def judged(over: str, losses: str) -> str:
     """What a verdict means, and what it can be computed from."""
     again = f"The loss of each segment is in {losses}, from which these verdicts follow."
-    return " ".join([RULE, INTERVALS[over], *[again] * bool(losses)])
+    return " ".join([RULE, FEW_STEPS, INTERVALS[over], *[again] * bool(losses)])
 
 
 def sections(
@@ -311,8 +311,7 @@ def model(row: str, runs: TableRuns) -> Values:
     learned too little to count."""
     configs, subject, done = runs.configs[row], runs.table.subjects[row], runs.ended(row)
     config, summaries = configs[0], [runs.summaries[name] for _, name in done]
-    # A run that is trained until it is solved takes as many steps as it needs.
-    steps = max((one["steps"] for one in summaries), default=config.training.steps)
+    steps = runs.steps(row)
     return {
         "row": row,
         "title": subject.title,
@@ -320,6 +319,7 @@ def model(row: str, runs: TableRuns) -> Values:
         "runs": len(configs),
         "done": len(done),
         "train_len": config.data.train_len,
+        "steps": steps,
         "tokens": steps * config.training.batch_size * config.data.train_len,
         "train_seconds": round(sum(one["train_seconds"] for one in summaries), 1),
         "problem": runs.problems.get(row, ""),

@@ -8,7 +8,7 @@ made of these rounded numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,19 @@ class Results:
     """What the rows of a table came to: `losses[row][seed][length]`, and further `measured[name][row][seed][length]`.
 
     `files[seed][segments]` has the file of each of so many segments; where it is not known, segments count as if drawn
-    one by one. A point is a row and a multiple of the training length.
+    one by one. A point is a row and a multiple of the training length. `steps[row]` are the most of its networks, where
+    they were trained here.
     """
 
     train_len: int
     losses: Mapping[str, Mapping[int, Losses]]
     measured: Mapping[str, Mapping[str, Mapping[int, Measured]]] = field(default_factory=dict)
     files: Files = field(default_factory=dict)
+    steps: Mapping[str, int] = field(default_factory=dict)
+
+    def steps_of(self, points: Iterable[tuple[str, int]]) -> list[int]:
+        """The most steps of the rows of these points."""
+        return [self.steps[row] for row, _ in points if row in self.steps]
 
     def seeds(self, row: str) -> Mapping[int, Losses]:
         """The runs of a row by seed; Unknown if none is done."""

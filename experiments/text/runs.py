@@ -66,6 +66,11 @@ class TableRuns:
         named = ((config, name_of(config)) for config in self.configs[row])
         return [(config, name) for config, name in named if name in self.summaries]
 
+    def steps(self, row: str) -> int:
+        """The most of a finished run of a row: one that is trained until it is solved takes as many as it needs."""
+        ended = (self.summaries[name]["steps"] for _, name in self.ended(row))
+        return max(ended, default=self.configs[row][0].training.steps)
+
     def done(self, row: str) -> list[tuple[RunConfig, str]]:
         """Those of them that count."""
         return [(config, name) for config, name in self.ended(row) if name not in self.unlearned]
@@ -92,7 +97,7 @@ class TableRuns:
                     further[what][row] = by_seed
             except UserError as error:
                 self.problems[row] = str(error)
-        return Results(self.train_len, by_row, further, files)
+        return Results(self.train_len, by_row, further, files, {row: self.steps(row) for row in self.configs})
 
     def measures(self, row: str, notice: Notice) -> dict[str, dict[int, Measured]]:
         """Further measures of a row by name: of its first run, and of every run where they are what is drawn."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from experiments.text.table import PUBLISHED_LENGTH, Option, Subject
-from regulargpt.config.schema import FURTHEST, RunConfig
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.options import FURTHEST
 
 MAIN_SEEDS = 3
 # By which a temperature is found, and what they are called.

@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments.claims import MULTIPLES, Claim, Claims, claimed
 from experiments.experiment import Column, Experiment, Fields, Scale
-from experiments.published import Published, published
+from experiments.published import Published, most_steps, published
 from experiments.text.testing import LAST_K, Measuring, Test
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, flat
@@ -183,6 +183,7 @@ def text_table(
 ) -> TextTable:
     """The table of these rows; what a figure draws is shown in its cells, if nothing else is."""
     whole, shown = more.get("whole", THESIS), more.pop("shown", more.get("drawn", ""))
+    steps = most_steps(stated for source in sources for stated in source.stated())
     return TextTable(
         name=name,
         title=title,
@@ -191,7 +192,7 @@ def text_table(
         configs=lambda row, runs, scale: trained(subjects[row], scale, whole),
         subjects=subjects,
         sources=tuple(sources),
-        claims=claimed(claims),
+        claims=claimed(claims, steps),
         shown=shown,
         **more,
     )

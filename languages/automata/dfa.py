@@ -72,8 +72,9 @@ class Dfa(Semiautomaton):
         `ab` one after the other, `a|b` union, `a*` any number, `a+` one or more, `a?` one or none, `a{2}`, `a{2,}`,
         `a{,3}` and `a{2,3}` so many, `(...)` a group, `()` the empty word, `a&b` intersection, `a^b` shuffle, `.` any
         symbol, `[ab]`, `[a-c]` and `[^ab]` one symbol of a class. Quantifiers bind most tightly, then concatenation,
-        `^`, `&` and `|`. Other characters stand for themselves; there are no escapes. `alphabet` gives the symbols in
-        order; by default the characters that stand for themselves, sorted.
+        `^`, `&` and `|`. `∪ Σ ε ∅ ∗ ·` mean what textbooks mean, unless they are in `alphabet`. Other characters stand
+        for themselves; there are no escapes. `alphabet` gives the symbols in order; by default the characters that
+        stand for themselves, sorted.
 
         LanguageError, with the position: a syntax error, a character outside the alphabet, no symbols at all.
         TooLarge: an expression or automaton beyond the limits of docs/languages.md.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from languages.context_free.nested import CLASSES, NestedTask
 from languages.drawn import EMPTY, DrawnTask
 from languages.errors import AutomatonError, UserError, shown
+from languages.kept import place_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,7 @@ def pushdown(file: str) -> NestedTask | DrawnTask:
     from languages.convert.reading import named
 
     name, depth = of_file(file)
-    path = Path(name)
+    path = place_of(file, name)
     machine = from_json(read_text(path), shown(path))
     with named(shown(path)):
         return pushdown_task_of(machine, f"pushdown:{file}", f"the pushdown machine in {file}", depth)
@@ -53,7 +54,7 @@ def kind_of_file(file: str) -> Kind:
     >>> kind_of_file("no-such-file.json")
     'brackets'
     """
-    path = Path(of_file(file)[0])
+    path = place_of(file, of_file(file)[0])
     try:
         written = path.stat()
         return _kind_in(path, written.st_mtime_ns, written.st_size, written.st_ino)

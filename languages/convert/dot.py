@@ -8,26 +8,31 @@ Read: the same, simple drawings made by hand, and what AALpy, LearnLib and the A
 is where an arrow from a node of shape point, none or plaintext (or invisible, or called `__start0`) leads; without
 `alphabet` the symbols are sorted; missing transitions of an automaton lead to a new state, the sink. A label
 "state / output" in any state, or "state|output" in every state, makes a Moore machine; "input / output" at every
-arrow a Mealy machine. With `alphabet` labels are these symbols, whatever they look like.
+arrow a Mealy machine. With `alphabet` labels are these symbols, whatever they look like; without it, what a label
+stands for is said in `pieces` and `formulas`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
 from languages.convert.dot_parser import Attributes, Drawing, Edge, parse, unescape
+from languages.convert.formulas import read_formulas
 from languages.convert.labels import (
     LITERAL,
     Read,
     barred,
     read_label,
+    refuse_infinite,
     refuse_other_kinds,
     separator,
     split_label,
 )
+from languages.convert.pieces import WILD, Wild, tidy
 from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
-from languages.errors import AutomatonError
+from languages.errors import AutomatonError, UserError
 
 INVISIBLE = {"point", "none", "plaintext", "plain"}
 ACCEPTING = {"doublecircle", "doubleoctagon"}
@@ -114,6 +119,7 @@ def from_dot(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa 
 
 
 def _said(drawing: Drawing, how: Reading) -> Said:
+    refuse_infinite(drawing.attributes.get("label", ""))
     starts = _starts(drawing)
     nodes = {q: node for q, node in drawing.nodes.items() if q not in starts}
     initial = dict.fromkeys(edge.target for edge in drawing.edges if edge.source in starts)
@@ -122,19 +128,19 @@ def _said(drawing: Drawing, how: Reading) -> Said:
             'there is no initial state; draw an arrow to it from a point, as in: "" [shape=point]; "" -> q'
         )
     edges = [edge for edge in drawing.edges if edge.source not in starts and not _is_invisible(edge.attributes)]
-    arrows, numbers = _arrows(drawing, edges)
+    alphabet, arrows, numbers = _arrows(drawing, edges)
     is_mealy = any(arrow.output is not None for arrow in arrows)
     if is_mealy and all(" / " in node.get("label", "") for node in nodes.values()):
         raise AutomatonError("a subsequential transducer: states have outputs, and transitions too; it is not read")
     accepting = {q for q, node in nodes.items() if _accepts(node)}
-    listed = {key: split_label(drawing.attributes.get(key, "")) for key in ("alphabet", "output_names")}
     return Said(
         states=tuple(nodes),
         initial=tuple(initial),
         arrows=arrows,
         accepting=accepting,
         outputs=None if is_mealy else _outputs(drawing, nodes, accepting, how),
-        **listed,
+        alphabet=alphabet,
+        output_names=split_label(drawing.attributes.get("output_names", "")),
         remedy=OUTPUTS if any(node.get("label") for node in nodes.values()) else "",
         place=lambda number: f"line {drawing.line(edges[numbers[number]])}: ",
     )
@@ -149,42 +155,95 @@ def _starts(drawing: Drawing) -> set[str]:
 
 
 def _is_invisible(attributes: Attributes) -> bool:
-    return attributes.get("shape") in INVISIBLE or "invis" in attributes.get("style", "")
+    return attributes.get("shape", "").lower() in INVISIBLE or "invis" in attributes.get("style", "")
 
 
 def _accepts(node: Attributes) -> bool:
     return node.get("shape") in ACCEPTING or node.get("peripheries") == "2"
 
 
-def _arrows(drawing: Drawing, edges: Sequence[Edge]) -> tuple[list[Arrow], list[int]]:
-    """The transitions, one for each symbol, and of which edge each is."""
-    arrows: list[Arrow] = []
-    numbers: list[int] = []
-    for number, (edge, symbols) in enumerate(zip(edges, _read_labels(drawing, edges), strict=True)):
-        # While they are read: one label may hold a million symbols.
-        count = len(arrows) + len(symbols)
-        check(count, MAX_TRANSITIONS, f"there are {count:,} transitions or more")
-        if not symbols:
+def _arrows(drawing: Drawing, edges: Sequence[Edge]) -> tuple[Sequence[str], list[Arrow], list[int]]:
+    """The alphabet, empty where it is not listed; the transitions, one for each symbol, and of which edge each is."""
+    alphabet, labels = _read_labels(drawing, edges)
+    read: list[tuple[int, Read]] = []
+    for number, (edge, label) in enumerate(zip(edges, labels, strict=True)):
+        # While they are read: a few labels may stand for a million symbols.
+        _check_count(len(read) + len(label))
+        if not label:
             arrow = f"{edge.source!r:.80} -> {edge.target!r:.80}"
             raise AutomatonError(f"line {drawing.line(edge)}: the transition {arrow} has no symbol; add [label=...]")
-        arrows += [Arrow(edge.source, edge.target, symbol, output) for symbol, output in symbols]
-        numbers += [number] * len(symbols)
-    return arrows, numbers
+        read += [(number, each) for each in label]
+    arrows: list[Arrow] = []
+    numbers: list[int] = []
+    for number, symbol, output in _tamed(alphabet, edges, read):
+        _check_count(len(arrows))
+        arrows.append(Arrow(edges[number].source, edges[number].target, symbol, output))
+        numbers.append(number)
+    return alphabet, arrows, numbers
 
 
-def _read_labels(drawing: Drawing, edges: Sequence[Edge]) -> Iterator[Sequence[Read]]:
-    """What each edge's label says; with the attribute `alphabet` nothing but symbols."""
+def _check_count(count: int) -> None:
+    check(count, MAX_TRANSITIONS, f"there are {count:,} transitions or more")
+
+
+def _tamed(
+    alphabet: Sequence[str], edges: Sequence[Edge], read: Sequence[tuple[int, Read]]
+) -> Iterator[tuple[int, str | None, str | None]]:
+    """The same, with `else` written out: what no other arrow of the state has; and Σ: all symbols."""
+    symbols = dict.fromkeys(alphabet or (r.symbol for _, r in read if r.symbol and not isinstance(r.symbol, Wild)))
+    taken: dict[str, set[str | None]] = {}
+    for number, (symbol, _) in read:
+        taken.setdefault(edges[number].source, set()).add(symbol)
+    for number, (symbol, output) in read:
+        if symbol is Wild.ANY:
+            yield from ((number, each, output) for each in symbols)
+        elif symbol is Wild.ELSE and "if" in symbols:  # words of a programming language
+            yield number, symbol.value, output
+        elif symbol is Wild.ELSE:
+            others = taken[edges[number].source]
+            yield from ((number, each, output) for each in symbols if each not in others)
+        else:
+            yield number, symbol, output
+
+
+def _read_labels(drawing: Drawing, edges: Sequence[Edge]) -> tuple[Sequence[str], Iterator[Sequence[Read]]]:
+    """The alphabet, where it is known, and what each edge's label says."""
     labels = [edge.attributes.get("label", "") for edge in edges]
-    if "alphabet" in drawing.attributes:
-        yield from ([Read(symbol, None) for symbol in split_label(label)] for label in labels)
-        return
+    if "alphabet" in drawing.attributes:  # labels are nothing but symbols, `else` and Σ
+        listed = split_label(drawing.attributes["alphabet"])
+        wild = {word: meaning for word, meaning in WILD.items() if word not in set(listed)}
+        return listed, ([Read(wild.get(symbol, symbol), None) for symbol in split_label(label)] for label in labels)
     refuse_other_kinds(labels)
+    if any("is_start" in node for node in drawing.nodes.values()):  # pyformlang's: one symbol at an arrow
+        return (), ([Read(_or_nothing(tidy(unescape(label))), None)] if label else [] for label in labels)
     mark = separator(labels)
+    if not mark and (formulas := read_formulas(labels)):
+        return formulas.alphabet, ([Read(symbol, None) for symbol in symbols] for symbols in formulas.symbols)
+    return (), _read_pieces(drawing, edges, labels, mark)
+
+
+def _read_pieces(drawing: Drawing, edges: Sequence[Edge], labels: Sequence[str], mark: str) -> Iterator[Sequence[Read]]:
+    """The symbols between the commas of each label, with outputs behind the mark."""
     for edge, label in zip(edges, labels, strict=True):
         if not mark and separator([label]):
             what = f"{label!r:.80} has an output behind a slash, other transitions have none"
             raise AutomatonError(f"line {drawing.line(edge)}: {what}; give each one, or none; {LITERAL}")
-        yield [Read(None if symbol in EMPTY_WORDS else symbol, output) for symbol, output in read_label(label, mark)]
+        with _at(drawing, edge):
+            read = read_label(label, mark)
+        yield [Read(_or_nothing(symbol), output) for symbol, output in read]
+
+
+@contextmanager
+def _at(drawing: Drawing, edge: Edge) -> Generator[None]:
+    """What is refused of a label, with its line."""
+    try:
+        yield
+    except UserError as error:
+        raise type(error)(f"line {drawing.line(edge)}: {error}") from None
+
+
+def _or_nothing(symbol: str | None) -> str | None:
+    return None if symbol in EMPTY_WORDS else symbol
 
 
 def _outputs(

@@ -18,7 +18,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-KEPT = {"alphabet", "output_names", "label", "shape", "style", "peripheries"}  # of all attributes
+KEPT = {"alphabet", "output_names", "label", "shape", "style", "peripheries", "is_start"}  # of all attributes
 WRONG = {'"': "a string without an end", "<": "a label in HTML, write it in quotes"}
 MAX_TOKENS = 2**22
 MAX_DEPTH = 50

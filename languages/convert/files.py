@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable
-from errno import EINVAL, EISDIR
+from errno import EINVAL
 from pathlib import Path
 
 from languages.automata import Dfa, MooreMachine
@@ -50,9 +50,8 @@ def read_text(path: Path) -> str:
 def _read(path: Path) -> bytes:
     """The bytes of a regular file. A pipe or device, which may wait or give bytes forever, is not even opened."""
     # Looked at before it is opened, and bounded again while it is read: it may grow in between.
+    refuse_folder(path)
     state = os.stat(path)
-    if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     if not stat.S_ISREG(state.st_mode):
         raise OSError(EINVAL, "it is a pipe or device, not a file")
     check(state.st_size, MAX_BYTES, f"{shown(path)}: {state.st_size:,} bytes")
@@ -60,6 +59,12 @@ def _read(path: Path) -> bytes:
         content = file.read(allowed(MAX_BYTES) + 1)
     check(len(content), MAX_BYTES, f"{shown(path)}: {len(content):,} bytes or more")
     return content
+
+
+def refuse_folder(path: Path) -> None:
+    """AutomatonError for a folder, where a file is wanted."""
+    if os.path.isdir(path):
+        raise AutomatonError(f"{shown(path)} is a folder; name a file in it")
 
 
 def save(machine: Dfa | MooreMachine, path: str | Path) -> None:
@@ -73,6 +78,7 @@ def save(machine: Dfa | MooreMachine, path: str | Path) -> None:
 
 
 def _check_suffix(path: Path, endings: Iterable[str]) -> None:
+    refuse_folder(path)
     if path.suffix.lower() not in endings:
         every = ", ".join(endings)
         raise AutomatonError(f"{shown(path)}: unknown ending {path.suffix!r}; machines are in {every} files")

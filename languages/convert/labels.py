@@ -2,7 +2,7 @@
 
 AALpy, LearnLib and the Automata Wiki write "input / output" or "input/output" at an arrow of a Mealy machine,
 "name|output" or "{ name | output }" in a state of a Moore machine, "input:0.5" at one of a Markov decision process and
-"symbol / push(x)" at one of a pushdown automaton.
+"symbol / push(x)" at one of a pushdown automaton. pyformlang writes one symbol at an arrow, whatever it looks like.
 """
 
 import re
@@ -11,14 +11,17 @@ from typing import NamedTuple
 
 from languages.budget import check
 from languages.convert.dot_parser import unescape
+from languages.convert.pieces import MAX_LABELLED, parts, pieces
 from languages.errors import AutomatonError
 
-MAX_LABELLED = 2**20  # characters of a label
 SYMBOL = re.compile(r"\\[nlr]|((?:[^\\,\s]++|\\[^nlr]|\\\Z)++)")  # between line breaks, commas and blanks
-# Between line breaks and commas; a comma within the brackets of "ACK(V,V,0)" separates nothing.
-PIECE = re.compile(r"\\[nlr]|\n|((?:\\[^nlr]|\\\Z|(?<=\w)\([^()\\]*+\)|[^\\,\n])++)")
 CHANCE = re.compile(r"[01]?\.\d+|[01]\.\d*|\d(?:\.\d+)?[eE]-\d+")
 STACK = re.compile(r"/\s*(?:(?:push|pop)\s*\(|\(\s*'[^']*'\s*,\s*')")
+PYFORMLANG_STACK = re.compile(r'\\".*\\" -> .* / \[')
+PYFORMLANG_OUTPUT = re.compile(r'\\".*\\" -> \[')
+# In the label of a whole drawing, as Spot has it or a person: what a run does infinitely often.
+KINDS = ("b(?:ü|ue?)chi", r"\brabin\b", r"\bstreett\b", r"\bmuller\b", r"\bInf\(", r"\bFin\(", r"\[parity (?:min|max)")
+INFINITE = re.compile("|".join(KINDS), re.IGNORECASE)
 RECORD = re.compile(r"((?:\\.|[^\\|])*+)\|(.*)", re.DOTALL)  # an escaped bar separates nothing
 PORT = re.compile(r"^\s*<\w*>\s*(?=\S)")  # what an arrow may be drawn to
 LITERAL = "if that is a symbol, list the symbols in the graph's attribute alphabet"
@@ -43,25 +46,6 @@ def split_label(label: str) -> list[str]:
     return [unescape(symbol) for symbol in SYMBOL.findall(label) if symbol]
 
 
-def pieces(label: str) -> list[str]:
-    r"""The symbols of a label: between commas and line breaks. Blanks separate single characters, and no words.
-
-    >>> pieces(r"a, b\nACK(0,1)"), pieces("0 1"), pieces("move d1 peg2")
-    (['a', 'b', 'ACK(0,1)'], ['0', '1'], ['move d1 peg2'])
-    """
-    symbols: list[str] = []
-    for piece in _parts(label):
-        words = piece.split()
-        symbols += words if all(len(word) == 1 for word in words) else [piece]
-    return symbols
-
-
-def _parts(label: str) -> list[str]:
-    """What stands between commas and line breaks."""
-    check(len(label), MAX_LABELLED, f"a label has {len(label):,} characters")
-    return [part for match in PIECE.findall(label) if (part := match.strip())]
-
-
 def refuse_other_kinds(labels: Sequence[str]) -> None:
     """AutomatonError, naming the kind, for labels that machines of other kinds have."""
     for is_such, kind in OTHER_KINDS:
@@ -71,6 +55,14 @@ def refuse_other_kinds(labels: Sequence[str]) -> None:
         raise AutomatonError(
             f"a pushdown automaton: transitions push and pop, as {label!r:.80}; it is not read; {LITERAL}"
         )
+
+
+def refuse_infinite(title: str) -> None:
+    """AutomatonError for the label of a drawing that says that its words are infinite."""
+    if match := INFINITE.search(title):
+        kind = match.group().strip("[(")
+        raise AutomatonError(f"an automaton of infinite words ({kind}), which is not read; draw one of finite words, "
+                             "without that in the drawing's label")  # fmt: skip
 
 
 def _is_chance(label: str) -> bool:
@@ -95,7 +87,7 @@ def _moves_head(label: str) -> bool:
 def _moves_stack(label: str) -> bool:
     """As in "a,Z/AZ" or "a, b → c": a symbol, and what is on the stack before and after."""
     read, _ = _rewrites(label)
-    return not read.endswith(",") and len(_parts(read)) == 2
+    return not read.endswith(",") and len(parts(read)) == 2
 
 
 def _rewrites(label: str) -> tuple[str, str]:
@@ -113,6 +105,8 @@ OTHER_KINDS = (
     (_has_output_and_chance, "a stochastic Mealy machine: outputs have chances"),
     (_ends_in_chance, "a Markov decision process: transitions have chances"),
     (_moves_head, "a Turing machine: transitions move a head"),
+    (PYFORMLANG_STACK.match, "a pushdown automaton: transitions read and write a stack"),
+    (PYFORMLANG_OUTPUT.match, "a transducer: transitions read and write"),
     (_moves_stack, "a pushdown automaton: transitions read and write a stack"),
 )
 
@@ -140,18 +134,18 @@ def read_label(label: str, mark: str) -> list[Read]:
     ([Read(symbol='a', output='x,y')], [Read(symbol='a', output='x'), Read(symbol='b', output='y')])
     """
     if not mark:
-        return [Read(unescape(piece), None) for piece in pieces(label)]
+        return [Read(piece, None) for piece in pieces(label)]
     found: list[Read] = []
     waiting: list[str] = []  # inputs without an output: those before "1/x" in "0,1/x" have the same
-    for part in _parts(label):
+    for part in parts(label):
         halves = _halves(part, mark)
         waiting += pieces(halves[0] if halves else part)
         if halves:
-            found += [Read(unescape(symbol), unescape(halves[1])) for symbol in waiting]
+            found += [Read(symbol, unescape(halves[1])) for symbol in waiting]
             waiting = []
     if waiting:  # the comma is the output's
         before, behind = _halves(label, mark) or (label, "")
-        found = [Read(unescape(symbol), unescape(behind)) for symbol in pieces(before)]
+        found = [Read(symbol, unescape(behind)) for symbol in pieces(before)]
     return found
 
 

@@ -18,8 +18,8 @@ from languages.convert.subsets import determinised
 from languages.errors import AutomatonError, UserError
 
 DETERMINISE = "write ;determinise=true behind the file's name to have it made deterministic"
-EMPTY_WORDS = {"", "ε", "ϵ", "λ", "eps", "epsilon", "lambda", "<eps>", "<epsilon>", "@0@", "@_EPSILON_SYMBOL_@"}
-NOTHING = {"ε", "ϵ", "λ", "<eps>"}  # as an output
+NOTHING = {"ε", "ϵ", "ɛ", "λ", "<eps>"}  # as an output
+EMPTY_WORDS = NOTHING | {"", "eps", "epsilon", "lambda", "<epsilon>", "@0@", "@_EPSILON_SYMBOL_@"}
 AnyMachine = TypeVar("AnyMachine", bound=Semiautomaton)
 
 

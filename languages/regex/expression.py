@@ -26,7 +26,7 @@ def deterministic_table(
     >>> deterministic_table("ab")
     (('a', 'b'), [[1, 2], [2, 3], [2, 2], [2, 2]], [False, False, False, True])
     """
-    tree = parse(pattern)
+    tree = parse(pattern, alphabet or ())
     symbols = _symbols(pattern, tree, alphabet)
     terms = Terms(symbols)
     try:

@@ -3,17 +3,20 @@
 expression    = intersection ("|" intersection)*      an intersection may be empty here: the empty word
 intersection  = shuffle ("&" shuffle)*
 shuffle       = concatenation ("^" concatenation)*
-concatenation = repetition*
+concatenation = repetition ("·"? repetition)* | nothing
 repetition    = item ("*" | "+" | "?" | "{n}" | "{n,}" | "{,n}" | "{n,m}")?
-item          = symbol | "." | "[" "^"? (symbol | symbol "-" symbol)+ "]" | "(" expression ")"
+item          = symbol | "." | "ε" | "∅" | "[" "^"? (symbol | symbol "-" symbol)+ "]" | "(" expression ")"
+
+What else textbooks write is said in `languages.regex.textbook`.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NoReturn
 
 from languages.budget import allowed, check, too_large
 from languages.errors import LanguageError
+from languages.regex.textbook import BETWEEN, EMPTY_WORD, NO_WORD, in_ours, marks, open_question
 from languages.regex.tree import Concatenation, Intersection, Letters, Repetition, Shuffle, Tree, Union
 
 OPERATORS = "*|()?&+.^{}[]"
@@ -26,8 +29,11 @@ MAX_NESTED = 64
 SHOWN = 30  # characters of the pattern on each side of an error
 
 
-def parse(pattern: str) -> Tree:
+def parse(pattern: str, symbols: Collection[str] = ()) -> Tree:
     """The tree of a pattern. LanguageError, with the position, for a pattern that has none or is too large.
+
+    `symbols` are those of the alphabet, where it is given: they mean themselves, also where textbooks have them as
+    marks.
 
     >>> parse("a{2}")
     Repetition(part=Letters(symbols=frozenset({'a'}), negated=False), low=2, high=2)
@@ -35,13 +41,16 @@ def parse(pattern: str) -> Tree:
     Traceback (most recent call last):
     languages.errors.LanguageError: '(a', position 1: this bracket is never closed; add ')'
     """
-    return _Parser(pattern).whole()
+    return _Parser(pattern, symbols).whole()
 
 
 class _Parser:
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, symbols: Collection[str]) -> None:
         check(len(pattern), MAX_SYMBOLS, f"the regular expression has {len(pattern):,} characters")
-        self.pattern = pattern
+        self.written = pattern
+        self.symbols = symbols
+        self.marks = marks(symbols)
+        self.pattern = in_ours(pattern, symbols)
         self.at = 0
         self.open: list[int] = []  # where the brackets begin that are open here
         self.spanned = 0  # symbols in the ranges up to here
@@ -49,6 +58,12 @@ class _Parser:
     @property
     def next(self) -> str:
         return self.pattern[self.at : self.at + 1]
+
+    def take_mark(self, marks: str) -> bool:
+        """Whether the next character is one of these marks, and no symbol of the alphabet; it is then passed over."""
+        matches = self.next in self.marks and self.next in marks
+        self.at += matches
+        return matches
 
     def take(self, character: str) -> bool:
         matches = self.next == character
@@ -59,7 +74,7 @@ class _Parser:
         """LanguageError with the place, by default the next character."""
         at = self.at if at is None else at
         start, end = max(0, at - SHOWN), at + SHOWN
-        shown = ("..." if start else "") + self.pattern[start:end] + ("..." if end < len(self.pattern) else "")
+        shown = ("..." if start else "") + self.written[start:end] + ("..." if end < len(self.written) else "")
         raise LanguageError(f"{shown!r}, position {at + 1}: {problem}")
 
     def whole(self) -> Tree:
@@ -68,6 +83,9 @@ class _Parser:
         if self.next:
             self.refuse("this ')' closes no bracket; remove it, or add '(' before")
         check(size, MAX_SYMBOLS, f"with its quantifiers written out the regular expression has {size:,} symbols")
+        place, question = open_question(self.written, self.symbols)
+        if question:
+            self.refuse(question, place)
         return tree
 
     # Each of these returns a tree and how many symbols it has with all quantifiers written out.
@@ -106,6 +124,10 @@ class _Parser:
         parts: list[tuple[Tree, int]] = []
         while self.next and self.next not in "|&^)":
             parts.append(self.repetition())
+            if self.take_mark(BETWEEN) and (not self.next or self.next in "|&^)"):
+                self.refuse(
+                    f"{self.written[self.at - 1]!r} joins what stands on both sides; add the other", self.at - 1
+                )
         trees = [tree for tree, _ in parts]
         return (trees[0] if len(trees) == 1 else Concatenation(tuple(trees))), sum(size for _, size in parts)
 
@@ -118,13 +140,13 @@ class _Parser:
         first = self.at
         low, high = self.bounds()
         if self.next and self.next in QUANTIFIERS:
-            inner, outer = self.pattern[start : self.at], self.next if self.next != "{" else "{...}"
+            inner, outer = self.written[start : self.at], self.next if self.next != "{" else "{...}"
             part = f"({inner}){outer}" if len(inner) <= SHOWN else f"(...){outer}"
             self.refuse(f"a second quantifier, and there are no lazy ones; to repeat what is repeated write {part}")
         # Before it is written out: a{9}{9}{9}... is short as text and as a tree.
         times = max(low, high or 0, 1)
         if size * times > allowed(MAX_SYMBOLS):
-            text = self.pattern[first : self.at]
+            text = self.written[first : self.at]
             what = f"{text} makes {size * times:,} symbols of {size:,}"
             self.refuse(str(too_large(size * times, MAX_SYMBOLS, what)), first)
         return Repetition(tree, low, high), size * times
@@ -150,6 +172,10 @@ class _Parser:
         """A symbol, any symbol, a class or a group; LanguageError for a quantifier or a bracket without its other."""
         if self.take("."):
             return Letters(frozenset(), negated=True), 1
+        if self.take_mark(EMPTY_WORD):
+            return Concatenation(()), 0
+        if self.take_mark(NO_WORD):
+            return Letters(frozenset()), 1
         if self.next == "(":
             return self.group()
         if self.next == "[":
@@ -180,6 +206,8 @@ class _Parser:
             self.refuse(f"contains {character!r}; here are no blanks and no escapes")
         if character in OPERATORS:
             self.refuse(f"{character!r} is an operator and no symbol; use other characters as symbols")
+        if character in self.marks:
+            self.refuse(f"{character!r} is no symbol here; use it alone, or list it behind ;alphabet= to be one")
         self.at += 1
         return character
 

@@ -5,6 +5,7 @@ from typing import Any
 from languages.automata import Dfa, MooreMachine, Semiautomaton
 from languages.automata.moore import UNDEFINED
 from languages.errors import LanguageError, nearest
+from languages.kept import place_of
 from languages.specification import Parameter, read_parameters
 from languages.task import Task
 
@@ -55,15 +56,25 @@ def dfa(file: str) -> Task:
     from languages.convert.reading import Reading
 
     path, options = _file_and_options(file)
-    return task_of(load(path, Reading(**options)), f"dfa:{file}", f"the automaton in {path}", "a file of the user's")
+    machine = load(place_of(file, path), Reading(**options))
+    return task_of(machine, f"dfa:{file}", f"the automaton in {path}", "a file of the user's")
 
 
 def _file_and_options(file: str) -> tuple[str, dict[str, Any]]:
     """What stands before the options ";key=value", and they; other semicolons are of the file's name."""
+    path = without_options(file)
+    return path, read_parameters(FILE_OPTIONS, f"dfa:{path}", file[len(path) + 1 :].replace(";", ","))
+
+
+def without_options(file: str) -> str:
+    """The path before the options ";key=value".
+
+    >>> without_options("mine.dot;empty=true;outputs=labels"), without_options("a;b.json")
+    ('mine.dot', 'a;b.json')
+    """
     parts = file.split(";")
     last = max(i for i, part in enumerate(parts) if i == 0 or "=" not in part)
-    path = ";".join(parts[: last + 1])
-    return path, read_parameters(FILE_OPTIONS, f"dfa:{path}", ",".join(parts[last + 1 :]))
+    return ";".join(parts[: last + 1])
 
 
 def task_of(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from languages.errors import CorpusError, nearest, one_of, shown
+from languages.kept import Kept, place_of
 from languages.specification import Parameter, read_parameters
 from languages.text import cache
 from languages.text.assemble import assembled
@@ -69,10 +70,21 @@ def corpus(name: str = "text:code", tokenizer: str | Path = "") -> Corpus:
         return _recurrent(name, name.removeprefix(RECURRENT).removeprefix(":"), tokens)
     if kind == "hf" and rest:
         return _rows(name, rest, tokens)
-    if kind == "text" and rest:
-        return _path(name, Path(rest), tokens)
+    if (path := written_path(name)) is not None:
+        return _path(name, place_of(name, path), tokens)
     hint = nearest(name, LISTING) or nearest(f"text:{name}", LISTING) or f" known are {one_of(LISTING)}"
     raise CorpusError(f"unknown text {name!r:.80};{hint}")
+
+
+def written_path(name: str) -> Path | None:
+    """The path in `text:PATH`; None of another text.
+
+    >>> written_path("text:./code"), written_path("text:code")
+    (PosixPath('code'), None)
+    """
+    kind, _, rest = name.partition(":")
+    is_made = name in CODE or name == RECURRENT or name.startswith(f"{RECURRENT}:")
+    return Path(rest) if kind == "text" and rest and not is_made else None
 
 
 def _tokens(tokenizer: str | Path) -> "Tokens | None":
@@ -80,7 +92,7 @@ def _tokens(tokenizer: str | Path) -> "Tokens | None":
         return None
     from languages.text.tokens import read_tokens
 
-    return read_tokens(tokenizer)
+    return read_tokens(tokenizer.file if isinstance(tokenizer, Kept) else tokenizer)
 
 
 def _code(name: str, tokens: "Tokens | None") -> Corpus:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,8 @@ from languages.automata.words import Indices, encode, single_characters
 from languages.budget import check
 from languages.drawn import DrawnTask
 from languages.errors import AutomatonError, shown
+from languages.kept import place_of
+from languages.unknown.cells import symbols_of
 
 MAX_ANSWERS = 2**16
 SHOWN = 6  # words from the top of the file
@@ -39,14 +40,18 @@ class GivenWords:
     answers: tuple[str, ...]
     of_length: Mapping[int, Indices]
     known: Mapping[bytes, int]
+    tested: Mapping[bytes, bool] = field(
+        default_factory=dict[bytes, bool]
+    )  # as the file marks them; empty: it does not
 
     @classmethod
-    def of(cls, table: Mapping[str, str]) -> GivenWords:
+    def of(cls, table: Mapping[str, str], tested: Mapping[str, bool] | None = None) -> GivenWords:
         """From the answer to each word. A space in any word parts symbols in all, else they are characters.
 
-        AutomatonError: a symbol or answer that is no name, or too many of them.
+        `tested` says of each word whether it is for the test. AutomatonError: a symbol or answer that is no name, or
+        too many of them.
         """
-        split = [word.split() for word in table] if any(" " in word for word in table) else list(table)
+        split = symbols_of(list(table))
         _, alphabet = check_names(("word",), in_order({symbol for word in split for symbol in word}))
         answers = in_order(set(table.values()))
         check(len(answers), MAX_ANSWERS, f"{len(answers):,} different answers")
@@ -62,6 +67,7 @@ class GivenWords:
             answers,
             {length: np.stack(by_length[length]) for length in sorted(by_length)},
             {word.tobytes(): label for word, label in zip(words, labels, strict=True)},
+            {word.tobytes(): tested[text] for word, text in zip(words, table, strict=True)} if tested else {},
         )
 
     def labels(self, words: Indices) -> npt.NDArray[np.int64]:
@@ -83,10 +89,12 @@ class GivenWords:
         return words[random.permutation(n)[:count] if count <= n else random.integers(n, size=count)]
 
     def kept_back(self, length: int, share: float) -> npt.NDArray[np.bool_]:
-        """(n,) which words of a length are kept for the test: this share, by a hash of the word alone.
+        """(n,) which words of a length are kept for the test: those that are marked, or this share, by a hash.
 
-        So a word stays where it is when others are added to the file, on every machine.
+        A word's hash is its own: it stays where it is when others are added to the file, on every machine.
         """
+        if self.tested:
+            return np.array([self.tested[word.tobytes()] for word in self.of_length[length]], dtype=np.bool_)
         rows: list[list[int]] = self.of_length[length].tolist()
         return np.array([share_of_hash(" ".join(self.alphabet[i] for i in row)) for row in rows]) < share
 
@@ -95,7 +103,8 @@ class GivenWords:
         """SHA-256 of the words and answers, whatever their order."""
         lines = (word.hex() + f" {label}\n" for word, label in self.known.items())
         names = repr((self.alphabet, self.answers))
-        return hashlib.sha256("".join([names, *sorted(lines)]).encode()).hexdigest()
+        tests = sorted(word.hex() + " test\n" for word, is_tested in self.tested.items() if is_tested)
+        return hashlib.sha256("".join([names, *sorted(lines), *tests]).encode()).hexdigest()
 
 
 def share_of_hash(word: str) -> float:
@@ -143,21 +152,28 @@ def words(file: str) -> GivenTask:
 
     if not file:
         raise AutomatonError("words: needs a file of words and answers, as in words:mine.csv")
-    path = Path(file)
-    table = read_table(path)
+    path = place_of(file, file)
+    rows = read_table(path)
+    table = {word: row.answer for word, row in rows.items()}
+    tested = {word: row.split == "test" for word, row in rows.items() if row.split}
     with named(shown(path)):
-        return given_task_of(table, f"words:{file}", f"the words and answers in {file}")
+        return given_task_of(table, f"words:{file}", f"the words and answers in {file}", tested)
 
 
-def given_task_of(table: Mapping[str, str], name: str, summary: str = "words and their answers") -> GivenTask:
-    """The task of words with their answers.
+def given_task_of(
+    table: Mapping[str, str],
+    name: str,
+    summary: str = "words and their answers",
+    tested: Mapping[str, bool] | None = None,
+) -> GivenTask:
+    """The task of words with their answers; `tested` says of each whether it is for the test, if that is settled.
 
     >>> given_task_of({"ab": "yes", "ba": "no"}, "mine").machine.answers("ba").item()
     0
     """
     if not table:
         raise AutomatonError("no word is given; give at least one, with its answer")
-    given = GivenWords.of(table)
+    given = GivenWords.of(table, tested)
 
     def draw(random: np.random.Generator, length: int, count: int) -> Indices:
         return given.drawn(random, given.of_length[length], count)

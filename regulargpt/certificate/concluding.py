@@ -10,14 +10,14 @@ from torch import nn
 
 from regulargpt.certificate.outcome import Outcome
 from regulargpt.certificate.restored import restored
-from regulargpt.certificate.verdict import Verdict
+from regulargpt.certificate.verdict import Verdict, replaces_none
 from regulargpt.storage.folder import RunFolder
 
 
-def now(found: Verdict) -> dict[str, Any]:
+def now(folder: RunFolder, found: Verdict) -> dict[str, Any]:
     """What the checker says now, as a summary has it."""
     if found.is_accepted:
-        return {"is_language": found.proven}
+        return {"is_language": found.proven, "proven_unquantised": replaces_none(folder)}
     return {"proven_unquantised": None, "unproven": found.reason}
 
 

@@ -48,6 +48,12 @@ class Outcome:
         """Whether the checker accepted it, and its automaton is the language's."""
         return self.report["proven"] and self.report.get("learned", {}).get("equal", True)
 
+    @property
+    def proven_as_it_is(self) -> bool:
+        """Whether that is of the network as it is evaluated: a stack network's states are never replaced."""
+        is_of_it = self.report.get("kind") == "stack" or self.report.get("unquantised", {}).get("proven", False)
+        return self.proven and is_of_it
+
     def write(self, folder: RunFolder) -> None:
         """Write the files, the certificate last, and remove those of an earlier outcome."""
         for name in {AUTOMATON, CERTIFICATE, UNCERTIFIED} - set(self.files):

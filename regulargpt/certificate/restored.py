@@ -11,7 +11,7 @@ from regulargpt.storage.folder import RunFolder
 
 
 def restored(
-    folder: RunFolder, summary: dict[str, Any], phase: str, now: Callable[[Verdict], Mapping[str, Any]]
+    folder: RunFolder, summary: dict[str, Any], phase: str, now: Callable[[RunFolder, Verdict], Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Write the certificate, or why there is none, if that is missing; the summary with what the checker says now.
 
@@ -26,5 +26,5 @@ def restored(
     if summary.get("proven") is None:
         return summary
     found = verdict(folder, summary["language"])
-    of_phase = {**summary["phases"].get(phase, {}), **now(found)}
-    return {**summary, "proven": found.proven, "phases": {**summary["phases"], phase: of_phase}}
+    of_phase = {**summary["phases"].get(phase, {}), **now(folder, found)}
+    return summary | {"proven": found.proven, "phases": {**summary["phases"], phase: of_phase}}

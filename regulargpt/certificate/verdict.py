@@ -13,7 +13,7 @@ from typing import Any
 
 from languages.automata.moore import MooreMachine
 from languages.automata.oracle import Oracle
-from languages.convert.machines import to_json
+from languages.convert.machines import read_json, to_json
 from languages.errors import AutomatonError, UserError
 from languages.registry import find
 from languages.tasks import AnyTask
@@ -21,10 +21,22 @@ from languages.text import cache
 from regulargpt.certificate.checker import AcceptedRefutation, AnyProof, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against, automaton_of, difference
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, ENVIRONMENT, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.environment import version
+from regulargpt.storage.folder import (
+    AUTOMATON,
+    CERTIFICATE,
+    ENVIRONMENT,
+    MODEL_CONFIG,
+    REFUTATION,
+    REFUTED_AUTOMATON,
+    WEIGHTS,
+    RunFolder,
+)
 from regulargpt.storage.manifest import digest
 
 CHECKER = Path(__file__).parent / "checker"
+ARITHMETIC = ("numpy", "python-flint")
+"""What the checker calculates with: by another version it is asked again."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,17 @@ class Verdict:
     def proven(self) -> bool:
         """Whether the network is proven to answer as the run's language does."""
         return self.is_accepted and not self.reason
+
+
+@dataclass(frozen=True)
+class Refuted:
+    """What the checker accepts of a run's refutation; and why that says nothing of the language it was trained on.
+
+    `reason` is empty where the automaton that the network contradicts is the language's.
+    """
+
+    accepted: AcceptedRefutation
+    reason: str = ""
 
 
 def verdict(folder: RunFolder, language: str, progress: Progress = lambda part, done, count: None) -> Verdict:
@@ -93,19 +116,47 @@ def proof(certificate: bytes, files: Mapping[str, bytes], progress: Progress, na
     return accepted
 
 
+def refuted(folder: RunFolder, language: str, progress: Progress = lambda part, done, count: None) -> Refuted | None:
+    """What the checker accepts now of a run's refutation, and whether it is of the run's language; None without one.
+
+    Raises UserError if it does not accept.
+    """
+    path = folder.path / REFUTATION
+    if not atomic.disk.exists(path):
+        return None
+    text, files = atomic.read_bytes(path), network_files(folder)
+    files["automaton"] = atomic.read_bytes(folder.path / REFUTED_AUTOMATON)
+    try:
+        accepted = decide(text, files, progress=progress, name=atomic.shown(path))
+        if not isinstance(accepted, AcceptedRefutation):
+            raise Rejected("it is a certificate, of a network that is right")
+    except (Malformed, Rejected) as error:
+        again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
+        raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
+    machine = read_json(files["automaton"].decode(), REFUTED_AUTOMATON)
+    assert isinstance(machine, MooreMachine), "the checker accepts a refutation of no other"
+    return Refuted(accepted, of_another(folder, machine, language))
+
+
+def network_files(folder: RunFolder) -> dict[str, bytes]:
+    """The weights and config.json of a finished run. Raises UserError for a file that is damaged."""
+    return {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
+
+
 def certified_files(folder: RunFolder) -> tuple[bytes, dict[str, bytes]]:
     """The certificate and what it is about, as they lie there. Raises UserError for a file that is damaged or gone."""
-    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
-    files["automaton"] = atomic.read_bytes(folder.path / AUTOMATON)
+    files = network_files(folder) | {"automaton": atomic.read_bytes(folder.path / AUTOMATON)}
     return atomic.read_bytes(folder.path / CERTIFICATE), files
 
 
 def mark_of(certificate: bytes, files: dict[str, bytes]) -> Path | None:
-    """The file that says that this checker has accepted these bytes; None where there is no folder for it.
+    """The file that says that this checker has accepted these bytes, with this arithmetic; None where there is no
+    folder for it.
 
     It lies in the user's cache folder: what comes with a run folder cannot say it.
     """
     code = b"".join(file.read_bytes() for file in sorted(CHECKER.glob("*.py")))
+    code += repr([version(name) for name in ARITHMETIC]).encode()
     parts = (code, certificate, *(files[name] for name in sorted(files)))
     with suppress(UserError):
         return cache.folder() / "accepted" / digest("".join(map(digest, parts)).encode())
@@ -132,7 +183,7 @@ def remember(certificate: bytes, files: dict[str, bytes]) -> None:
 def of_another(folder: RunFolder, machine: AnyMachine, language: str) -> str:
     """Why a proof about this automaton is none of the language that the run was trained on; empty if it is one."""
     try:
-        task = find(language)
+        task = find(folder.named(language))
     except UserError as error:
         return f"{language} cannot be read: {error}"
     if has_changed(folder, task):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,9 @@ from regulargpt.certificate.checker import (
     Malformed,
     Progress,
     Rejected,
-    decide,
 )
 from regulargpt.certificate.sentences import sentences
-from regulargpt.certificate.verdict import has_changed, of_another, proof
+from regulargpt.certificate.verdict import Refuted, has_changed, network_files, of_another, proof, refuted
 from regulargpt.classroom import rows
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
@@ -40,15 +40,12 @@ from regulargpt.data import is_language, is_text
 from regulargpt.findings import Finding
 from regulargpt.finite.specification import specified_machine
 from regulargpt.runs.opened import OpenedRun, open_run
+from regulargpt.runs.outside import outside
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import (
     AUTOMATON,
     CERTIFICATE,
     MEASURES,
-    MODEL_CONFIG,
-    REFUTATION,
-    REFUTED_AUTOMATON,
-    WEIGHTS,
     RunFolder,
 )
 
@@ -88,8 +85,9 @@ class PageRun:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
     `reasons` say why there is none, if `verify` was called; or why what is proven is not proven of the run's language.
-    `live` is the network itself. `refutation` says on which words it is proven to be wrong, `falsified` what a search
-    for wrong words came to. The symbols are those that people read: brackets for 0 and 1.
+    `live` is the network itself. `refuted` is what is proven of words that it has wrong, `falsified` what a search for
+    wrong words came to, as far as the network bears it out now. The symbols are those that people read: brackets for 0
+    and 1.
     """
 
     path: Path
@@ -102,8 +100,13 @@ class PageRun:
     field: Finding | None
     live: Live
     rows: Rows | None = None  # of a language whose words a function draws
-    refutation: AcceptedRefutation | None = None
+    refuted: Refuted | None = None
     falsified: Mapping[str, Any] | None = None
+
+    @property
+    def refutation(self) -> AcceptedRefutation | None:
+        """What is proven of words of the run's language that the network answers wrongly."""
+        return None if self.refuted is None or self.refuted.reason else self.refuted.accepted
 
     @property
     def is_wrong(self) -> bool:
@@ -114,6 +117,11 @@ class PageRun:
     def is_another(self) -> bool:
         """Whether what is proven is proven of another automaton than the language's."""
         return self.certificate is not None and bool(self.reasons)
+
+    @property
+    def is_refuted_of_another(self) -> bool:
+        """Whether it is proven to be wrong by another automaton than the language's, which says nothing of it."""
+        return self.refuted is not None and bool(self.refuted.reason)
 
     @property
     def is_proven(self) -> bool:
@@ -151,7 +159,7 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
     points = tuple(sorted((int(length), value) for length, value in values.items()))
     certificate, machine = certified(folder, progress)
     if certificate is None or machine is None:
-        machine, reasons = of_language(folder, config.data.name), uncertified(folder)
+        machine, reasons = of_language(folder, config.data.name), uncertified(run)
     else:
         reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
         if isinstance(machine, MooreMachine):
@@ -163,7 +171,7 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
         words, network = rows.gather(folder, config, task, is_proven=is_proven)
     else:
         network = live_network(folder, config, machine, certificate, is_proven=is_proven)
-    wrong = refuted(folder, progress), folder.load_falsified()
+    wrong = refuted(folder, config.data.name, progress), still_wrong(run)
     field = receptive_field(run)
     return PageRun(path, config, summary, points, machine, certificate, reasons, field, network, words, *wrong)
 
@@ -193,9 +201,8 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
         return None, None
     again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
     text, automaton = atomic.read_bytes(path), atomic.read_bytes(folder.path / AUTOMATON)
-    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
     try:
-        accepted = proof(text, files | {"automaton": automaton}, progress, atomic.shown(path))
+        accepted = proof(text, network_files(folder) | {"automaton": automaton}, progress, atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
     machine = read_json(automaton.decode(), AUTOMATON)
@@ -203,19 +210,15 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     return certificate_of(atomic.parse_json(text, path), machine, accepted), machine
 
 
-def refuted(folder: RunFolder, progress: Progress) -> AcceptedRefutation | None:
-    """What the checker accepts now of the run's refutation, if it has one; UserError if it does not accept."""
-    path = folder.path / REFUTATION
-    if not atomic.disk.exists(path):
+def still_wrong(run: OpenedRun) -> Mapping[str, Any] | None:
+    """What falsified.json names, as far as the network bears it out now; None where it says nothing of it."""
+    if run.folder.load_falsified() is None:
         return None
-    again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
-    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
-    files["automaton"] = atomic.read_bytes(folder.path / REFUTED_AUTOMATON)
-    try:
-        accepted = decide(atomic.read_bytes(path), files, progress=progress, name=atomic.shown(path))
-    except (Malformed, Rejected) as error:
-        raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
-    return accepted if isinstance(accepted, AcceptedRefutation) else None
+    from regulargpt.runs.borne_out import known_wrong
+
+    with suppress(UserError):  # its language is gone, say: then nothing is wrong or right
+        return known_wrong(run, run.folder)
+    return None
 
 
 def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyProof) -> Certificate:
@@ -236,13 +239,33 @@ def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyProof)
     return Certificate(record, accepted, elements, tuple(tuple(words[i] for i in some) for some in elements))
 
 
-def uncertified(folder: RunFolder) -> tuple[str, ...]:
-    """Why these weights have no certificate, in words; empty if `verify` was not called for them."""
-    attempt = folder.load_attempt()
+def uncertified(run: OpenedRun) -> tuple[str, ...]:
+    """Why these weights have no certificate, in words; empty if `verify` was not called for them.
+
+    A word that the network is said to have wrong is asked again. Only of a network from outside, which no checker
+    knows, it says that its table was compared.
+    """
+    attempt = run.folder.load_attempt()
+    if attempt is None:
+        return ()
+    if not outside(run.config):
+        attempt.pop("checked", None)
     try:
-        return () if attempt is None else tuple(sentences(attempt))
+        if "wrong_unquantised" in attempt and (word := word_again(run, attempt.pop("wrong_unquantised"))):
+            attempt["wrong_unquantised"] = word
+        return tuple(sentences(attempt))
     except (KeyError, TypeError) as error:
-        raise folder.no_attempt(error) from error
+        raise run.folder.no_attempt(error) from error
+
+
+def word_again(run: OpenedRun, word: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A word that `verify` wrote down as wrong, if the network still has it wrong."""
+    from regulargpt.runs.borne_out import borne_out
+
+    with suppress(UserError):
+        for still in borne_out(run, {"wrong": [word], "families": []})["wrong"]:
+            return {**still, "right": still["expected"], "network": still["answered"]}
+    return None
 
 
 def of_language(folder: RunFolder, name: str) -> Machine | None:

@@ -1,14 +1,14 @@
 // Elements, made.
 
 function svg(name, attributes = {}, ...inner) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.append(...inner);
-  return made;
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, inner);
 }
 
 function html(name, attributes = {}, ...inner) {
-  const made = document.createElement(name);
+  return filled(document.createElement(name), attributes, inner);
+}
+
+function filled(made, attributes, inner) {
   Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
   made.append(...inner);
   return made;

@@ -12,11 +12,11 @@ from regulargpt.certificate.sentences import STACKED, pointed
 from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
-from regulargpt.falsification.sentences import sentence
+from regulargpt.falsification.sentences import NONE_WRONG, sentence
 from regulargpt.findings.markup import tag, text
 from regulargpt.objectives.measures import Measure
 from regulargpt.objectives.measures import measure as measure_of
-from regulargpt.storage.folder import CERTIFICATE
+from regulargpt.storage.folder import CERTIFICATE, REFUTATION
 from regulargpt.tables import number
 from regulargpt.training.proof import no_certificate
 
@@ -171,12 +171,23 @@ def observations(run: PageRun) -> list[str]:
         for other, of in summary.get("scores", {}).items()
         if other != measure.name
     ]
-    if run.falsified is not None and run.is_wrong:
-        found.append(sentence(run.falsified))
+    found += wrong_words(run)
     longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
     found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
     if run.field is not None and (erf := run.field.values["erf"]) is not None:
         found.append(f"99 % of the gradient in the last {erf} of {run.field.values['length']} symbols")
+    return found
+
+
+def wrong_words(run: PageRun) -> list[str]:
+    """What an earlier search has wrong, and which files that say so do not hold."""
+    found = []
+    if run.falsified is not None and run.falsified["is_refuted"]:
+        found.append(NONE_WRONG)
+    elif run.falsified is not None and run.falsified["wrong"]:
+        found.append(sentence(run.falsified))
+    if run.refuted is not None and run.refuted.reason:
+        found.append(f"{REFUTATION} proves nothing of {run.config.data.name}: {run.refuted.reason}")
     return found
 
 

@@ -52,10 +52,12 @@ function freeLabels(anchors) {
 
 class StateMap {
   // `label(number)` names an anchor; `numbersOf` says by which numbers an anchor's colour is looked up.
-  constructor(place, detail, given, { label, numbersOf, onChoose, onLook }) {
-    Object.assign(this, { place, detail, label, onChoose, onLook, plane: new Plane(given), dots: [], at: 0 });
+  constructor(place, detail, given, { alphabet, label, numbersOf, onChoose, onLook }) {
+    Object.assign(this, { place, detail, onChoose, onLook, plane: new Plane(given), dots: [], at: 0 });
     this.anchors = given.anchors.map((where, i) => ({ where, number: given.numbers[i], colour: given.colours[i][0] }));
     this.colours = new Map(this.anchors.toReversed().flatMap(({ number, colour }) => numbersOf(number).map((key) => [key, colour])));
+    this.crowd = given.crowd && new Crowd(given.crowd, this.colours, alphabet);
+    this.label = (number) => label(number) + (this.crowd?.kept(numbersOf(number)[0]) ?? "");
     place.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -70,6 +72,7 @@ class StateMap {
     this.dots = this.gathered(points);
     this.at = 0;
     this.place.replaceChildren(this.picture());
+    this.crowd?.relight(this.place);
     this.say();
   }
 
@@ -112,22 +115,25 @@ class StateMap {
     const [across, up] = this.plane.names;
     picture.append(svg("text", { class: "axis", x: width / 2, y: height - 6 }, across));
     picture.append(svg("text", { class: "axis", x: 13, y: height / 2, transform: `rotate(-90 13 ${height / 2})` }, up));
-    const [rings, names] = this.named(scale);
-    picture.append(...rings);
+    const moves = this.crowd?.moves(scale) ?? [];
+    const [rings, names] = this.named(scale, moves);
+    picture.append(...(this.crowd?.behind(scale) ?? []), ...rings, ...moves.map(({ drawn }) => drawn));
     this.dots.slice(0, MOST_DOTS).forEach((dot, i) => picture.append(this.dot(dot, i, scale(dot.at))));
     picture.append(...names);
     return picture;
   }
 
-  // The places that have names: their rings, which stand behind the points, and the names, which stand before them.
-  named(scale) {
+  // The places that have names: their rings, which stand behind the points, and the names, which stand before them. An
+  // arrow's letters that would touch others are shown while it is lit.
+  named(scale, moves) {
     const anchors = this.anchors.map((anchor) => {
       const [x, y] = scale(anchor.where);
       return { ...anchor, x, y, label: this.label(anchor.number) };
     });
-    const shown = freeLabels(anchors);
+    const shown = freeLabels([...anchors, ...moves]);
+    moves.forEach(({ drawn, x, y, label, number }) => drawn.append(svg("text", { class: shown.has(number) ? "" : "hushed", x, y: y + 5 }, label)));
     const ring = ({ x, y, colour, number, label }) => svg("g", { class: "anchor", "data-anchor": number }, svg("title", {}, label), svg("circle", { cx: x, cy: y, r: MAP.anchor, stroke: colour }));
-    const name = ({ x, y, label }) => svg("text", { class: "name", x, y: y - MAP.anchor - 5 }, label);
+    const name = ({ x, y, label }) => svg("text", { class: "name", x: Math.max(x, 26 + 4.5 * label.length), y: y - MAP.anchor - 5 }, label);
     return [anchors.map(ring), anchors.filter(({ number }) => shown.has(number)).map(name)];
   }
 

@@ -33,6 +33,7 @@ SCRIPTS = (
         "parting.js",
         "prefixes.js",
         "vector.js",
+        "crowd.js",
         "map.js",
         "training.js",
         "player.js",

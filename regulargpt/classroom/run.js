@@ -83,6 +83,7 @@ class Run {
     const { run } = this;
     const place = (item) => (this.ofNodes ? this.lookAt(item) : readTo(item));
     return new StateMap(this.part("map"), this.part("where"), given, {
+      alphabet: run.alphabet,
       label: (number) => (this.ofNodes ? `${number} ${stands(run, number)}` : run.states[number]),
       numbersOf: (number) => (this.ofNodes ? run.standsFor[number - 1] : [number]),
       onChoose: place,
@@ -339,6 +340,8 @@ class Run {
     this.article.querySelectorAll(".leaf").forEach((leaf) => leaf.classList.toggle("unread", Number(leaf.dataset.position) >= at));
     showPath(this.article, this.word, this.states, at, this.run, (state) => this.run.states[state]);
     this.sayWhole(at < this.word.length);
+    const read = this.word.slice(0, at);
+    this.map?.crowd?.light(this.part("map"), read, () => element(read, this.run));
     if (!this.map || this.ofNodes) return;
     const prefix = this.prefixes[at - 1];
     this.map.fade((length) => length > at);

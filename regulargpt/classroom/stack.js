@@ -2,7 +2,7 @@
 
 const [CELL, MOST_HIGH, MOST_COLUMNS] = [20, 210, 160];
 const SIGNS = { push: "▲", pop: "▼", none: "·" };
-const HUES_OF_STACK = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999"];
+const HUES_OF_STACK = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F1AE5"];
 
 class StackView {
   constructor(place, detail, names) {

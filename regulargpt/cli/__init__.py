@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -17,7 +18,7 @@ import click
 from languages.errors import Notice, UserError, nearest, shown
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
-from regulargpt.cli.types import PlaceType
+from regulargpt.cli.types import PathType, PlaceType
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.options.registry import PATH
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
@@ -126,7 +127,7 @@ class Verbs(click.Group):
         """The verb and its arguments; UsageError for an option with two values, of which click would take the last."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
-            parser = command.make_parser(ctx)
+            parser = command.make_parser(click.Context(command, parent=ctx, info_name=name))
             parser.allow_interspersed_args = True
             values, _, order = parser.parse_args(list(rest))
             refuse_checkpoint(name or "", command, values)
@@ -150,16 +151,28 @@ def takes_checkpoints(command: click.Command | None) -> bool:
 
 def refuse_checkpoint(verb: str, command: click.Command, values: Mapping[str, Any]) -> None:
     """UserError for the folder of a checkpoint as an argument of a verb that takes none."""
-    from regulargpt.models.pretrained import is_folder
+    from regulargpt.models.pretrained import PREFIX, is_folder, is_of_others
 
-    arguments = [values.get(place.name or "") for place in command.params if isinstance(place, click.Argument)]
-    for place in [each for given in arguments for each in (given if isinstance(given, list | tuple) else [given])]:
-        if isinstance(place, str) and is_folder(place) and not takes_checkpoints(command):
+    for place, kind in written_places(command, values):
+        # A bare word may be the name of a language, too.
+        is_bare = (isinstance(kind, PathType) or os.sep in place) and is_of_others(place)
+        if is_bare and takes_checkpoints(command):
+            raise UserError(f"{place} is a checkpoint that others trained; did you mean {PREFIX}{place}?")
+        if (is_bare or is_folder(place)) and not takes_checkpoints(command):
             verbs = Verbs()
             commands = {other: verbs.get_command(click.Context(verbs), other) for other in VERBS}
             takes = [other for other, each in commands.items() if each is not None and takes_checkpoints(each)]
             said = f"{', '.join(takes[:-1])} and {takes[-1]}"
             raise UserError(f"{place} is a checkpoint that others trained, which {verb} does not take; {said} do")
+
+
+def written_places(command: click.Command, values: Mapping[str, Any]) -> Iterator[tuple[str, click.ParamType]]:
+    """What is written for the arguments of a verb, each with what it may be."""
+    for param in command.params:
+        given = values.get(param.name or "") if isinstance(param, click.Argument) else None
+        for place in given if isinstance(given, list | tuple) else [given]:
+            if isinstance(place, str):
+                yield place, param.type
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -231,12 +244,25 @@ def explained(error: click.ClickException) -> str:
     text, param = error.format_message(), error.param if isinstance(error, click.BadParameter) else None
     if isinstance(error, click.MissingParameter) and isinstance(param, click.Option) and param.help:
         return f"{text.rstrip('.')}: {one_line(param.help)}"
+    if isinstance(error, click.NoSuchOption) and (hint := option_of(error)):
+        return f"{text.rstrip('.')}; {hint}"
     found = re.match("'(.*)' is not one of", error.message)
     # Three letters are like many others.
     if found and len(found[1]) > 3 and param and isinstance(param.type, click.Choice):
         close = nearest(found[1], map(str, param.type.choices))
         return f"{text.rstrip('.')};{close}" if close else text
     return text
+
+
+LETTERS = {"c": "--chunk-size", "t": "--length", "layers": "--n-layers", "heads": "--n-heads", "learning-rate": "--lr"}
+"""Options by the letters of the papers, and by longer names."""
+
+
+def option_of(error: click.NoSuchOption) -> str:
+    """What to write for an option that others call so; empty where the verb has none such."""
+    right = LETTERS.get(error.option_name.strip("-").lower().replace("_", "-"))
+    options = error.ctx.command.params if error.ctx else ()
+    return f"write {right}" if any(right in param.opts for param in options) else ""
 
 
 def answer(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Progress on stderr while somebody watches: one line for the training, one for each test, as wide as the terminal."""
+"""Progress on stderr: one line for the training, one for each test, as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from tqdm import tqdm
 
-from regulargpt.cli.output import CheckBar, progress_to_stderr, size_bar
+from regulargpt.cli.output import CheckBar, CountBar
+from regulargpt.cli.progress import Bar
 from regulargpt.evaluation.by_length import Point
 from regulargpt.objectives.measures import MEASURES, measure, said
 from regulargpt.runs.run import Watch
@@ -26,6 +26,8 @@ class Bars:
         self.training: StepsLine | None = None
         self.testing: LengthsLine | None = None
         self.checking, self.searching = CheckBar(), CheckBar("trying", "word")
+        self.whole = CountBar("run")
+        self.whole.begin()
 
     @property
     def watch(self) -> Watch:
@@ -54,7 +56,7 @@ class Bars:
 
     def on_test(self, words: Mapping[int, int]) -> None:
         """A test begins."""
-        self.close()
+        self.close_lines()
         self.announce()
         self.testing = LengthsLine(words)
 
@@ -69,33 +71,21 @@ class Bars:
 
     def close(self) -> None:
         """Leave the terminal tidy."""
+        self.close_lines()
+        self.whole.close()
+
+    def close_lines(self) -> None:
+        """End what is shown of the training and the last test."""
         for line in (self.training, self.testing, self.checking, self.searching):
             if line is not None:
                 line.close()
 
 
-class Line(tqdm):
-    """A line of parts, the most important first: those that do not fit the terminal are left out."""
-
-    def __init__(self, **known: Any):
-        super().__init__(disable=not progress_to_stderr(), dynamic_ncols=True, **known)
-        size_bar(self)
-
-    def parts(self) -> list[str]:
-        """What the line says."""
-        raise NotImplementedError
+class Line(Bar):
+    """A line of parts: those that do not fit the terminal are left out."""
 
     def __str__(self) -> str:
         return fitted(self.parts(), self.format_dict["ncols"])
-
-    def elapsed(self) -> str:
-        """The time since the line began."""
-        return f"{self.format_interval(self.format_dict['elapsed'])} elapsed"
-
-    def left(self) -> list[str]:
-        """The time that is left, where the total is known."""
-        ahead, rate = (self.total or self.n) - self.n, self.format_dict["rate"]
-        return [f"{self.format_interval(ahead / rate)} left"] if ahead > 0 and rate else []
 
 
 class StepsLine(Line):

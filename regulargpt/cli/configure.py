@@ -90,10 +90,13 @@ def refuse_twice(written: Mapping[str, str | None]) -> None:
 
 
 def read_config(path: Path) -> RunConfig:
-    """The config in a file; UserError if it cannot be read."""
+    """The config in a file, that of a run with the files that the run keeps; UserError if it cannot be read."""
     from regulargpt.storage.atomic import parse_text, read_bytes
+    from regulargpt.storage.folder import CONFIG, ENVIRONMENT, RunFolder
 
-    return RunConfig.parse(parse_text(read_bytes(path), path), str(path))
+    text, folder = parse_text(read_bytes(path), path), path.parent
+    is_of_run = path.name == CONFIG and (folder / ENVIRONMENT).is_file()
+    return RunConfig.parse(text, str(path), RunFolder(folder).kept_files() if is_of_run else {})
 
 
 def default_folder(config: RunConfig) -> Path:

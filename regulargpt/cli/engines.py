@@ -9,7 +9,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import say
-from regulargpt.cli.types import FiniteRange
+from regulargpt.cli.types import FiniteRange, WholeRange
 
 if TYPE_CHECKING:
     from regulargpt.config.schema import RunConfig
@@ -22,10 +22,10 @@ SLURM: dict[str, tuple[str, Any, str]] = {
     "--account": ("account", str, "Slurm: account.  [default: yours]"),
     "--qos": ("qos", str, "Slurm: quality of service."),
     # A job is warned 90 seconds before its end, and starting takes time too.
-    "--minutes": ("time", click.IntRange(min=5), f"Slurm: a job's time, then the next.  [default: {MINUTES}]"),
+    "--minutes": ("time", WholeRange(min=5), f"Slurm: a job's time, then the next.  [default: {MINUTES}]"),
     "--memory": ("mem", FiniteRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),
-    "--cpus": ("cpus_per_task", click.IntRange(min=1), "Slurm: cores a job.  [default: as many as threads]"),
-    "--gpus": ("gpus_per_node", click.IntRange(min=0), "Slurm: GPUs a job.  [default: 0]"),
+    "--cpus": ("cpus_per_task", WholeRange(min=1), "Slurm: cores a job.  [default: as many as threads]"),
+    "--gpus": ("gpus_per_node", WholeRange(min=0), "Slurm: GPUs a job.  [default: 0]"),
 }
 
 
@@ -36,8 +36,8 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option, (key, values, text) in reversed(SLURM.items()):
         function = click.option(option, f"slurm_{key}", type=values, help=text)(function)
     jobs = f"Runs at once.  [default: as many as cores, or GPUs; on Slurm {AT_ONCE}]"
-    per_gpu = click.option("--per-gpu", type=click.IntRange(min=1), help="Runs at once on one GPU.  [default: 1]")
-    function = click.option("--jobs", type=click.IntRange(min=1), help=jobs)(per_gpu(function))
+    per_gpu = click.option("--per-gpu", type=WholeRange(min=1), help="Runs at once on one GPU.  [default: 1]")
+    function = click.option("--jobs", type=WholeRange(min=1), help=jobs)(per_gpu(function))
     engine = click.option("--engine", type=click.Choice(["local", "slurm"]), default="local", show_default=True)
     return engine(function)
 

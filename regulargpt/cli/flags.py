@@ -24,6 +24,11 @@ ORDER = (
 """What newcomers want comes first; flags that are not named here come after."""
 
 
+certify_option = click.option(
+    "--certify", is_flag=True, help="Prove it with the language's automaton, not with one learned from answers."
+)
+
+
 @cache
 def flags() -> dict[str, tuple[str, str]]:
     """The flags, the dotted keys they set, and their help."""

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from regulargpt.cli.output import CountBar, emit, printing, say, width
-from regulargpt.cli.types import PATH, PLACE, FiniteRange
+from regulargpt.cli.types import FILE, INCHES, PATH, PLACE, FiniteRange, WholeRange
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions, TextOptions
 from regulargpt.options import OR_NONE, hints
 
 if TYPE_CHECKING:
     from regulargpt.findings import Finding
+
+ENDINGS = ("png", "pdf", "svg")
 
 
 def verb(name: str, callback: Callable[..., None] | None = None) -> click.Command:
@@ -34,8 +36,21 @@ def verb(name: str, callback: Callable[..., None] | None = None) -> click.Comman
     beside = f"; of hf:PATH {files}/NAME" if options.takes_checkpoints else ""
     out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}{beside}]")
     command = click.Command(name, callback=callback or partial(measure, name), help=inspect.getdoc(options))
-    command.params = [place, *as_options(options), out, *printing()]
+    command.params = [place, *as_options(options), out, *drawing(), *printing()]
     return command
+
+
+def drawing() -> list[click.Option]:
+    """How the pictures are drawn."""
+    ending = click.Option(
+        ["--format", "ending"], type=click.Choice(ENDINGS), default="png", show_default=True, help="Of the pictures."
+    )
+    inches = click.Option(
+        ["--width", "inches"],
+        type=INCHES,
+        help="Of the pictures, as in 3.25in or 8.2cm.  [default: as wide as they like]",
+    )
+    return [ending, inches]
 
 
 def measure(name: str, place: Path | str | None, out: Path | None, as_json: bool, **values: Any) -> None:
@@ -43,7 +58,8 @@ def measure(name: str, place: Path | str | None, out: Path | None, as_json: bool
     from regulargpt.measurements.measuring import measured
 
     with closing(CountBar(name)) as progress:
-        finding = measured(name, place, out, progress=progress, notice=partial(say, err=True), **values)
+        heard = {"progress": progress, "begun": progress.begin, "notice": partial(say, err=True)}
+        finding = measured(name, place, out, **heard, **values)
     show(finding, as_json)
 
 
@@ -93,5 +109,5 @@ def type_of(kind: Any, least: Any, most: Any) -> Any:
     if typing.get_origin(kind) is Literal:
         return click.Choice(typing.get_args(kind))
     if kind in (int, float):
-        return (click.IntRange if kind is int else FiniteRange)(least, most)
-    return PATH if kind is Path else kind
+        return (WholeRange if kind is int else FiniteRange)(least, most)
+    return FILE if kind is Path else kind

@@ -88,7 +88,7 @@ def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:
 
 
 class CountBar:
-    """Shows how much of a count is done, where somebody watches stderr: call it, then close it."""
+    """Shows how much of a count is done, as a `Bar` does: call it, then close it."""
 
     unit = "update"
 
@@ -98,17 +98,22 @@ class CountBar:
 
     def __call__(self, done: int, count: int) -> None:
         """So many are done."""
-        if not progress_to_stderr():
-            return
-        from tqdm import tqdm
-
         if self.bar is None:
-            # A bar draws itself once as it is made: with all that it says.
-            self.bar = tqdm(desc=self.name, total=count, unit=self.unit, leave=False, dynamic_ncols=True)
-            size_bar(self.bar)
+            self.bar = self.made(count)
         self.bar.set_description_str(self.name, refresh=False)
         self.bar.total, self.bar.n = count, done
         self.bar.refresh()
+
+    def made(self, count: int | None = None) -> Any:
+        """A bar with none done. A bar draws itself once as it is made: with all that it says."""
+        from regulargpt.cli.progress import Bar
+
+        return Bar(desc=self.name, total=count, unit=self.unit, leave=False)
+
+    def begin(self) -> None:
+        """Where stderr is no terminal, say from time to time that there is work, before anything is counted."""
+        if self.bar is None and not progress_to_stderr():
+            self.bar = self.made()
 
     def close(self) -> None:
         """Leave the terminal tidy."""
@@ -131,18 +136,6 @@ class CheckBar:
     def close(self) -> None:
         """Leave the terminal tidy."""
         self.bar.close()
-
-
-UNSAID = (79, 23)
-"""The columns and rows that are taken of a terminal that does not say them, less the last of each."""
-
-
-def size_bar(bar: Any) -> None:
-    """Give a bar of tqdm a size on a terminal that says none: it would take that for no columns and no rows."""
-    if not bar.disable and min(bar.ncols or 0, bar.nrows or 0) < 0:
-        bar.dynamic_ncols = lambda stream: UNSAID
-        bar.ncols, bar.nrows = UNSAID
-        bar.refresh()
 
 
 def progress_to_stderr() -> bool:

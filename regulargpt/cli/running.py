@@ -8,22 +8,28 @@ from typing import Any
 
 import click
 
+from languages.errors import UserError
 from regulargpt.certificate.sentences import ruled_out
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import conclude, table
-from regulargpt.config.schema import RunConfig
+from regulargpt.config.recipes import of_brackets
+from regulargpt.config.schema import RunConfig, flat
+from regulargpt.falsification.sentences import sentence
 from regulargpt.objectives.measures import denominator, measure
 from regulargpt.plots import name_of
 from regulargpt.runs.run import Watch
 from regulargpt.runs.verdict import verdict_line
 from regulargpt.tables import number, percent
+from regulargpt.training.given import Given, given, phrase
 from regulargpt.training.trainer import Diverged, Interrupted
 
 
 def announcement(config: RunConfig, folder: Path) -> str:
-    """What is done and where."""
-    return f"{config.data.name}: {config.model.title}, recipe {config.recipe}, into {folder}"
+    """What is done and where, and by which phase training is given more than the answers to its batches."""
+    had = given(flat(config))
+    recipe = f"recipe {config.recipe}" + ("" if had is None else f" with {had.phase}")
+    return f"{config.data.name}: {config.model.title}{of_brackets(config)}, {recipe}, into {folder}"
 
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
@@ -31,8 +37,28 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
     summary = finished(work, config, folder, as_json)
     if isinstance(summary, int):
         return summary
-    conclude(summary, lambda: text(summary), folder, as_json)
+    had = given(flat(config), summary.get("phases"))
+    drawn = map_of_states(folder) if summary.get("proven") else []
+    conclude(summary, lambda: text(summary, had, drawn), folder, as_json)
     return 0
+
+
+def map_of_states(folder: Path) -> list[tuple[str, str]]:
+    """Draw the states of a proven network beside the automaton, as `verify` does, unless it has; where the picture is.
+
+    Whatever comes in between, the run has ended and its result is told.
+    """
+    from regulargpt.measurements.measuring import measured
+
+    place = folder / "verify"
+    try:
+        if not place.exists():
+            measured("clusters", folder)
+    except UserError as error:  # there are no longer words, say: the proof stands
+        return [("map", f"none: {error}")]
+    except (Exception, KeyboardInterrupt) as error:
+        return [("map", f"none: {type(error).__name__} while it was drawn; `regulargpt verify {folder}` draws it")]
+    return [("map", f"{place}/pca.png")] if (place / "pca.png").is_file() else []
 
 
 def finished(
@@ -68,8 +94,13 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     [('automaton', "2 states, learned from the network's answers at step 100")]
     >>> proof_rows({"proven": True, "run_dir": "r"})
     [('certificate', 'r/certificate.json')]
+    >>> stuck = {"why": "it came to 0.37 of 1, and not 0.05 farther in 5,000 steps"}
+    >>> proof_rows({"proven": False, "run_dir": "r", "phases": {"stack_proof": {"stuck": stuck}}})
+    [('stopped', 'it came to 0.37 of 1, and not 0.05 farther in 5,000 steps')]
     """
     phases, rows = summary.get("phases", {}), []
+    if not summary.get("proven") and (stuck := phases.get("stack_proof", {}).get("stuck")):
+        rows.append(("stopped", stuck["why"]))
     learned = phases.get("table_fine_tuning", phases.get("chain_fine_tuning", {}))
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
@@ -77,6 +108,21 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("proven") or learned.get("proven_unquantised") is not None:
         rows.append(("certificate", f"{summary['run_dir']}/certificate.json"))
     return rows
+
+
+def as_it_is_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the search for wrong words came to, of the network as it is; nothing where the verdict says just that.
+
+    >>> falsified = {"wrong": [], "families": [], "tried": {"short": 58_936}, "all_up_to": 0, "late": True}
+    >>> phases = {"table_fine_tuning": {"proven_unquantised": False}}
+    >>> as_it_is_rows({"proven": True, "phases": phases, "falsified": falsified})
+    [('as it is', 'neither proven nor wrong: 58,936 words tried, none wrong; the time was over before all was tried')]
+    """
+    falsified = summary.get("falsified")
+    if falsified is None or sentence(falsified) == verdict_line(summary):
+        return []
+    late = "; the time was over before all was tried" * falsified.get("late", False)
+    return [("as it is", sentence(falsified) + late)]
 
 
 def extra_lengths(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -124,8 +170,11 @@ def other_measures(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, f"{mean}, worst {worst}" + (f"; always one answer {guess}" if (guess := guessed(of)) else "")
 
 
-def text(summary: dict[str, Any]) -> str:
-    """The short table at the end of a run."""
+def text(summary: dict[str, Any], had: Given | None = None, drawn: Sequence[tuple[str, str]] = ()) -> str:
+    """The short table at the end of a run; `had` is what training was given beside the answers to its batches.
+
+    `drawn` are the rows of further pictures.
+    """
     unit, scored = measure(summary["measure"]).unit, f"{summary['test_from']}..{summary['test_len']}"
     size = f"{summary['parameters']:,} parameters"
     if "extrapolation" in summary:
@@ -134,6 +183,7 @@ def text(summary: dict[str, Any]) -> str:
         ("training", f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {size}")
         if summary["steps"]
         else ("weights", f"{summary['recipe']}, {size}"),
+        *([] if had is None else [("also given", phrase([had]))]),
         *time_rows(summary),
         (f"{summary['measure']} {scored}", f"{number(summary['score'], unit)} {unit}"),
         ("worst length", f"{number(summary['worst'], unit)} {unit}"),
@@ -144,8 +194,10 @@ def text(summary: dict[str, Any]) -> str:
         *guess_row(summary),
         *((f"{name} {scored}", found) for name, found in other_measures(summary)),
         *proof_rows(summary),
+        *as_it_is_rows(summary),
         ("run folder", summary["run_dir"]),
         ("picture", f"{summary['run_dir']}/{name_of(summary)}"),
+        *drawn,
         ("verdict", verdict_line(summary)),
     ]
     return table(rows)
@@ -190,7 +242,7 @@ def text_lengths(result: dict[str, Any]) -> list[str]:
     found, extrapolation = result["measures"], result["extrapolation"]
     bits, perplexity = found["bits_per_byte"], found["perplexity"]["values"]
     ratios = {} if extrapolation is None else extrapolation["ratios"]
-    columns = {f"to {denominator(extrapolation)}": ratios}
+    columns = {f"to {denominator(extrapolation)}": ratios} if ratios else {}
     if "to_trained" in result:
         columns["to the network as trained, at this length"] = result["to_trained"]
     rows = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
 from regulargpt.cli.output import conclude, emit, say, table
+from regulargpt.config.schema import flat
 from regulargpt.objectives.measures import measure, said
 from regulargpt.options import shown
 from regulargpt.runs.exits import FAILED, STOPPED
@@ -19,6 +21,7 @@ from regulargpt.runs.sweep.driver import Outcome, Plan, Watch
 from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage import toml
 from regulargpt.storage.folder import RunFolder
+from regulargpt.training.given import Given, footnotes, given, marks
 
 if TYPE_CHECKING:
     from regulargpt.config.schema import RunConfig
@@ -117,10 +120,10 @@ class Ended:
         """The sweep begins."""
         self.announce(plan)
         self.total = counts(plan)["missing"]
-        if sys.stderr.isatty() and self.total:
-            from tqdm import tqdm
+        if self.total:
+            from regulargpt.cli.progress import Bar
 
-            self.bar = tqdm(desc="sweep", unit="run", total=self.total)
+            self.bar = Bar(desc="sweep", unit="run", total=self.total)
 
     def announce(self, plan: Plan) -> None:
         """Say what is to be done."""
@@ -130,10 +133,11 @@ class Ended:
         """A run has ended."""
         self.ended += 1
         line = f"[{self.ended}/{self.total}] {name}: {result(self.folder, name, state)}"
-        if self.bar is None:
+        if self.bar is None or not self.bar.is_watched:
             say(line, err=True)
         else:
             self.bar.write(line, file=sys.stderr)
+        if self.bar is not None:
             self.bar.update()
 
     def close(self) -> None:
@@ -179,12 +183,22 @@ def text(folder: SweepFolder, outcome: Outcome) -> str:
     states = states_of(outcome)
     rows = [(name, result(folder, name, state)) for name, state in list(states.items())[:SHOWN]]
     letters, notes = conditions(folder, [name for name, _ in rows])
+    had = {name: given_to(folder, name) for name, _ in rows}
     header = ("run", "score", *["conditions"] * bool(notes))
-    lines = [table([(*row, letters.get((row[0],), ""))[: len(header)] for row in rows], header), *notes]
+    marked = [(name, f"{score}{marks([had[name]])}", letters.get((name,), "")) for name, score in rows]
+    lines = [table([row[: len(header)] for row in marked], header), *footnotes(had.values()), *notes]
     if len(states) > SHOWN:
         lines.append(f"and {len(states) - SHOWN} more")
     where = f"; `regulargpt results {folder.path}` has the tables" if not outcome.missing else ""
     return "\n".join([*lines, f"{len(states)} runs in {folder.path}: {amounts(states)}{where}"])
+
+
+def given_to(folder: SweepFolder, name: str) -> Given | None:
+    """What a run that is done was given beside the answers to its batches."""
+    run = RunFolder(folder.run_path(name))
+    with suppress(UserError):
+        return given(flat(toml.parse(run.config_text)), run.load_summary().get("phases"))
+    return None
 
 
 def conditions(folder: SweepFolder, names: Sequence[str]) -> tuple[dict[Key, str], tuple[str, ...]]:
@@ -214,6 +228,7 @@ def as_object(folder: SweepFolder, outcome: Outcome) -> dict[str, Any]:
         "sweep": str(folder.path),
         "score": scores,
         "measure": measures,
+        "given": {name: had and dataclasses.asdict(had) for name in outcome.done for had in [given_to(folder, name)]},
         "done": len(outcome.done),
         "missing": len(outcome.missing),
         "failed": len(outcome.failed),

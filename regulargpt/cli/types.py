@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from languages.errors import UserError, shown
+from languages.errors import UserError, shown, whole
 
 
 class PathType(click.Path):
@@ -26,6 +27,60 @@ class PlaceType(PathType):
     """The folder of a run, or hf:PATH, that of a checkpoint that others trained."""
 
 
+class FileType(PathType):
+    """A file to read, which must be there; a folder is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path; UserError for a folder, or where there is no file."""
+        path, option = Path(super().convert(value, param, ctx)), named(param)
+        if os.path.isdir(path):
+            raise UserError(f"{option}{shown(path)} is a folder; name a file in it")
+        if not os.path.lexists(path):
+            verb = re.search("`(regulargpt [a-z]+)`", getattr(param, "help", None) or "")
+            remedy = f"`{verb[1]} RUN` writes one" if verb else "check the path"
+            raise UserError(f"{option}{shown(path)}: no such file; {remedy}")
+        return path
+
+
+class NewFileType(PathType):
+    """A file to write. Its folder must be there: a misspelt folder is more likely than a new one.
+
+    An output that is a folder is made, with those above it.
+    """
+
+    def __init__(self, example: str = "FILE"):
+        super().__init__(path_type=Path)
+        self.example = example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path; UserError for a folder, or in a folder that does not exist."""
+        path, option = Path(super().convert(value, param, ctx)), named(param)
+        if os.path.isdir(path):
+            raise UserError(
+                f"{option}{shown(path)} is a folder; name a file, as in {option}{shown(path / self.example)}"
+            )
+        if not os.path.isdir(path.parent):
+            raise UserError(f"{option}{shown(path)}: the folder {shown(path.parent)} does not exist; make it first")
+        return path
+
+
+def named(param: click.Parameter | None) -> str:
+    """How a message begins about what an option was given: with its name."""
+    return f"{param.opts[0]} " if isinstance(param, click.Option) else ""
+
+
+class WholeRange(click.IntRange):
+    """Whole numbers in a range, in digits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; BadParameter for another text, with how it is written."""
+        try:
+            number = whole(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return super().convert(number, param, ctx)
+
+
 class FiniteRange(click.FloatRange):
     """Numbers in a range; no comparison keeps out the one that is none."""
 
@@ -37,14 +92,25 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def page_path(out: Path | None, default: Path, option: str = "--out") -> Path:
-    """Where a page is written; UserError for a folder."""
-    path = out or default
-    if path.is_dir():
-        raise UserError(f"{option} {shown(path)} is a folder; name a file, as in {option} {shown(path / default.name)}")
-    return path
+class InchesType(click.ParamType):
+    """The width of a picture: inches, or centimetres with `cm`."""
+
+    name = "width"
+    LEAST, MOST = 2.0, 20.0
+    """Inches: below, letters of 8 points have no room; above, no page is so wide."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Inches; BadParameter for what is no width, or none of a picture."""
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *(in|cm|)", str(value))
+        inches = float(found[1]) / (2.54 if found[2] == "cm" else 1.0) if found else math.nan
+        if not self.LEAST <= inches <= self.MOST:
+            self.fail(
+                f"{value!r:.40} is no width from {self.LEAST:g}in to {self.MOST:g}in, as in 3.25in or 8.2cm", param, ctx
+            )
+        return inches
 
 
 PATH = PathType(path_type=Path)
 PLACE = PlaceType(path_type=Path)
-FILE = PathType(path_type=Path, dir_okay=False)
+FILE = FileType(path_type=Path)
+INCHES = InchesType()

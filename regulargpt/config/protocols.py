@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from languages.errors import nearest, one_of
+from languages.kept import rewritten
 from languages.registry import has_brackets, has_rows, level_of
 from regulargpt.config.schema import Draft, EvaluationOptions, RunConfig, flat, parts_first
 from regulargpt.data import is_language, noun_of, sampling
@@ -94,7 +95,7 @@ class Protocol:
                     continue
                 raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
             parts.append(part)
-        return f"{name}:{mark.join(parts)}" if parts else language
+        return rewritten(language, f"{name}:{mark.join(parts)}") if parts else language
 
     def usual(self, name: str) -> str:
         """What stands behind the colon of a language; of a product, what stands behind that of each factor.

@@ -12,7 +12,7 @@ from typing import Any
 from languages.errors import UserError, nearest, one_of
 from languages.registry import WITHOUT_MACHINE, has_brackets, has_rows, level_of
 from regulargpt.config.protocols import MANY, protocol, without_sampling
-from regulargpt.config.schema import Draft, RunConfig
+from regulargpt.config.schema import Draft, RunConfig, value_of
 from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import BRACKETED, PERT2026
@@ -37,22 +37,31 @@ class Recipe:
     is_published: bool = False
     """Whether it is only for models that have options of their own in it."""
     otherwise: str = ""
-    """The recipe whose options a network takes instead that can have no certificate."""
+    """The recipe whose training a network takes instead that can have no certificate. The network stays the same."""
     by_proof: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict)
     """In place of `fields`, of networks that are proven in this phase."""
 
     def of(self, name: str, model: str, language: str) -> dict[str, Any]:
         """The options of this recipe, of this name, for a model and a language."""
-        own = MODELS[model].recipes.get(name, {})
         fields = self.by_proof.get(proof_phase(MODELS.options(model, "model")), self.fields)
-        every = {**fields.get("*", {}), **own.get("*", {})}
         balanced = self.balanced if self.balanced and sampling(language) == "balanced" else {}
-        bracketed = own.get(BRACKETED, {}) if is_language(language) and has_brackets(language) else {}
-        return {**every, **balanced, **of_language(fields, language), **bracketed, **of_language(own, language)}
+        every, own = of_model(name, model, language)
+        return {**fields.get("*", {}), **every, **balanced, **of_language(fields, language), **own}
 
     def models(self, name: str) -> tuple[str, ...]:
         """The built-in models that it is for."""
         return tuple(model for model, row in MODELS.items() if name in row.recipes or not self.is_published)
+
+
+def of_model(name: str, model: str, language: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a model takes of a recipe on its own account: in every language, and in this one.
+
+    >>> of_model("answers", "lstm", "parity"), of_model("paper", "regulargpt", "modular-arithmetic")[1]["data.name"]
+    (({'model.d_model': 32}, {}), 'modular-arithmetic:plus=true')
+    """
+    own = MODELS[model].recipes.get(name, {})
+    bracketed = own.get(BRACKETED, {}) if is_language(language) and has_brackets(language) else {}
+    return dict(own.get("*", {})), {**bracketed, **of_language(own, language)}
 
 
 def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
@@ -72,6 +81,8 @@ def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
 
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
+# Where brackets are visible, some networks follow them. No other option of a network is a language's.
+BY_BRACKETS: Fields = {"model.tree": "nested", "model.actions": "visible"}
 # Words with brackets are as deep as they are long, and depth costs levels: a million symbols would take hours. Of the
 # words that L* asks a network for, most have brackets where training words have none: they are soon looked up.
 WITH_BRACKETS: Fields = {"evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
@@ -251,8 +262,9 @@ def resolve(
     """The whole config of a recipe for a model and a language: defaults < recipe < protocol `preset` < user.
 
     Without a recipe, of the usual one; without its options `unless`. The user's are values by dotted keys, or what sets
-    them. With `certify` the automaton is known. A network that can have no certificate takes what the recipe has for
-    such. Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
+    them. With `certify` the automaton is known. A network that can have no certificate is trained as the recipe has it
+    for such, and is the same network. Raises UserError with the nearest name for an unknown recipe, or if the recipe
+    has nothing for this model.
 
     >>> resolve("paper", "regulargpt", "parity").training.lr
     0.0003
@@ -273,14 +285,14 @@ def resolve(
 
     def draft(options_of: str, certify: bool) -> Draft:
         chosen = MODELS.written(model, "model")["name"]
-        fields = RECIPES[options_of].of(options_of, chosen, language)
+        fields = options(name, options_of, chosen, language)
         if options_of == "answers" and with_brackets:
             has_table = proof_phase(MODELS.options(chosen, "model")) == "table_fine_tuning"
             fields |= {**WITH_BRACKETS, **(SOON_LOOKED_UP if has_table else {})}
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
         if with_brackets:
-            draft.put_present({"model.tree": "nested", "model.actions": "visible"})
+            draft.put_present(BY_BRACKETS)
         if is_language(language) and has_rows(language):
             draft.put({"objective.name": "transduction"})
         draft.put_present(fields)  # a class from outside takes those that it has
@@ -297,6 +309,22 @@ def resolve(
     if (certify or otherwise) and no_certificate(*parts, language) is not None:
         found = draft(otherwise or name, False)
     return found.config()
+
+
+def options(recipe: str, options_of: str, model: str, language: str) -> dict[str, Any]:
+    """The options of a recipe, or those that it takes of another one where there can be no certificate.
+
+    A model's name is one network all the same: what the model has of its own in the recipe stays.
+
+    >>> alone, instead = (options("answers", of, "lstm", "reverse-string") for of in ("answers", "words"))
+    >>> alone["model.d_model"], instead["model.d_model"], "training.solved_loss" in instead
+    (32, 32, True)
+    """
+    fields = RECIPES[options_of].of(options_of, model, language)
+    if options_of == recipe:
+        return fields
+    every, own = of_model(recipe, model, language)
+    return {**fields, **every, **own}
 
 
 def refuse(recipe: str, model: str, language: str) -> None:
@@ -323,6 +351,17 @@ def certified(draft: Draft) -> Fields:
     return {f"phases.{phase}.{key}": value for key, value in fields.items() if key in KNOWN or not is_tried}
 
 
+def of_brackets(config: RunConfig) -> str:
+    """What in its network is of the brackets of its language, for a line that names the network; "" for nothing.
+
+    >>> of_brackets(resolve(None, "regulargpt", "brackets-2")), of_brackets(resolve(None, "lstm", "brackets-2"))
+    (', model.tree = nested for its brackets', '')
+    """
+    is_there = is_language(config.data.name) and has_brackets(config.data.name)
+    found = [f"{key} = {of}" for key, of in BY_BRACKETS.items() if is_there and value_of(config, key) == of]
+    return f", {', '.join(found)} for its brackets" if found else ""
+
+
 # What must be the same where models are compared: the words, and what is shown of them.
 COMPARED = ("data.", "objective.name", "objective.output_token")
 
@@ -347,11 +386,9 @@ def apart(recipe: str | None, models: Sequence[str], language: str) -> dict[str,
 
 def fields_of(recipe: str, model: str, language: str) -> dict[str, Any]:
     """The options of a recipe for a model as it is written, were nothing else set."""
-    options = MODELS.options(model, "model")
-    otherwise = RECIPES[recipe].otherwise
-    if otherwise and no_certificate(options, Draft().part("objective"), language) is not None:
-        recipe = otherwise
-    return RECIPES[recipe].of(recipe, options.name, language)
+    chosen, otherwise = MODELS.options(model, "model"), RECIPES[recipe].otherwise
+    is_open = otherwise and no_certificate(chosen, Draft().part("objective"), language) is not None
+    return options(recipe, otherwise if is_open else recipe, chosen.name, language)
 
 
 def unknown_recipe(name: str) -> str:

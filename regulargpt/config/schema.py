@@ -7,10 +7,12 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from languages.errors import nearest, one_of
-from regulargpt.data.options import DataOptions, UniformOptions
+from languages.kept import Kept
+from regulargpt.data.options import FURTHEST, DataOptions, UniformOptions
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.objectives.options import LastOptions, ObjectiveOptions
@@ -38,8 +40,6 @@ from regulargpt.training.options import PhaseOptions
 SHARE = "it is a share, 0 to below 1"
 RATE = "a learning rate is not negative"
 STEPS = "give a number of steps"
-# Texts are tested to so many times the training length.
-FURTHEST = 16
 LOSS = "a loss is not negative"
 
 
@@ -213,9 +213,16 @@ class RunConfig(Options):
         return sorted({*self.scored, *self.evaluation.extra_lengths})
 
     @classmethod
-    def parse(cls, text: str, name: str = "config.toml") -> RunConfig:
-        """The config behind TOML text; ConfigError naming the key for a key, type or value that is not right."""
-        return from_mapping(cls, toml.parse(text, name))
+    def parse(cls, text: str, name: str = "config.toml", kept: Mapping[str, Path] = {}) -> RunConfig:
+        """The config behind TOML text; ConfigError naming the key for a key, type or value that is not right.
+
+        `kept` are the files that a run keeps, by the option of `data` that names each: they are read instead.
+        """
+        sections = toml.parse(text, name)
+        own = sections.get("data")
+        if isinstance(own, dict):
+            own |= {key: Kept(own[key], file) for key, file in kept.items() if isinstance(own.get(key), str)}
+        return from_mapping(cls, sections)
 
     def render(self) -> str:
         """As TOML, complete."""

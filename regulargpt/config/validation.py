@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def validate(config: RunConfig, task: AnyTask | None = None, again: bool = False) -> Data:
+def validate(config: RunConfig, task: AnyTask | None = None, lengths: Sequence[int] = ()) -> Data:
     """The data of a config that can be run; raises ConfigError for the first reason why it cannot, before any work.
 
-    `task` is that of the language, if it is known already: some automata take seconds to build. A run that is tested
-    `again` may have been trained on words as long as the test's.
+    `task` is that of the language, if it is known already: some automata take seconds to build. A network that is
+    there already is tested again at these `lengths` alone: those of its config say nothing.
 
     >>> validate(RunConfig().replaced({"evaluation.test_len": 3}))
     Traceback (most recent call last):
     regulargpt.options.ConfigError: evaluation.test_len = 3; test words are longer than data.train_len = 40
     """
     words = data.build(config.data, task)
-    for problem in _problems(config, words, again):
+    for problem in _problems(config, words, lengths):
         raise ConfigError(problem)
     return words
 
 
-def _problems(config: RunConfig, words: Data, again: bool) -> Iterator[str]:
+def _problems(config: RunConfig, words: Data, lengths: Sequence[int]) -> Iterator[str]:
     if config.device not in DEVICES:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
     if config.recipe not in (*RECIPES, *CONSTRUCTED):
@@ -48,7 +48,7 @@ def _problems(config: RunConfig, words: Data, again: bool) -> Iterator[str]:
         yield reason
     if config.model.follows_brackets and not words.has_brackets:
         yield f"model.tree = 'nested': {words.name} has no brackets to follow; choose 'flat'"
-    yield from _lengths(config, words, again)
+    yield from _lengths(config, words) if not lengths else _tested_again(config, words, lengths)
     if (reason := refuse_attention(config)) is not None:
         yield reason
     for reason in config.objective.refuse(words, config.model):
@@ -88,10 +88,10 @@ def _steps(config: RunConfig) -> Iterator[str]:
         yield "training.steps = 0; training has at least 1 step"
 
 
-def _lengths(config: RunConfig, words: Data, again: bool) -> Iterator[str]:
+def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
     train_from, train_len, test_len = config.data.shortest, config.data.train_len, config.test_len
     is_known = bool(config.protocol) and protocol(config.protocol).of_training_lengths
-    first = 1 if is_known or again else config.data.first_tested
+    first = 1 if is_known else config.data.first_tested
     test_from = config.evaluation.test_from or config.data.first_tested
     if train_len < config.model.shortest:
         yield f"data.train_len = {train_len} is too short for {config.model.label}; at least {config.model.shortest}"
@@ -118,6 +118,13 @@ def _lengths(config: RunConfig, words: Data, again: bool) -> Iterator[str]:
     for key, length in [*longest, *(("evaluation.extra_lengths", extra) for extra in config.evaluation.extra_lengths)]:
         if (reason := config.network.too_long(length)) is not None:
             yield f"{key} = {length}: {reason}"
+
+
+def _tested_again(config: RunConfig, words: Data, lengths: Sequence[int]) -> Iterator[str]:
+    if not any(words.is_tested(length) for length in lengths):
+        yield words.describe_length(lengths[0])
+    if (reason := config.network.too_long(max(lengths))) is not None:
+        yield f"length {max(lengths)}: {reason}"
 
 
 def refuse_attention(config: RunConfig) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from languages.budget import VARIABLE
@@ -60,14 +59,13 @@ def task_of(name: str) -> AnyTask:
     A file is read again once it has changed; a machine made in Python may be another one under its name by now.
     """
     import languages
-    from languages.context_free.user import of_file
+    from languages.named_file import file_of
     from languages.registry import MADE
 
-    is_of_file = name.startswith(("dfa:", "pushdown:", WORDS))
-    path = Path(of_file(name.partition(":")[2])[0])
-    if name in MADE or (is_of_file and not path.is_file()):
+    path = file_of(name)
+    if name in MADE or (path is not None and not path.is_file()):
         return languages.find(name)
-    written = path.stat() if is_of_file else None
+    written = None if path is None else path.stat()
     stamp = None if written is None else (written.st_mtime_ns, written.st_size, written.st_ino)
     return _task(name, os.environ.get(VARIABLE), stamp)
 

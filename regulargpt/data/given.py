@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from languages.automata.words import Indices
+from languages.errors import UserError
 from languages.randomness import rng
 from languages.unknown.words import GivenTask, GivenWords
 from regulargpt.data.base import Words
@@ -28,8 +29,18 @@ class GivenData(LanguageData):
 
     Words longer than `train_len` are for the test. Of the others a share `held_out` is, chosen by a hash of the word,
     so that it is the same whatever else is in the file. A word shorter than `train_from` that is not kept back is
-    neither. No word is trained on and tested.
+    neither. No word is trained on and tested. A file with a column `split` says itself which words are for what.
+
+    Raises UserError for a word that the file marks for the training, and that is longer than `train_len`.
     """
+
+    def __post_init__(self) -> None:
+        """Refuses what would be neither trained on nor tested."""
+        marked = [T for T in self.given.of_length if self.given.tested and not self.given.kept_back(T, 0).all()]
+        if (longest := max(marked, default=0)) > self.options.train_len:
+            has = f"{self.name} has a word of {longest} symbols for the training"
+            remedy = f"write --train-len {longest}, or mark it test"
+            raise UserError(f"data.train_len = {self.options.train_len}: {has}; {remedy}")
 
     @property
     def given(self) -> GivenWords:
@@ -44,7 +55,7 @@ class GivenData(LanguageData):
         found: dict[int, tuple[Indices, Indices]] = {}
         for length, words in self.given.of_length.items():
             is_tested = np.ones(len(words), dtype=np.bool_)
-            if length <= self.options.train_len:
+            if length <= self.options.train_len or self.given.tested:
                 is_tested = self.given.kept_back(length, self.options.held_out)
             found[length] = words[~is_tested], words[is_tested]
         return found
@@ -73,21 +84,23 @@ class GivenData(LanguageData):
     def describe_length(self, length: int) -> str:
         """One line about a length without words, or with none for the training or the test; empty for others."""
         lengths = [*self.given.of_length]
+        more = "mark some test" if self.given.tested else "raise data.held_out"
+        fewer = "mark some train" if self.given.tested else "lower data.held_out"
         if not any(map(self.is_tested, lengths)):
-            return f"all words of {self.name} are trained on; {self.shorter()}raise data.held_out"
+            return f"all words of {self.name} are trained on; {self.shorter()}{more}"
         if length not in lengths:
             some = ", ".join(map(str, lengths[:MOST_SAID])) + ", ..." * (len(lengths) > MOST_SAID)
             return f"length {length}: {self.name} has no words; it has words of {some} symbols"
         if not self.is_tested(length):
-            return f"length {length}: all words of {self.name} are trained on; raise data.held_out, or test longer ones"
+            return f"length {length}: all words of {self.name} are trained on; {more}, or test longer ones"
         if not self.has_length(length) and length <= self.options.train_len:
-            return f"length {length}: all words of {self.name} are kept for the test; lower data.held_out"
+            return f"length {length}: all words of {self.name} are kept for the test; {fewer}"
         return ""
 
     def shorter(self) -> str:
         """A shorter training, so that the longest words are left for the test; empty if there is none."""
         *lengths, longest = self.given.of_length
-        if longest <= SHORTEST or max(lengths, default=0) < self.options.train_from:
+        if self.given.tested or longest <= SHORTEST or max(lengths, default=0) < self.options.train_from:
             return ""
         return f"leave those of {longest} symbols for the test with --train-len {longest - 1}, or "
 

@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 from regulargpt.options import Options, option, share
 
+FURTHEST = 16
+"""Texts are tested to so many times the training length."""
+
 
 @dataclass(frozen=True)
 class DataOptions(Options):

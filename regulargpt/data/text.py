@@ -13,10 +13,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from languages.randomness import rng
 from languages.text import Corpus
 from regulargpt.data.base import Words
-from regulargpt.data.options import TextOptions
+from regulargpt.data.options import FURTHEST, TextOptions
 
 REACH = 65_536
-"""The longest test segment: where a segment may end does not depend on how long it is, so that lengths are paired."""
+"""The longest test segment, where `FURTHEST` training lengths are not longer."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,16 @@ class TextData:
 
     @property
     def reach(self) -> int:
-        """The longest segment that is tested: at most half of the test part, so that ends differ."""
-        return min(REACH, (len(self.corpus.test) - 1) // 2)
+        """The longest segment that is tested: at most half of the test part, so that ends differ.
+
+        Where a segment may end does not depend on how long it is, so that lengths are paired.
+        """
+        return min(self.most, (len(self.corpus.test) - 1) // 2)
+
+    @property
+    def most(self) -> int:
+        """The longest segment that is tested, however long the text is."""
+        return max(REACH, FURTHEST * self.options.train_len)
 
     def has_length(self, length: int) -> bool:
         return length < len(self.corpus.train)
@@ -73,6 +81,8 @@ class TextData:
         allowed = (
             f"{train:,} symbols to train on, and {test:,} to test on, which allows test lengths up to {self.reach:,}"
         )
+        if self.has_length(length) and self.reach == self.most:
+            return f"{self.name}: a test segment has at most {self.most:,} symbols; choose a shorter length"
         return f"{self.name} has {allowed}; choose a shorter length, or a longer text"
 
     def test(self, seed: int, length: int, count: int) -> Words:

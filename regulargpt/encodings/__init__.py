@@ -85,6 +85,28 @@ ENCODINGS = Registry(
     EncodingOptions,
     "regulargpt.encodings",
     "regulargpt.encodings.base:Encoding",
+    {
+        "rope": "rotary",
+        "roformer": "rotary",
+        "nope": "none",
+        "nopositions": "none",
+        "absolute": "learned, or sinusoidal",
+        "ape": "learned, or sinusoidal",
+        "cosine": "sinusoidal",
+        "sincos": "sinusoidal",
+        "sine": "sinusoidal",
+        "relative": "t5 for a bias by distance, or transformer_xl for content and distance",
+        "rpe": "t5 for a bias by distance, or transformer_xl for content and distance",
+        "t5bias": "t5",
+        "xl": "transformer_xl",
+        "txl": "transformer_xl",
+        "kerple": "kerple_log or kerple_power",
+        "swa": "window",
+        "slidingwindow": "window",
+        "fox": "forgetting",
+        "forgettingtransformer": "forgetting",
+        "pathattention": "path",
+    },
 )
 
 

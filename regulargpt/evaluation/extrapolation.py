@@ -164,12 +164,17 @@ def ratio_of(point: Point, base: Point) -> Interval:
     return ratio((point.of_words[NLL], point.files), (base.of_words[NLL], base.files))
 
 
-def text_facts(points: Sequence[Point], config: RunConfig, reference: Reference | None) -> dict[str, Any]:
-    """What summary.json says of a test on a text beside its measures; nothing for words of a language."""
+def text_facts(
+    points: Sequence[Point], config: RunConfig, reference: Reference | None, base: int = 0
+) -> dict[str, Any]:
+    """What summary.json says of a test on a text beside its measures; nothing for words of a language.
+
+    Ratios are to `base`, or else to the config's training length.
+    """
     nll = {point.length: point.of_words[NLL] for point in points if NLL in point.of_words}
     if not nll:
         return {}
-    length, attention = config.data.train_len, config.evaluation.attention
+    length, attention = base or config.data.train_len, config.evaluation.attention
     files = {point.length: point.files for point in points if point.files is not None}
     found = None if reference is None else extrapolation(nll, length, reference, attention, files)
     return {

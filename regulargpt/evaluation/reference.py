@@ -35,13 +35,20 @@ class Reference:
 
 @torch.no_grad()
 def reference(
-    model: nn.Module, words: Data, objective: Objective, config: RunConfig, seed: int, device: torch.device
+    model: nn.Module,
+    words: Data,
+    objective: Objective,
+    config: RunConfig,
+    seed: int,
+    device: torch.device,
+    length: int = 0,
 ) -> Reference | None:
-    """Those of the segments of this test; None of words that are no text.
+    """Those of the segments of this test, of `length` or else the config's training length; None of words that are no
+    text.
 
     `model` has the options of its training, and no temperature.
     """
-    length = config.data.train_len
+    length = length or config.data.train_len
     if not isinstance(words, TextData) or not words.is_tested(length):
         return None
     samples = samples_at(length, config.evaluation)

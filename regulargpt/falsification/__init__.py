@@ -1,6 +1,7 @@
 """Words that a network answers wrongly: the shortest, and families of them that go on for ever longer words.
 
-`search.falsify` goes through the searches, one a file, each with a share of the budget:
+`search.falsify` first asks again what is `known` to be wrong. Then it goes through the searches, one a file, each with
+a share of the budget:
 
 1. `short_words`: all words, length by length. What is wrong there first is the shortest wrong word.
 2. `clusters`: breadth-first over states of the network, close ones merged, beside the language's automaton.

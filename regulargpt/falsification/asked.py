@@ -100,6 +100,10 @@ class Asked:
         """The right answer to a word, and the network's."""
         return self.answer.said(self.model, np.array([word]), self.device)[0]
 
+    def decoded(self, part: Word) -> str:
+        """A part of a word as people read it."""
+        return self.data.task.machine.decode(np.array(part, dtype=np.int64))
+
     def written(self, word: Word) -> str:
         """A word as people read it."""
         task = self.data.task

@@ -15,7 +15,9 @@ LONGEST_PERIOD, FEWEST = 64, 4
 
 
 MOST_FAMILIES = 12
-"""Of a report."""
+"""That a search keeps."""
+FAR = 512
+"""Symbols up to which a family is tried again, at ever larger n; its first few words may be longer."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,51 @@ def repeats(wrong: npt.NDArray[np.bool_], period: int) -> bool:
     """
     last = wrong[-max(3 * period, len(wrong) // 2, FEWEST) :]
     return bool((last[period:] == last[:-period]).all())
+
+
+def tried_again(family: Family) -> list[int]:
+    """The n at which a family is tried: the first few, then ever larger ones up to words of so many symbols.
+
+    >>> tried_again(Family((), (1,), (), Persistent(0, 5, 100, 2, (1,))))
+    [5, 7, 9, 11, 13, 21, 37, 69, 99]
+    """
+    of, few = family.of, max(FEWEST, len(family.of.residues))
+    far = (FAR - len(family.u) - len(family.w)) // len(family.v)
+    last = min(of.end, max(far, of.start + few * of.period))
+    inside = [n for n in range(of.start, last + 1) if n % of.period in of.residues]
+    later = [1 << k for k in range(FAR.bit_length()) if few <= 1 << k < len(inside)]
+    return [inside[at] for at in sorted({*range(few), *later, len(inside) - 1}) if 0 <= at < len(inside)]
+
+
+def together(families: Sequence[Family]) -> list[Family]:
+    """All of these families, the simplest first, without those of which another one says as much.
+
+    >>> few, many, odd = (Persistent(0, *numbers) for numbers in ((3, 63, 1, (0,)), (9, 511, 1, (0,)), (5, 9, 2, (1,))))
+    >>> [(f.of.start, f.of.end) for f in together([Family((), (1,), (), of) for of in (few, many, odd)])]
+    [(3, 511)]
+    """
+    kept: list[Family] = []
+    for family in sorted(map(normal, families), key=lambda family: family.order):
+        rest = []
+        for other in kept:
+            family = replace(family, of=joined(other.of, family.of)) if meet(other, family) else family
+            rest += [] if says(family, other) else [other]
+        kept = rest if any(says(other, family) for other in rest) else [*rest, family]
+    return sorted(kept, key=lambda family: family.order)
+
+
+def says(one: Family, other: Family) -> bool:
+    """Whether the first has all words of the second."""
+    of, words = one.of, other.of
+    same = (one.u, one.v, one.w) == (other.u, other.v, other.w) and words.period % of.period == 0
+    inside = all(residue % of.period in of.residues for residue in words.residues)
+    return same and inside and of.start <= words.start and words.end <= of.end
+
+
+def meet(one: Family, other: Family) -> bool:
+    """Whether both say the same, and have some n in common."""
+    same = replace(one, of=replace(other.of, period=one.of.period, residues=one.of.residues)) == other
+    return same and max(one.of.start, other.of.start) <= min(one.of.end, other.of.end)
 
 
 def apart(families: Sequence[Family], most: int) -> list[Family]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.falsification.asked import Asked, Word, Words
-from regulargpt.falsification.family import MOST_FAMILIES, Family, apart
+from regulargpt.falsification.family import MOST_FAMILIES, Family, apart, says, together
 from regulargpt.models.tree.base import Tree
 
 SYMBOLS, OF_TREE, OF_POWER = 8, 64, 256
@@ -36,7 +36,8 @@ class Spent(Exception):
 class Hunt:
     """Searches ask it for answers. It keeps the wrong words, and raises Spent when there is no budget left.
 
-    `whole` is the length up to which all words were tried.
+    `whole` is the length up to which all words were tried, `no_longer` what was wrong before and is right now. The
+    `clock` counts processor time of this thread: other programs take none of it.
     """
 
     asked: Asked
@@ -44,11 +45,12 @@ class Hunt:
     seconds: float = inf
     seed: int = 0
     on_progress: Callable[[str, int, int], None] = lambda kind, done, count: None
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.thread_time
     tried: Counter[str] = field(default_factory=Counter)
     wrong: dict[Word, None] = field(default_factory=dict)
     families: list[Family] = field(default_factory=list)
     ruled_out: list[str] = field(default_factory=list)
+    no_longer: list[str] = field(default_factory=list)
     whole: int = 0
     spent: int = 0
     limit: int = 0
@@ -69,7 +71,12 @@ class Hunt:
     @property
     def is_late(self) -> bool:
         """Whether the time is over."""
-        return self.clock() - self.began > self.seconds
+        return self.elapsed > self.seconds
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return self.clock() - self.began
 
     @property
     def shortest(self) -> float:
@@ -126,26 +133,37 @@ class Hunt:
         return wrong
 
     def keep(self, found: Sequence[Family]) -> None:
-        """Keep those families that the network itself is wrong on: on their first word, and on a long one."""
-        long = 0
-        for family in apart(found, 2 * MOST_FAMILIES):
+        """Keep those families that the network itself is wrong on: on their first word, and on a long one.
+
+        Where the time is over, the simplest one is still tried.
+        """
+        long, kept = 0, list[Family]()
+        for number, family in enumerate(apart(found, 2 * MOST_FAMILIES)):
             # A word as long as that takes seconds, and one family that begins so late says enough.
             is_long = len(family.word(family.of.start)) > LONGEST_KEPT
-            if len(self.families) < MOST_FAMILIES and not (is_long and long) and not self.is_late:
+            if len(kept) == MOST_FAMILIES or (self.is_late and (number or self.families)):
+                break
+            is_due = not long and 2 * self.elapsed < self.seconds if is_long else True
+            if is_due and not any(says(other, family) for other in self.families):
                 long += is_long
-                self.families += [self.begun(family)] if self.is_wrong(family) else []
+                kept += [self.begun(family)] if self.is_wrong(family) else []
+        self.add(kept)
+
+    def add(self, families: Sequence[Family]) -> None:
+        """Keep these families beside those that are kept."""
+        self.families = together([*self.families, *families])
 
     def begun(self, family: Family) -> Family:
         """The family from its first n on, as halving tells: between an n that is right and those that are wrong."""
         of = family.of
         some = [n for n in range(max(1, of.right + 1), of.start) if n % of.period in of.residues]
         low, high = 0, len(some)
-        while low < high:
+        while low < high and not self.is_late:
             middle = (low + high) // 2
             word = self.asked.data.task.whole(family.word(some[middle]))
             is_wrong = self.asked.questions(np.array([word]))[0] and self.replay(np.array([word]))[0]
             low, high = (low, middle) if is_wrong else (middle + 1, high)
-        return replace(family, of=replace(of, start=[*some, of.start][low]))
+        return replace(family, of=replace(of, start=[*some, of.start][high]))
 
     def is_wrong(self, family: Family) -> bool:
         """Whether the network itself is wrong on the first word of a family, and on a long one."""

@@ -48,7 +48,7 @@ def random_queries(hunt: Hunt) -> None:
         return
     starts, endings = Guide(machine).access, apart(hunt)
     lengths = [length for length in LENGTHS if length <= hunt.asked.longest]
-    for number in count():
+    for number in count() if lengths else ():
         random, length = rng(hunt.seed, "falsify: queries", number), lengths[number % len(lengths)]
         words = drawn(hunt, random, length)
         for row in words:

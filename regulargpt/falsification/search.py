@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Any
-
-import numpy as np
 
 from regulargpt.data.given import GivenData
 from regulargpt.falsification.asked import Asked, Word
@@ -16,6 +15,7 @@ from regulargpt.falsification.family import Family
 from regulargpt.falsification.given import given_words
 from regulargpt.falsification.guided import guided
 from regulargpt.falsification.hunt import MOST_KEPT, Hunt, Spent
+from regulargpt.falsification.known import Known, replay
 from regulargpt.falsification.machine import Guide
 from regulargpt.falsification.queries import queries, random_queries
 from regulargpt.falsification.short_words import short_words
@@ -27,7 +27,7 @@ from regulargpt.falsification.whole_powers import whole_powers
 Search = Callable[[Hunt], None]
 Progress = Callable[[str, int, int], None]
 
-KNOWN, MOST_SHORTENED = "known", 3
+MOST_SHORTENED = 3
 MOST_WRITTEN = 10_000
 """Symbols of a word that is written out."""
 
@@ -38,12 +38,13 @@ def falsify(
     seconds: float = inf,
     seed: int = 0,
     progress: Progress = lambda kind, done, count: None,
-    known: Sequence[Word] = (),
+    known: Known | None = None,
+    clock: Callable[[], float] = time.thread_time,
 ) -> dict[str, Any]:
     """Look for wrong words with this budget; the report, as falsified.json has it.
 
-    Words that are `known` to be wrong, as from a test, are tried first. A longer word counts as one for each eight
-    symbols. Equal budgets in words give equal reports, as long as the `seconds` last.
+    What is `known` to be wrong, as from a test, is tried first, and whatever the budget. A longer word counts as one
+    for each eight symbols. Equal budgets in words give equal reports, as long as the `seconds` last, by the `clock`.
 
     >>> from regulargpt import data, models, objectives
     >>> from regulargpt.config.schema import RunConfig
@@ -56,10 +57,8 @@ def falsify(
     >>> report["wrong"][0]
     {'word': '1', 'length': 1, 'expected': 'odd', 'answered': 'even'}
     """
-    hunt = Hunt(asked, words, seconds, seed, progress)
-    with suppress(Spent):
-        for word in known:
-            hunt.try_all(KNOWN, np.array([word]))
+    hunt = Hunt(asked, words, seconds, seed, progress, clock)
+    replay(hunt, known or Known())
     for search, share in searches(asked) if asks_anything(asked) else ():
         # A word that is the shortest for certain can only be followed by families of long ones.
         if hunt.shortest <= hunt.whole and search not in (state_powers, whole_powers):
@@ -104,6 +103,7 @@ def report(hunt: Hunt) -> dict[str, Any]:
         "tried": dict(hunt.tried),
         "all_up_to": hunt.whole,
         "ruled_out": [*first, *([] if hunt.wrong else hunt.ruled_out)],
+        **({"no_longer_wrong": hunt.no_longer} if hunt.no_longer else {}),
         "budget": {
             "words": hunt.words,
             "seconds": None if hunt.seconds == inf else hunt.seconds,
@@ -123,10 +123,10 @@ def described(asked: Asked, word: Word) -> dict[str, Any]:
 
 def of_family(asked: Asked, family: Family) -> dict[str, Any]:
     """A family of wrong words."""
-    decode, of = asked.data.task.machine.decode, family.of
+    of = family.of
     parts = {"u": family.u, "v": family.v, "w": family.w}
     return {
-        **{name: decode(np.array(part, dtype=np.int64)) for name, part in parts.items()},
+        **{name: asked.decoded(part) for name, part in parts.items()},
         **{"from": of.start, "to": of.end, "period": of.period, "residues": list(of.residues)},
         "from_length": asked.length(family.word(of.start)),
         "evidence": "observed",

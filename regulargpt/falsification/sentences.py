@@ -10,6 +10,8 @@ MOST_SHOWN, ENDS = 60, 20
 """Symbols of a word, and of each end of a longer one."""
 MOST_RUNS, MOST_LINES = 8, 5
 """Of a word; and lines about families."""
+NONE_WRONG = "falsified.json names words, none of which the network answers wrongly now"
+"""What is said of a file that was altered."""
 
 
 def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
@@ -70,15 +72,23 @@ def of_family(family: Mapping[str, Any]) -> str:
     >>> of_family(ones | {"evidence": "proved"})
     'wrong on 1^n for every odd n from 119 on: proven, in real arithmetic'
     """
-    power = " ".join(part for part in (family["u"], f"{base(family['v'])}^n", family["w"]) if part)
     period, residues = family["period"], family["residues"]
     kind = {(2, 1): "odd n", (2, 0): "even n"}.get((period, residues[0]) if len(residues) == 1 else (0, 0), "n")
     is_said = period == 1 or kind != "n"
     which = "" if is_said else f" with n mod {period} = {one_of(residues)}"
-    said = f"wrong on {power} for every {kind} from {family['from']:,}"
+    said = f"wrong on {power(*(family[name] for name in 'uvw'))} for every {kind} from {family['from']:,}"
     if family.get("evidence") == "proved":
         return f"{said} on{which}: proven, in real arithmetic"
     return f"{said} to {family['to']:,} that was tried{which}"
+
+
+def power(u: str, v: str, w: str) -> str:
+    """The words of a family.
+
+    >>> power("1", "01", "")
+    '1 (01)^n'
+    """
+    return " ".join(part for part in (u, f"{base(v)}^n", w) if part)
 
 
 def base(v: str) -> str:
@@ -116,10 +126,12 @@ def lines(report: Mapping[str, Any], is_proven: bool = False) -> list[str]:
     tried = ", ".join(f"{count:,} {kind}" for kind, count in report["tried"].items() if count)
     late = ["the time was over before all was tried: give more --seconds"] if report["budget"]["late"] else []
     ruled_out = [f"ruled out: {said}" for said in report["ruled_out"]]
+    ruled_out += [f"answered rightly now, and wrong before: {said}" for said in report.get("no_longer_wrong", ())]
     return [first_line(report, is_proven), *more, *ruled_out, f"words tried: {tried or 'none'}", *late]
 
 
 def in_summary(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run's summary has of it: enough for `sentence`."""
+    """What a run's summary has of it: enough for `sentence`, and whether the time was over before all was tried."""
     firsts = {name: report[name][:1] for name in ("wrong", "families")}
-    return {**firsts, "tried": report["tried"], "all_up_to": report["all_up_to"]}
+    counts = {name: report[name] for name in ("tried", "all_up_to")}
+    return {**firsts, **counts, "late": report["budget"]["late"]}

@@ -8,6 +8,7 @@ fewer families each time. Other networks are asked about whole words (`whole_pow
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -43,16 +44,23 @@ def state_powers(hunt: Hunt) -> None:
     assert asked.chain is not None, "the caller sees to it"
     assert asked.machine is not None, "the caller sees to it"
     guide, found = Guide(asked.machine), list[Family]()
-    by_length: dict[int, list[tuple[Word, Word]]] = defaultdict(list)
-    for u, v in pairs(guide):
-        by_length[len(v)].append((u, v))
-    groups = [of[at : at + ROWS] for of in by_length.values() for at in range(0, len(of), ROWS)]
+    # Known families come first, so that what was seen of long words is seen again.
+    known = [(family.u, family.v) for family in hunt.families]
+    groups = [*side_by_side(known), *side_by_side([pair for pair in pairs(guide) if pair not in known])]
     limit = hunt.limit
     for number, group in enumerate(groups):
         hunt.limit = hunt.spent + (limit - hunt.spent) // (len(groups) - number)
         found += Scan(hunt, guide, asked.chain, group).families()
     hunt.limit = limit
     hunt.keep(found)
+
+
+def side_by_side(pairs: Sequence[tuple[Word, Word]]) -> list[list[tuple[Word, Word]]]:
+    """Different pairs (u, v) in groups with v of one length."""
+    by_length: dict[int, list[tuple[Word, Word]]] = defaultdict(list)
+    for u, v in dict.fromkeys(pairs):
+        by_length[len(v)].append((u, v))
+    return [of[at : at + ROWS] for of in by_length.values() for at in range(0, len(of), ROWS)]
 
 
 @dataclass

@@ -27,7 +27,7 @@ def structured(hunt: Hunt) -> None:
     kinds = dict(draws(hunt.asked))
     most = QUADRATIC if hunt.asked.is_quadratic else max(LENGTHS)
     lengths = [length for length in LENGTHS if length <= min(most, hunt.asked.longest)]
-    for number in count():
+    for number in count() if lengths else ():
         length = lengths[number % len(lengths)]
         for kind, draw in kinds.items():
             random = rng(hunt.seed, f"falsify: {kind}", number)

@@ -24,7 +24,9 @@ MOST_TRIPLES, MOST_LATER, FEWEST = 512, 48, 4
 
 def whole_powers(hunt: Hunt) -> None:
     """All n up to some, then some in a row at each doubling, of fewer and fewer families."""
-    tried: dict[Triple, dict[int, bool]] = {triple: {} for triple in by_state(hunt, triples(hunt))}
+    # Known families come first, so that what was seen of long words is seen again.
+    known = [(family.u, family.v, family.w) for family in hunt.families]
+    tried: dict[Triple, dict[int, bool]] = {triple: {} for triple in [*known, *by_state(hunt, triples(hunt))]}
     left, total = list(tried), hunt.room
     try:
         ask(hunt, left, range(1, DENSE + 1), tried)
@@ -72,11 +74,12 @@ def cost(hunt: Hunt, triple: Triple, n: int) -> int:
 
 
 def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int, bool]]) -> None:
-    """Ask about all of these words, the shortest first: those of one length together."""
+    """Ask about all of these words that the network can read, the shortest first: those of one length together."""
     by_length: dict[int, list[tuple[Triple, int]]] = defaultdict(list)
     for triple in left:
         for n in ns:
-            by_length[length(triple, n)].append((triple, n))
+            if length(triple, n) <= hunt.asked.longest:
+                by_length[length(triple, n)].append((triple, n))
     for size in sorted(by_length):
         words = np.stack([word_of(hunt, triple, n) for triple, n in by_length[size]])
         asked = np.flatnonzero(hunt.asked.questions(words))

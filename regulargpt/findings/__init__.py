@@ -5,7 +5,20 @@
 """
 
 from regulargpt.findings.files import write
-from regulargpt.findings.finding import Axis, Curves, Data, Dots, Finding, Group, HeatMap, Picture
+from regulargpt.findings.finding import Arrow, Axis, Curves, Data, Dots, Finding, Group, HeatMap, Outline, Picture
 from regulargpt.findings.text import text
 
-__all__ = ["Axis", "Curves", "Data", "Dots", "Finding", "Group", "HeatMap", "Picture", "text", "write"]
+__all__ = [
+    "Arrow",
+    "Axis",
+    "Curves",
+    "Data",
+    "Dots",
+    "Finding",
+    "Group",
+    "HeatMap",
+    "Outline",
+    "Picture",
+    "text",
+    "write",
+]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regulargpt import plots
+from regulargpt.findings.draw_map import draw_map
 from regulargpt.findings.finding import Axis, Curves, Dots, HeatMap, Panel, Picture
+from regulargpt.findings.markup import colours
 from regulargpt.objectives.measures import Measure
 
 if TYPE_CHECKING:
@@ -18,31 +20,50 @@ if TYPE_CHECKING:
 MARKERS = "osD^v<>PX*hp"
 MAX_IN_LEGEND = 12
 MOST_NUMBERS = 12  # rows, and columns, of a heat map whose values are written into it
+LETTERS_AN_INCH, SMALL_AN_INCH = 13, 15  # of a title, and of one in letters of 8 points
+LINE, BELOW = 0.17, 0.4  # inches: a line of a title or legend, and what stands below the panels
+NARROW = 5.0  # inches: the legend of a narrower picture stands below it
+SMALL = 8.0  # points, the smallest letters
 PALE = 60  # percent of the scale from which the colours of a heat map are read in black
 
 
-def figure(picture: Picture) -> Figure:
-    """The picture as a figure of matplotlib."""
-    down = -(-len(picture.panels) // picture.across)
+def figure(picture: Picture, inches: float | None = None) -> Figure:
+    """The picture as a figure of matplotlib, so many inches wide, or as wide as it likes.
+
+    In a narrow one all letters have 8 points, the title has more lines, and the legend stands below: the panels keep
+    their room.
+    """
+    from matplotlib import rc_context
+
     width, height = picture.size
-    drawn = plots.new_figure(width * picture.across, height * down)
-    grid = drawn.subplots(down, picture.across, squeeze=False).flatten()  # (down * across,)
-    for axes, panel in zip(grid, picture.panels, strict=False):
-        draw(drawn, axes, panel)
-    for axes in grid[len(picture.panels) :]:
-        axes.remove()
-    if len(picture.panels) == 1 and isinstance(panel := picture.panels[0], Curves):
-        plots.name_lines(drawn, panel.lines)
-    if picture.title:
-        title = "\n".join(plots.wrapped(line, 100) for line in picture.title.split("\n"))
-        drawn.suptitle(title, fontsize=10, parse_math=False)
+    down, total = -(-len(picture.panels) // picture.across), inches or width * picture.across
+    title = wrapped_title(picture.title, total)
+    more = 0.0 if inches is None else LINE * title.count("\n") + BELOW
+    with rc_context({"font.size": SMALL} if total < NARROW else {}):
+        drawn = plots.new_figure(total, height * down * total / (width * picture.across) + more)
+        if title:  # first, for letters on a map are placed once the layout is known
+            drawn.suptitle(title, fontsize=10 if total >= NARROW else SMALL, parse_math=False)
+        grid = drawn.subplots(down, picture.across, squeeze=False).flatten()  # (down * across,)
+        for axes, panel in zip(grid, picture.panels, strict=False):
+            draw(drawn, axes, panel)
+        for axes in grid[len(picture.panels) :]:
+            axes.remove()
+        if len(picture.panels) == 1 and isinstance(panel := picture.panels[0], Curves):
+            plots.name_lines(drawn, panel.lines)
     return drawn
+
+
+def wrapped_title(title: str, inches: float) -> str:
+    """The lines of a title, none wider than the picture."""
+    room = int((LETTERS_AN_INCH if inches >= NARROW else SMALL_AN_INCH) * inches)
+    return "\n".join(plots.wrapped(line, room) for line in title.split("\n"))
 
 
 def draw(drawn: Figure, axes: Axes, panel: Panel) -> None:
     """A panel in its axes."""
     if isinstance(panel, Curves):
         draw_curves(axes, panel, has_names=len(drawn.axes) > 1)
+        write_above(drawn, axes)
     elif isinstance(panel, HeatMap):
         draw_heat_map(drawn, axes, panel)
     else:
@@ -50,7 +71,7 @@ def draw(drawn: Figure, axes: Axes, panel: Panel) -> None:
 
 
 def draw_curves(axes: Axes, panel: Curves, has_names: bool) -> None:
-    """Lines with their bands, marks and levels; the names of the lines in the legend, or beside the axes."""
+    """Lines with their bands, marks and levels, and the names of the lines, if these are not to stand beside them."""
     x, y, lines = panel.x, panel.y, panel.lines
     long = {None: plots.LOG_FROM, True: 0, False: math.inf}[x.is_log]
     plots.prepare(axes, lines, Measure("", y.label, "", True, y.low, y.high), long)
@@ -67,8 +88,17 @@ def draw_curves(axes: Axes, panel: Curves, has_names: bool) -> None:
     for (name, place), style in zip(panel.marks.items(), ("--", "-."), strict=False):
         axes.axvline(place, color=plots.VERMILION, linestyle=style, linewidth=1, label=name)
     label(axes, x, y)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=8)
+
+
+def write_above(drawn: Figure, axes: Axes) -> None:
+    """The legend of a panel of curves, above the axes, where no curve lies; the picture is as much higher."""
+    if not (named := plots.labelled([axes])):
+        return
+    across = drawn.axes[0].get_gridspec().ncols  # type: ignore[union-attr]  # panels lie in a grid
+    abreast = plots.abreast([name for name, _ in named], drawn.get_figwidth() / across)
+    drawn.set_figheight(drawn.get_figheight() + LINE * -(-len(named) // abreast) / across)
+    above = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2}
+    plots.write_legend(axes, named, ncols=abreast, fontsize=SMALL, **above)
 
 
 def label(axes: Axes, x: Axis, y: Axis) -> None:
@@ -106,10 +136,10 @@ def draw_heat_map(drawn: Figure, axes: Axes, panel: HeatMap) -> None:
 
 
 def draw_dots(drawn: Figure, axes: Axes, panel: Dots) -> None:
-    """Points: a colour for each kind, a marker for each group, later groups darker."""
+    """Points: a colour for each kind, a marker for each group, later groups darker; outlines and arrows over them."""
     from matplotlib.lines import Line2D
 
-    colour = dict(zip(panel.colours, colours(len(panel.colours)), strict=True))
+    colour = {kind: colours(kind)[0] for kind in panel.colours}
     for number, group in enumerate(panel.groups):
         axes.scatter(
             *np.array(group.points).T,
@@ -126,18 +156,20 @@ def draw_dots(drawn: Figure, axes: Axes, panel: Dots) -> None:
         if group.name:
             marker = MARKERS[number % len(MARKERS)]
             named.append((group.name, Line2D([], [], color=plots.GREY, marker=marker, ls="")))
-    plots.write_legend(drawn, named, loc="outside right upper", fontsize=8)
+    if panel.outlines:
+        named.append(("cluster", Line2D([], [], color=plots.GREY, lw=1.2)))
+    if not all(outline.is_sure for outline in panel.outlines):
+        named.append(("cluster that does not match", Line2D([], [], color=plots.GREY, lw=1.2, ls="--")))
+    if panel.wrong:
+        axes.scatter(*np.array(panel.wrong).T, marker="x", color=plots.BLACK, s=26, linewidths=0.9, zorder=4)
+        named.append(("wrong cluster", Line2D([], [], color=plots.BLACK, marker="x", ls="")))
+    if (inches := drawn.get_figwidth()) < NARROW:
+        across = plots.abreast([name for name, _ in named], inches)
+        drawn.set_figheight(drawn.get_figheight() + LINE * -(-len(named) // across))
+        plots.write_legend(drawn, named, loc="outside lower center", fontsize=8, ncols=across)
+    else:
+        plots.write_legend(drawn, named, loc="outside right center", fontsize=8)  # clear of a wide title
     # One unit for both axes: a component without variance is flat, and distances can be compared in every direction.
     axes.set_aspect("equal", adjustable="datalim")
     label(axes, panel.x, panel.y)
-
-
-def colours(count: int) -> list[str]:
-    """A colour for each of `count` kinds; shades of cividis for more than there are colours."""
-    known = (*plots.COLOURS[:-2], plots.YELLOW, plots.BLACK)
-    if count <= len(known):
-        return list(known[:count])
-    import matplotlib
-    from matplotlib.colors import to_hex
-
-    return [to_hex(shade) for shade in matplotlib.colormaps["cividis"](np.linspace(0, 1, count))]
+    draw_map(drawn, axes, panel, colour)

@@ -18,13 +18,15 @@ def refuse_file(out: Path) -> Path:
     return out
 
 
-def write(finding: Finding, out: Path) -> None:
+def write(finding: Finding, out: Path, ending: str = "png", inches: float | None = None) -> None:
     """Write NAME.csv (the first row names the columns), .png and .json into the folder `out`.
 
-    The JSON comes last: where it is, the others are.
+    Pictures have the `ending` png, pdf or svg, and are so many `inches` wide, as wide as they like without. The JSON
+    comes last: where it is, the others are.
     """
     atomic.make_folder(out)
     for name, data in {finding.name: finding.data, **finding.more}.items():
         atomic.write_text(out / f"{name}.csv", tables.csv([data.columns, *data.rows]))
-    plots.save(out / f"{finding.drawn or finding.name}.png", figure(finding.picture))
+    for name, picture in {finding.drawn or finding.name: finding.picture, **finding.pictures}.items():
+        plots.save(out / f"{name}.{ending}", figure(picture, inches))
     atomic.write_json(out / f"{finding.name}.json", finding.report)

@@ -74,13 +74,38 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Outline:
+    """The corners of a region round points, its letters, the number of its colour, and whether it is what it claims."""
+
+    corners: Sequence[Sequence[float]]  # (n, 2)
+    name: str
+    colour: int
+    is_sure: bool = True
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """From one place to another, by what `name` says."""
+
+    start: Sequence[float]  # (2,)
+    end: Sequence[float]  # (2,)
+    name: str
+
+
+@dataclass(frozen=True)
 class Dots:
-    """Points in a plane whose axes have one unit: a marker a group, a colour each of `colours`."""
+    """Points in a plane whose axes have one unit: a marker a group, a colour each of `colours`.
+
+    On them lie outlines and arrows; the `wrong` points are crossed out.
+    """
 
     groups: Sequence[Group]
     colours: Mapping[int, str]
     x: Axis
     y: Axis
+    outlines: Sequence[Outline] = ()
+    arrows: Sequence[Arrow] = ()
+    wrong: Sequence[Sequence[float]] = ()  # (n, 2)
 
 
 Panel = Curves | HeatMap | Dots
@@ -101,7 +126,8 @@ class Finding:
     """What a measurement came to. Its files are called `name`, its picture `drawn` if it has a name of its own.
 
     `facts` say what was measured, and `values` what came out; together they are what `--json` prints. `data` is the
-    CSV, `more` are further ones by name, `tables` are those that people read, after the line `title`.
+    CSV, `more` are further ones by name, as `pictures` are of the picture, `tables` are those that people read, after
+    the line `title`.
     """
 
     name: str
@@ -115,6 +141,7 @@ class Finding:
     notes: Sequence[str] = ()
     more: Mapping[str, Data] = field(default_factory=dict)
     drawn: str = ""
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
 
     @property
     def report(self) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from regulargpt.plots import BLUE, GREEN, LIGHT_GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
+from regulargpt.plots import BLUE, GREEN, LIGHT_GREY, ORANGE, PURPLE, SKY, VERMILION, VIOLET, YELLOW
 
 Point = tuple[float, float]
 
 # Then the same mixed with white.
-HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, LIGHT_GREY)
+HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, VIOLET)
+DARK = (0, 7)  # white is read on them
 MIXED = (0.0, 0.4, 0.65)
 
 
@@ -51,25 +52,23 @@ def points(pairs: Iterable[Point]) -> str:
 
 
 def colours(i: int) -> tuple[str, str]:
-    """The i-th colour and the ink that is read on it; they begin again after 24.
+    """The colour of the class number i in every picture, and the ink that is read on it; they begin again after 24.
 
     >>> colours(0), colours(1), colours(8)[0]
     (('#0072B2', '#FFFFFF'), ('#E69F00', '#000000'), '#66AAD1')
     """
     hue, share = HUES[i % len(HUES)], MIXED[i // len(HUES) % len(MIXED)]
     mixed = [round(c + (255 - c) * share) for c in bytes.fromhex(hue[1:])]
-    return "#" + bytes(mixed).hex().upper(), "#FFFFFF" if i % (len(HUES) * len(MIXED)) == 0 else "#000000"
+    return "#" + bytes(mixed).hex().upper(), "#FFFFFF" if i % (len(HUES) * len(MIXED)) in DARK else "#000000"
 
 
 def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:
-    """Colour and ink of each prototype: prototypes for the same element look the same.
+    """Colour and ink of each prototype, by the first of its elements; of one without, grey.
 
-    >>> [colour for colour, _ in by_element([[0], [7], [0, 3]])]
-    ['#0072B2', '#E69F00', '#0072B2']
+    >>> [colour for colour, _ in by_element([[0], [1], [0, 3], []])]
+    ['#0072B2', '#E69F00', '#0072B2', '#999999']
     """
-    first = [found[0] if found else -1 for found in elements]
-    rank = {element: i for i, element in enumerate(dict.fromkeys(first))}
-    return [colours(rank[element]) for element in first]
+    return [colours(found[0]) if found else (LIGHT_GREY, "#000000") for found in elements]
 
 
 def section(kind: str, heading: str, *parts: str, level: int = 3) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from regulargpt.findings.axes import LEFT, RIGHT, Axes, plot
 from regulargpt.findings.finding import Curves
 from regulargpt.findings.markup import points, tag, text
-from regulargpt.plots import LOG_FROM, Line, grow
+from regulargpt.plots import LOG_FROM, Line, grow, joined
 
 COLOURS = 8  # of the style sheet; later lines are dashed
 MOST_DOTS = 40  # more of them would be a line
@@ -56,18 +56,20 @@ def axes_of(panel: Curves) -> Axes:
 
 
 def drawn(axes: Axes, line: Line, look: str, label: str) -> list[str]:
-    """A line with its band, and a dot for each length if they are few, or it stands alone; infinities have no place."""
-    kept = apart(axes, line)
-    middle, parts = [axes.at(line.lengths[i], line.values[i]) for i in kept], []
-    if line.low:
-        low, high = ([axes.at(line.lengths[i], side[i]) for i in kept] for side in (line.low, line.high))
-        parts.append(tag("polygon", points=points([*low, *reversed(high)]), class_=f"band {look}"))
-    parts.append(tag("polyline", points=points(middle), class_=look))
-    for n, (i, (x, y)) in enumerate(zip(kept, middle, strict=True)):
-        is_alone = n > 0 and line.lengths[i] > 2 * line.lengths[kept[n - 1]] > 0
-        if look != REFERENCE and (len(kept) <= MOST_DOTS or is_alone):
-            name = f"{line.name}, {line.lengths[i]:,}: {line.values[i]:.4g} {label}".removeprefix(", ")
-            parts.append(tag("circle", tag("title", text(name)), cx=x, cy=y, r=4, class_=look))
+    """A line with its band where it joins lengths, and a dot for each length if they are few; one that stands alone has
+    a bar instead. Infinities have no place."""
+    kept, parts = apart(axes, line), []
+    for of in filter(None, ([i for i in kept if i in joint] for joint in joined(line.lengths))):
+        middle = [axes.at(line.lengths[i], line.values[i]) for i in of]
+        if line.low:
+            low, high = ([axes.at(line.lengths[i], side[i]) for i in of] for side in (line.low, line.high))
+            name, look_of_it = ("polygon", f"band {look}") if len(of) > 1 else ("polyline", look)
+            parts.append(tag(name, points=points([*low, *reversed(high)]), class_=look_of_it))
+        parts.append(tag("polyline", points=points(middle), class_=look))
+        for i, (x, y) in zip(of, middle, strict=True):
+            if look != REFERENCE and len(of) <= MOST_DOTS:
+                name = f"{line.name}, {line.lengths[i]:,}: {line.values[i]:.4g} {label}".removeprefix(", ")
+                parts.append(tag("circle", tag("title", text(name)), cx=x, cy=y, r=4, class_=look))
     return parts
 
 

@@ -65,7 +65,7 @@ MEASUREMENTS = Registry(
         "clusters": Row(
             PLACE + "state_clusters:measure",
             options.ClusterOptions,
-            "Find the language's monoid elements in a model's hidden states.",
+            "Hold the clusters of a model's hidden states against the language's automaton.",
             "Chi 2024, section 6.6.3",
         ),
     },

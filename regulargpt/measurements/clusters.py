@@ -113,6 +113,15 @@ def purity(elements: Labels, clusters: Labels) -> float:
     return float(table.max(1).sum() / len(elements))
 
 
+def rand_index(elements: Labels, clusters: Labels) -> float:
+    """The adjusted Rand index of the two labellings: 1 for a match, 0 by chance.
+
+    >>> rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
+    1.0
+    """
+    return float(adjusted_rand_score(elements, clusters))
+
+
 def scores(nodes: NodeStates, clusters: Labels, gap: float | None, seed: int) -> Scores:
     """All numbers of some rows, of which `clusters` were found."""
     x, y = nodes.states.astype(float), nodes.elements
@@ -123,7 +132,7 @@ def scores(nodes: NodeStates, clusters: Labels, gap: float | None, seed: int) ->
         elements=len(found),
         clusters=int(clusters.max()) + 1,
         gap=gap,
-        ari=float(adjusted_rand_score(y, clusters)),
+        ari=rand_index(y, clusters),
         purity=purity(y, clusters),
         silhouette=float(silhouette_score(x, y)) if 1 < len(found) < len(y) else None,
         probe=measured.accuracy,

@@ -46,7 +46,7 @@ def lengthen_report(
     out = refuse_file(run.results(FOLDER) if out is None else out)
     asked.config(run)
     given = lengths or ",".join(map(str, sorted({asked.length, *doubles(run.train_len, asked.length)})))
-    tested = lengths_of(run, given)
+    tested, _ = lengths_of(run, given)
     without = {TRAINED: {}, **({UNBIASED: asked.changes} if asked.changes else {})}
     bias = lengthen(run, asked, out, watch)
     found = {name: points(run, tested, changes, None, watch) for name, changes in without.items()}
@@ -89,7 +89,7 @@ def finding_of(
     lengths = [str(T) for T in sorted({T for of in found.values() for T in of})]
     said = sentence(values["tests"], max(set(lengths) & {*map(str, trained)}, key=int))
     steps = [(row["step"], row["loss"], row[BITS.measure]) for row in rows]
-    title = f"{run.data.name}, {before['model']}: {samples(trained)} segments, trained on {base:,} symbols"
+    title = f"{run.data.name}, {before['model']}: {samples(trained)} segments, {run.trained_on}"
     facts = {key: getattr(asked, key) for key in ("length", "steps", "batch_size", "lr", "seed")}
     facts |= {"changes": dict(asked.changes or {}), "bias": str(bias), "file": str(file)}
     return Finding(
@@ -102,7 +102,7 @@ def finding_of(
         picture=picture(title, values["tests"], steps, base),
         tables=tables(values["tests"], lengths, BITS),
         sentence=said,
-        notes=[f"{bias}; use it with --bias {file}"],
+        notes=[*run.notes, f"{bias}; use it with --bias {file}"],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,18 @@ def measured(
     *,
     progress: Callable[[int, int], None] = lambda done, count: None,
     notice: Callable[[str], None] = lambda text: None,
+    begun: Callable[[], None] = lambda: None,
+    ending: str = "png",
+    inches: float | None = None,
     **values: Any,
 ) -> Finding:
     """Measure a finished run, or what else a measurement can be of, and write the files of what comes out.
 
     They go to `out`, by default RUN/`name`; of what is no run, only where `out` is given. `values` are options. A
-    measurement that keeps results on its way is given `out`, and tells `notice` of them. Raises UserError, before
-    anything is computed, for what speaks against it, and for an `out` that is a file.
+    measurement that keeps results on its way is given `out`, and tells `notice` of them. `begun` is called once what is
+    measured is open. Pictures have the `ending` png, pdf or svg, and are so many `inches` wide.
+
+    Raises UserError, before anything is computed, for what speaks against it, and for an `out` that is a file.
     """
     row = MEASUREMENTS[name]
     options = row.options(**values)
@@ -37,6 +43,7 @@ def measured(
     if out is not None:
         refuse_file(out)
     subject = options.subject(None if place is None else str(place))
+    begun()
     if out is None and isinstance(subject, Opened | T5OnText):
         out = refuse_file(subject.results(options.files or name))
     loaded = row.load()
@@ -44,8 +51,14 @@ def measured(
     given, wanted = {"progress": progress, "notice": notice, "out": out}, inspect.signature(measure).parameters
     more = {key: value for key, value in given.items() if key in wanted}
     finding = measure(subject, options, **more)
+    if isinstance(subject, Opened):
+        from regulargpt.measurements.sample import notes_of_length  # with torch, which a refusal does without
+
+        is_chosen = getattr(options, "length", 0) is None
+        chosen = notes_of_length(subject, finding.report.get("length")) if is_chosen else []
+        finding = replace(finding, notes=[*subject.notes, *chosen, *finding.notes])
     if out is not None:
-        write(finding, out)
+        write(finding, out, ending, inches)
         if options.page:
             load(options.page)(finding, out / f"{finding.name}.html")
     return finding

@@ -45,11 +45,15 @@ class Compared:
 
 
 def finding_of(
-    methods: Compared, found: Mapping[str, Points], left_out: Mapping[str, str], settings: Mapping[str, Any]
+    methods: Compared,
+    found: Mapping[str, Points],
+    left_out: Mapping[str, str],
+    settings: Mapping[str, Any],
+    notes: Sequence[str] = (),
 ) -> Finding:
     """Two tables a score, a picture, the CSV, and what is best at the longest length by the first score.
 
-    `settings` says by method and length what was tested.
+    `settings` says by method and length what was tested, `notes` what is to be known of the lengths.
     """
     run, base, trained, scores = methods.run, methods.train_len, found[TRAINED], methods.scores
     values = rounded({"methods": {name: values_of(points, trained, base, scores) for name, points in found.items()}})
@@ -57,7 +61,7 @@ def finding_of(
     said = sentence(values["methods"], longest, scores[0].to_trained, is_apart(found, int(longest), scores[0]))
     return Finding(
         name="methods",
-        title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, trained on {base:,} symbols",
+        title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, {run.trained_on}",
         facts=run.facts("train_len")
         | {"seed": methods.seed, "lengths": list(methods.lengths), "left_out": left_out}
         | {"segments": {str(T): point.samples for T, point in trained.items()}, "how": how(methods)}
@@ -71,7 +75,8 @@ def finding_of(
             for found in tables(values["methods"], lengths, score)
         ],
         sentence=said,
-        notes=[note for score in scores for note in score.notes(values["methods"], longest)]
+        notes=[*notes]
+        + [note for score in scores for note in score.notes(values["methods"], longest)]
         + [ALIKE] * ({"ntk", "dynamic_ntk"} <= set(found))
         + [f"left out: {name}, {reason}" for name, reason in left_out.items()],
     )

@@ -173,7 +173,7 @@ def measure(
     """
     run = replace(run, config=run.config.replaced({"evaluation.samples": options.words}))  # type: ignore[type-var]
     prepare(run.config)  # a device that is not there is refused first
-    lengths, cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
+    (lengths, notes), cells = lengths_of(run, options.lengths), Cells(None if out is None else out / CELLS, notice)
     temperatures = Cells(None if out is None else out / TEMPERATURES, notice, of_temperature, in_temperature)
     bias = None if options.bias is None else read(options.bias, run.config, run.weights)
     seed = run.config.seed if options.seed is None else options.seed
@@ -184,7 +184,7 @@ def measure(
     chosen, left_out = methods.chosen(options.methods)
     found = found_by(methods, chosen, progress)
     settings = {name: {str(T): methods.asked_of(name, T) for T in points} for name, points in found.items()}
-    return finding_of(methods, found, left_out, settings)
+    return finding_of(methods, found, left_out, settings, notes)
 
 
 def of_temperature(found: Temperature) -> Mapping[str, Any]:
@@ -206,15 +206,16 @@ def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict
     return found
 
 
-def lengths_of(run: Opened, written: str | None) -> list[int]:
-    """The lengths that are asked for, or the training length and its doubles, with that of training for the ratios.
+def lengths_of(run: Opened, written: str | None) -> tuple[list[int], list[str]]:
+    """The lengths that are named, or the usual ones, and what is said of those that are left out.
+
+    Longer ones have that of training beside them, for the ratios.
 
     Raises UserError for a length that the text is too short for, and a text that is for all of them.
     """
-    lengths = list(read_lengths(written)) if written else [T for T in run.config.tested if run.data.is_tested(T)]
+    lengths, notes = (list(read_lengths(written)), []) if written else run.usual_lengths()
     for T in lengths:
         if not run.data.is_tested(T):
-            raise UserError(f"--lengths {T}: {run.data.describe_length(T)}")
-    if not lengths:
-        raise UserError(run.data.describe_length(min(run.config.tested)))
-    return sorted({*lengths, *([run.train_len] if run.data.is_tested(run.train_len) else [])})
+            raise UserError(f"--lengths {T}: " * bool(written) + run.data.describe_length(T))
+    base = [run.train_len] if max(lengths) > run.train_len and run.data.is_tested(run.train_len) else []
+    return sorted({*lengths, *base}), notes

@@ -73,6 +73,7 @@ class Asked(Methods):
             "run_dir": str(self.run.path),
             "model": self.run.checkpoint.name,
             "train_len": self.train_len,
+            "config_len": self.run.checkpoint.train_len,
             "lengths": list(self.lengths),
             "score": self.score,
             "measure": MEASURE[self.score],

@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @torch.no_grad()
-def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0) -> NodeStates:
+def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0, thinned: bool = True) -> NodeStates:
     """As `node_states`, along brackets: the nodes above the symbols, with their labels as elements.
 
     A node's depth is one more than the highest among its children. Of each depth equal trees are taken once.
@@ -43,7 +43,7 @@ def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0)
     number = np.concatenate([number, np.zeros(sum(map(len, nodes.nodes)), dtype=np.int64)])
     for depth, (start, at) in enumerate(children_of_nodes(nodes), 1):
         number[start : start + len(at)] = of_nodes = trees.numbered(number[at])
-        kept, counts = drawn(of_nodes, seed, depth)
+        kept, counts = drawn(of_nodes, seed, depth, thinned)
         chosen = [nodes.nodes[depth - 1][n] for n in kept.tolist()]
         word, begin, end = np.array([(node.word, node.start, node.end) for node in chosen]).T  # (rows,) each
         states = trees.states[torch.from_numpy(of_nodes[kept])].float().numpy()
@@ -81,10 +81,10 @@ class Trees:
         self.count = end
 
 
-def drawn(trees: Ints, seed: int, depth: int) -> tuple[Ints, Ints]:
-    """Some nodes of a level, no two of the same tree, and how many of those drawn had it."""
+def drawn(trees: Ints, seed: int, depth: int, thinned: bool) -> tuple[Ints, Ints]:
+    """Some nodes of a level, or all, no two of the same tree, and how many of those drawn had it."""
     random = rng(seed, "nodes", depth)
-    some = np.sort(random.permutation(len(trees))[:MAX_NODES])
+    some = np.sort(random.permutation(len(trees))[: MAX_NODES if thinned else len(trees)])
     _, first, counts = np.unique(trees[some], return_index=True, return_counts=True)
-    kept = np.sort(random.permutation(len(first))[:MAX_SUBWORDS])
+    kept = np.sort(random.permutation(len(first))[: MAX_SUBWORDS if thinned else len(first)])
     return some[first[kept]], counts[kept]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,12 @@ def text() -> Any:
 
 def train_len() -> Any:
     """The option train_len."""
-    return option(None, "Of hf:PATH: what it was trained on.", least=2, usual="its config's positions")
+    return option(
+        None,
+        "Of hf:PATH: what it was trained on, if its config does not say so.",
+        least=2,
+        usual="its config's positions",
+    )
 
 
 def attention() -> Any:
@@ -147,10 +153,11 @@ class AlignOptions(TextOptions):
 
 @dataclass(frozen=True)
 class ClusterOptions(MeasurementOptions):
-    """Find the language's monoid elements in a model's hidden states, and certify it for every length.
+    """Hold the clusters of a model's hidden states against the language's automaton, and certify it for every length.
 
-    In trees along brackets they are elements of the language's algebra. The certificate is written into RUN, as
-    certificate.json; uncertified.json says why there is none.
+    The states of a tree's nodes are held against transition functions (along brackets, elements of the language's
+    algebra), those of a network that reads from left to right against the automaton's states. The certificate is
+    written into RUN, as certificate.json; uncertified.json says why there is none.
     """
 
     on: ClassVar[tuple[str, ...]] = ("words",)
@@ -158,6 +165,32 @@ class ClusterOptions(MeasurementOptions):
     length: int | None = length_of("words", f"the longest up to {LONGEST}")
     words: int = option(32, "How many words.", least=2)
     seed: int | None = seed_of("words")
+    colour: Literal["transition", "state", "symbol", "depth", "prefix"] | None = option(
+        None,
+        "What a state should say: the transition function of its sub-word, the automaton's state after the sub-word or "
+        "after the whole prefix, the last symbol, the depth.",
+        usual="transition of trees, else state",
+    )
+    at: str | None = option(
+        None,
+        "Hook point where states are taken, as blocks.0.mlp.hook_post: the FFN's units.",
+        usual="the state that goes on",
+    )
+    level: str | None = option(None, "Only these levels of a tree, or blocks, as in 1,2.", usual="all")
+    method: Literal["pca", "lda"] = option(
+        "pca",
+        "The plane that is drawn: where states differ most, or, found on half of the words, where classes do.",
+    )
+
+    def problems(self) -> Iterator[str]:
+        """Levels that are none."""
+        if self.level is not None and not re.fullmatch(r"\s*\d{1,4}\s*(,\s*\d{1,4}\s*)*", self.level, re.ASCII):
+            yield f"--level {self.level!r:.40}: write levels in digits, as in 1,2"
+
+    @property
+    def levels(self) -> list[int] | None:
+        """The chosen levels; None for all."""
+        return None if self.level is None else sorted({int(part) for part in self.level.split(",")})
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,20 @@ def principal_axes(rows: Points) -> tuple[Points, Points, tuple[float, float]]:
     return mean, signs[:, None] * axes, (float(first), float(second))
 
 
+MOST_SHARES = 10
+"""So many principal components are listed."""
+
+
+def shares_of_variance(rows: Points) -> list[float]:
+    """The share of the variance along each principal component, of the first `MOST_SHARES`; zeros where there is none.
+
+    >>> shares_of_variance(np.array([[0.0, 0.0], [3.0, 0.0]]))
+    [1.0, 0.0]
+    """
+    variances = np.linalg.svd(rows.astype(float) - rows.mean(0, dtype=float), compute_uv=False) ** 2
+    return (variances / (variances.sum() or 1.0))[:MOST_SHARES].tolist()
+
+
 def across(axis: Points) -> Points:
     """A direction at right angles to a unit vector, along the coordinate that it has least of; 0 if there is none.
 

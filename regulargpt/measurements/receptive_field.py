@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from languages.errors import UserError, shown
 from languages.randomness import rng
 from regulargpt import plots
-from regulargpt.config.schema import FURTHEST, RunConfig
+from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Words
+from regulargpt.data.options import FURTHEST
 from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.evaluation.interval import FILES, Interval
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture

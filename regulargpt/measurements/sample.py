@@ -9,21 +9,22 @@ from typing import Any
 from jaxtyping import Int
 from numpy import ndarray
 
-from languages.errors import UserError, shown
+from languages.errors import UserError, WordError, shown
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
-from regulargpt.data.text import TextData
+from regulargpt.data.text import REACH, TextData
 from regulargpt.measurements.options import LONGEST
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.models.transformer import Transformer
 from regulargpt.runs.load import refuse_output_token
-from regulargpt.runs.opened import Opened, OpenedRun
+from regulargpt.runs.opened import Opened, OpenedRun, halves
 
 MAX_SYMBOLS = 1 << 20
+MAX_SYMBOLS_OF_SUBWORDS = 1 << 26
 SEGMENTS = 48
 """So many segments a claim about a measurement is tested on."""
 TIMES = (8, 4, 2, 1)
-"""So many times the training length is measured where no length is given, the first that is possible."""
+"""So many times the training length is measured where no length is given, the first that is possible; else a half."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Sample:
     run: Opened
     words: Words  # (batch, length), of a text (segments, length + 1)
     seed: int
+    is_given: bool = False
+    """Whether someone chose these words: then nothing of them is left out."""
 
     @property
     def is_text(self) -> bool:
@@ -75,22 +78,46 @@ def words_of(run: Opened, length: int | None, count: int, seed: int | None) -> S
     computed, for a length that is not longer than the training words or that has no words, and too many symbols.
     """
     assert isinstance(run.data, LanguageData)
-    task, config = run.data.task, run.config
+    task = run.data.task
     length = max(task.lengths(run.train_len + 1, LONGEST), default=LONGEST) if length is None else length
     if length <= run.train_len:
         raise UserError(
             f"--length {length}: the run was trained on words of up to {run.train_len}; choose a longer one"
         )
-    refuse_many(length, count, "words")
-    if (reason := config.network.too_long(length)) is not None:
-        raise UserError(f"--length {length}: {reason}")
-    if config.model.quadratic and length > LONGEST_PAIRED:
-        raise UserError(f"--length {length}: at most {LONGEST_PAIRED:,} for {config.model.label}; choose a shorter one")
+    refuse_length(run, length, count)
     if not task.has_length(length):
         raise UserError(task.describe_length(length))
+    refuse_token(run)
+    return drawn(run, length, count, seed)
+
+
+def refuse_length(run: Opened, length: int, count: int) -> None:
+    """Raise UserError for so many words of a length that the network cannot read, or not in memory."""
+    refuse_many(length, count, "words")
+    if (reason := run.config.network.too_long(length)) is not None:
+        raise UserError(f"--length {length}: {reason}")
+    if run.config.model.quadratic and length > LONGEST_PAIRED:
+        label = run.config.model.label
+        raise UserError(f"--length {length}: at most {LONGEST_PAIRED:,} for {label}; choose a shorter one")
+
+
+def refuse_token(run: Opened) -> None:
+    """Raise UserError for a network that answers at a token after the word: its states of the word answer nothing."""
     assert isinstance(run, OpenedRun)
     refuse_output_token(run.folder)
-    return drawn(run, length, count, seed)
+
+
+def given(run: Opened, words: Words) -> Sample:
+    """Words (batch, length) that someone chose, all of whose states are kept. The refusals of `words_of`, and of more
+    sub-words than fit into memory."""
+    count, length = words.shape
+    if not length:
+        raise WordError("the empty word has no states; give words of one symbol or more")
+    refuse_length(run, length, count)
+    refuse_token(run)
+    if count * length**2 > MAX_SYMBOLS_OF_SUBWORDS:
+        raise UserError(f"{count:,} words of {length:,} symbols have too many sub-words; give fewer, or shorter ones")
+    return Sample(run, words, run.config.seed, is_given=True)
 
 
 def segments_of(
@@ -108,11 +135,11 @@ def segments_of(
     does not allow, and too many symbols.
     """
 
-    def refusal(length: int) -> str | None:
-        return why_not(run, length, paired)
+    def is_refused(length: int) -> bool:
+        return length > min(REACH, MAX_SYMBOLS // count) or why_not(run, length, paired) is not None
 
-    length = default_length(run.train_len, times, refusal) if length is None else length
-    if (reason := refusal(length)) is not None:
+    length = default_length(run.train_len, times, is_refused) if length is None else length
+    if (reason := why_not(run, length, paired)) is not None:
         raise UserError(f"--length {length}: {reason}")
     refuse_many(length, count, "segments")
     return drawn(run, length, count, seed)
@@ -130,7 +157,7 @@ def refuse_many(length: int, count: int, what: str) -> None:
         raise UserError(f"--length {length} with {count} {what}: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
 
 
-def why_not(run: Opened, length: int, paired: bool) -> str | None:
+def why_not(run: Opened, length: int, paired: bool = False) -> str | None:
     """Why segments of this length cannot be measured; None if they can."""
     if not run.data.is_tested(length):
         return run.data.describe_length(length)
@@ -142,14 +169,22 @@ def why_not(run: Opened, length: int, paired: bool) -> str | None:
     return None
 
 
-def default_length(train_len: int, times: tuple[int, ...], refusal: Callable[[int], str | None]) -> int:
-    """The first of so many times the training length that is not refused, or else the last of them.
+def notes_of_length(run: Opened, length: int | None) -> list[str]:
+    """What is said where a network on a text is measured at a shorter length than is usual."""
+    usual = TIMES[0] * run.train_len
+    if length is None or run.data.kind != "text" or length >= usual:
+        return []
+    return [f"length {length:,}, since {usual:,} ({TIMES[0]} times the training length) does not fit text and machine"]
 
-    >>> default_length(64, (8, 4, 1), lambda length: "too long" if length > 300 else None)
-    256
+
+def default_length(train_len: int, times: tuple[int, ...], is_refused: Callable[[int], bool]) -> int:
+    """The first of so many times the training length that is not refused, or else of its halves, or the length itself.
+
+    >>> [default_length(64, (8, 4, 1), lambda length: length > most) for most in (300, 50)]
+    [256, 32]
     """
-    lengths = [factor * train_len for factor in times]
-    return next((length for length in lengths if refusal(length) is None), lengths[-1])
+    lengths = [*(factor * train_len for factor in times), *reversed(halves(train_len, train_len, most=train_len))]
+    return next((length for length in lengths if not is_refused(length)), train_len)
 
 
 def transformer_of(run: Opened) -> Transformer:

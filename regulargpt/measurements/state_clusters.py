@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from languages.automata.monoid import TransitionMonoid
-from languages.context_free.nested import NestedTask
-from languages.errors import UserError, shown
 from regulargpt import plots
-from regulargpt.certificate.search import nested_labels
-from regulargpt.certificate.search.codebook import Target
 from regulargpt.data.language import LanguageData
-from regulargpt.findings import Axis, Data, Dots, Finding, Group, Picture
-from regulargpt.finite.levels import TooManyWindows
-from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.findings import Axis, Curves, Data, Dots, Finding, Group, Picture
+from regulargpt.measurements.baselines import baselines
+from regulargpt.measurements.clustering import Clustering
 from regulargpt.measurements.clusters import (
     Labels,
     Scores,
@@ -32,14 +26,15 @@ from regulargpt.measurements.clusters import (
     thinned,
     too_close,
 )
-from regulargpt.measurements.nested_states import nested_node_states
 from regulargpt.measurements.options import ClusterOptions
-from regulargpt.measurements.plane import plane
+from regulargpt.measurements.plane import shares_of_variance
+from regulargpt.measurements.planes import PLANES, Plane
 from regulargpt.measurements.rounding import rounded
-from regulargpt.measurements.sample import Sample, words_of
 from regulargpt.measurements.stack_states import measure_stack
-from regulargpt.measurements.states import NodeStates, node_states
-from regulargpt.models.tree.base import Tree
+from regulargpt.measurements.state_classes import Sought
+from regulargpt.measurements.state_map import Match, arrows, letters, outlines, percent, truncated
+from regulargpt.measurements.states import NodeStates
+from regulargpt.plots import Line
 from regulargpt.runs.opened import OpenedRun
 from regulargpt.tables import Table
 from regulargpt.training.proof import no_certificate
@@ -55,32 +50,16 @@ MAX_NAMED = 8
 NEARLY = 0.95
 
 
-@dataclass(frozen=True)
-class Sought:
-    """What nodes can stand for: the elements of a monoid or an algebra, by name, those that a node can have, and how
-    they are called together."""
-
-    kind: str
-    size: int
-    names: Sequence[str]
-    possible: Sequence[int]
-    noun: str
-
-
 def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     """The clusters of the states of all nodes, and of those of each depth."""
     assert isinstance(run.data, LanguageData)
     if is_stack_machine(run):
         return measure_stack(run, options)
-    refuse_stack(run)
-    sample = words_of(run, options.length, options.words, options.seed)
-    seed = sample.seed
-    sought, states = found_states(run, run.data, sample)
-    is_nested = run.config.model.follows_brackets
-    nodes = states.where(states.depths > 0)
-    pool = thinned(nodes, seed)
-    clusters, gap = find_clusters(pool.states)
-    overall = scores(pool, clusters, gap, seed)
+    found = Clustering.of(run, options)
+    sample, sought, nodes, pool, clusters = found.sample, found.sought, found.nodes, found.pool, found.clusters
+    seed, is_nested = sample.seed, run.config.model.follows_brackets
+    overall = scores(pool, clusters, found.gap, seed)
+    by_chance = baselines(run, sample, options, pool, clusters)
     depths = [
         (depth, scores(rows, *find_clusters(rows.states), seed))
         for depth, here in by_depth(nodes.depths, is_nested)
@@ -92,72 +71,48 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
         "summary": sentence(overall, sought, occurring, groups),
         "overall": rounded(dataclasses.asdict(overall)),
         "depths": [{"depth": depth, **rounded(dataclasses.asdict(row))} for depth, row in depths],
+        "baselines": {name: rounded(dataclasses.asdict(row)) for name, row in by_chance.items()},
+        "variances": rounded(shares_of_variance(pool.states)),
         "never_occurred": [name[e] for e in sought.possible if e not in occurring],
         "merged": [[name[e] for e in group] for group in groups],
         "too_close": [[name[e] for e in pair] for pair in too_close(pool.states, pool.elements)],
     }
     rows = [{"depth": "all", **values["overall"]}, *values["depths"]]
-    points, shares = plane(pool.states)
-    title = f"{run.data.name}, {run.config.model.title}: states on {len(sample.words)} words of length {sample.length}"
-    held = f"two principal components hold {100 * sum(overall.explained_variance):.1f} % of the variance"
+    rows += [{"depth": name, **of} for name, of in values["baselines"].items()]
+    plane = PLANES[options.method](pool)
+    matched = found.match.sentence(pool.elements, name, overall.purity, overall.ari)
+    at = f" at {options.at}" if options.at else ""
+    drawn_title = f"{plots.title(run.config)}\nstates{at}, T = {sample.length}"
+    on_picture = f"{drawn_title}: {matched}{before_training(by_chance)}"
+    title = (
+        f"{run.data.name}, {run.config.model.title}: states{at} on {len(sample.words)} words of length {sample.length}"
+    )
     return Finding(
         name="clusters",
         title=title,
         facts=sample.facts,
         values=values,
         data=Data(COLUMNS, [[row[column] for column in COLUMNS] for row in rows]),
-        more={"states-pca": by_state(pool, points, clusters, name)},
-        picture=picture(
-            pool, points, name, shares, f"{plots.title(run.config)}\nstates at T = {sample.length}", is_nested
-        ),
-        drawn="pca",
-        tables=[Table([SHOWN.get(column, column) for column in COLUMNS], [*map(shown_row, rows)], notes=[held])],
+        more={f"states-{options.method}": by_state(pool, plane.points, clusters, name)},
+        picture=picture(pool, clusters, plane, sought, on_picture, is_nested),
+        drawn=options.method,
+        pictures={"scree": scree(values["variances"], drawn_title)},
+        tables=[Table([SHOWN.get(column, column) for column in COLUMNS], [*map(shown_row, rows)], notes=[plane.note])],
         sentence=values["summary"],
     )
+
+
+def before_training(by_chance: Mapping[str, Scores]) -> str:
+    """What the title says of the untrained network, which may part the classes, too."""
+    if (of := by_chance.get("untrained")) is None:
+        return ""
+    return f"\nbefore training: purity {percent(of.purity)} %, adjusted Rand {truncated(of.ari)}"
 
 
 def is_stack_machine(run: OpenedRun) -> bool:
     """Whether its states are those of a machine with a stack, and can be held against the language's."""
     model, objective = run.config.model, run.config.objective
     return model.has_stacks and no_certificate(model, objective, run.data.name) is None
-
-
-def refuse_stack(run: OpenedRun) -> None:
-    """Raise UserError where states are of words that need a stack: along brackets alone there are finitely many."""
-    assert isinstance(run.data, LanguageData)
-    if isinstance(run.data.task, NestedTask) and not run.config.model.follows_brackets:
-        raise UserError(
-            f"{shown(run.path)} does not follow the brackets of {run.data.name}: there is no end to what its states "
-            "should tell apart; choose a run with model.tree = 'nested'"
-        )
-
-
-def found_states(run: OpenedRun, data: LanguageData, sample: Sample) -> tuple[Sought, NodeStates]:
-    """What is sought in the states, and the states."""
-    if isinstance(data.task, NestedTask):
-        assert isinstance(run.model, Tree), "`refuse_stack` refuses other models"
-        labels = nested_labels.Labels(NestedSpecification.of(data.task), run.model.chunk_size, run.model.aligned)
-        return of_labels(labels), nested_node_states(run.model, sample.words, labels, sample.seed)
-    monoid = TransitionMonoid.of(data.finite.machine.minimise())
-    all_positions = run.config.objective.answers_prefixes
-    states = node_states(run.model, sample.words, monoid, sample.seed, all_positions=all_positions)
-    return of_monoid(monoid), states
-
-
-def of_monoid(monoid: TransitionMonoid) -> Sought:
-    """The elements by their shortlex least words, the empty one as ε."""
-    names = [word or "ε" for word in monoid.words]
-    return Sought("monoid", monoid.size, names, range(monoid.size), "monoid elements")
-
-
-def of_labels(labels: nested_labels.Labels) -> Sought:
-    """The elements that a node of a question can have, and with C = 2 those of a call and what follows it."""
-    try:
-        possible = Target.of(labels.specification, labels.chunk_size, labels.aligned).elements.tolist()
-    except TooManyWindows:
-        possible = [label for label, name in enumerate(labels.names) if name]
-    noun = "elements and open pairs" if labels.chunk_size == 2 else "algebra elements"
-    return Sought("algebra", labels.specification.size, labels.names, possible, noun)
 
 
 def shown_row(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -178,29 +133,49 @@ def by_state(pool: NodeStates, points: np.ndarray, clusters: Labels, name: Seque
 
 
 def picture(
-    nodes: NodeStates,
-    points: np.ndarray,
-    name: Sequence[str],
-    shares: tuple[float, float],
-    title: str,
-    together: bool = False,
+    nodes: NodeStates, clusters: Labels, plane: Plane, sought: Sought, title: str, together: bool = False
 ) -> Picture:
-    """Figure 6.3: the states in their plane, a colour for each element, a marker for each depth, deeper ones darker."""
-    depths = by_depth(nodes.depths, together)
+    """Figure 6.3: the states in their plane, a colour for each element, a marker for each depth, deeper ones darker.
+
+    On it lie the clusters that were found without labels, and what each symbol does to them.
+    """
+    # Of the rows that are drawn, by new numbers: clusters without such a row are not on the map.
+    shown, points = nodes.where(plane.drawn), plane.points[plane.drawn]
+    match = Match.of(shown.elements, np.unique(clusters[plane.drawn], return_inverse=True)[1])
+    name, moves = sought.names, sought.moves
+    depths = by_depth(shown.depths, together)
     groups = [
         # A network without a tree has no depths.
-        Group(points[here].tolist(), nodes.elements[here].tolist(), f"depth {depth}" * (len(depths) > 1))
+        Group(points[here].tolist(), shown.elements[here].tolist(), f"depth {depth}" * (len(depths) > 1))
         for depth, here in depths
     ]
-    kinds = {int(element): name[int(element)] for element in np.unique(nodes.elements)}
-    x, y = (f"PC {at} ({100 * share:.1f} %{' of the variance' * (at == 1)})" for at, share in enumerate(shares, 1))
-    return Picture([Dots(groups, kinds, Axis(x), Axis(y))], title, size=(6.4, 4.8))
+    kinds = {int(element): name[int(element)] for element in np.unique(shown.elements)}
+    dots = Dots(
+        groups,
+        kinds,
+        Axis(plane.axes[0]),
+        Axis(plane.axes[1]),
+        outlines(points, match, letters(match, name, moves)),
+        [] if moves is None else arrows(points, match, moves),
+        points[match.wrong].tolist(),
+    )
+    return Picture([dots], title, size=(6.4, 4.8))
+
+
+def scree(variances: Sequence[float], title: str) -> Picture:
+    """The share of the variance along each principal component."""
+    numbers = range(1, len(variances) + 1)
+    line = Line("", numbers, [100 * share for share in variances])
+    y = Axis("share of the variance, %", low=0, high=100)
+    return Picture([Curves([line], Axis("principal component", is_log=False), y)], title, size=(6.4, 3.2))
 
 
 def sentence(overall: Scores, sought: Sought, occurring: set[int], groups: Sequence[Sequence[int]]) -> str:
     """What was found, in words.
 
     >>> import languages
+    >>> from regulargpt.measurements.state_classes import of_monoid
+    >>> from languages.automata.monoid import TransitionMonoid
     >>> two = of_monoid(TransitionMonoid.of(languages.get("parity").machine))
     >>> scored = Scores(9, 2, 2, 3.0, 1.0, 1.0, 0.9, 1.0, 0.5, 1.0, 9.0, (0.9, 0.1))
     >>> sentence(scored, two, {0, 1}, [])

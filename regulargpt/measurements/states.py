@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,18 +15,12 @@ from languages.automata.words import smallest_unsigned
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.data.language import Words
-from regulargpt.evaluation.by_length import words_at_once
-from regulargpt.models.hooks import hook_names, run_with_cache
-from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.levels import tree_levels
-from regulargpt.objectives.answers import to_tensor
+from regulargpt.measurements.layers import Layer, layers
 
 # Of each depth so many nodes are drawn, and so many distinct sub-words of theirs are kept.
 MAX_NODES, MAX_SUBWORDS = 8192, 1000
 # What holds the sub-words of the drawn nodes while equal ones are found: fewer are drawn where they are very long.
 MAX_SYMBOLS = 1 << 26
-OF_BLOCK = re.compile(r"blocks\.\d+\.hook_resid_post")
 
 
 @dataclass(frozen=True)
@@ -61,30 +54,16 @@ class NodeStates:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One depth before rows are drawn: `states[w, i]` stands for the sub-word from `starts[i]` to `positions[i]`.
-
-    No sub-word has more than `reach` symbols.
-    """
-
-    depth: int
-    states: npt.NDArray[np.float32]  # (batch, nodes, width)
-    starts: npt.NDArray[np.int64]  # (nodes,)
-    positions: npt.NDArray[np.int64]  # (nodes,)
-    reach: int
-
-    @classmethod
-    def reaching(
-        cls, depth: int, states: npt.NDArray[np.float32], positions: npt.NDArray[np.int64], reach: int
-    ) -> Layer:
-        """States that depend on the last `reach` symbols, or on as many as there are."""
-        return cls(depth, states, np.maximum(positions + 1 - reach, 0), positions, reach)
-
-
 @torch.no_grad()
 def node_states(
-    model: nn.Module, words: Words, monoid: TransitionMonoid, seed: int = 0, *, all_positions: bool = False
+    model: nn.Module,
+    words: Words,
+    monoid: TransitionMonoid,
+    seed: int = 0,
+    *,
+    all_positions: bool = False,
+    at: str = "",
+    thinned: bool = True,
 ) -> NodeStates:
     """The states of the model on words of one length, at every depth, with their true monoid elements.
 
@@ -92,15 +71,18 @@ def node_states(
     thick level (K > 1), the last layer. Pads are left out; a node at an end stands for what it has of the word. With
     full attention there is no tree: all positions, with the monoid element of the prefix. Of other models the state
     that the readout reads, at `hook_output` (recurrent models), or the one at `hook_state`, or else the residual stream
-    after each block (Transformer). Both are taken at every position, with the monoid element of the prefix.
+    after each block (Transformer). Both are taken at every position, with the monoid element of the prefix. `at` names
+    another hook point to take the states at.
 
-    Of each depth at most `MAX_NODES` nodes are drawn by `seed`, and at most `MAX_SUBWORDS` distinct sub-words kept.
+    Of each depth at most `MAX_NODES` nodes are drawn by `seed`, and at most `MAX_SUBWORDS` distinct sub-words kept; all
+    if they are not to be `thinned`.
 
-    Raises UserError where states are not finite (some recurrent networks overflow on long words), and for a model that
-    has neither hook point.
+    Raises UserError where states are not finite (some recurrent networks overflow on long words), for a model that
+    has neither hook point, and where at `at` no vector of each node passes.
 
     >>> import languages
     >>> task = languages.get("parity")
+    >>> from regulargpt import RegularGPT
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8)
     >>> found = node_states(model, np.array([[0, 1, 1]]), TransitionMonoid.of(task.machine.minimise()))
     >>> for n in range(len(found)):
@@ -113,92 +95,25 @@ def node_states(
     """
     words = np.asarray(words)
     parts = []
-    for layer in layers(model, words, all_positions):
-        parts.append(draw(layer, words, monoid, seed))
+    for layer in layers(model, words, all_positions, at):
+        parts.append(draw(layer, words, monoid, seed, thinned))
         if not np.isfinite(parts[-1].states).all():
             raise UserError(f"states on words of length {words.shape[1]} are not finite; choose a shorter --length")
     return NodeStates.join(parts)
 
 
-def layers(model: nn.Module, words: Words, all_positions: bool) -> list[Layer]:
-    """The states of every depth at every node."""
-    if isinstance(model, RegularGPT):
-        return position_layers(model, words) if all_positions or model.full else tree_layers(model, words)
-    if isinstance(model, Tree):
-        return tree_layers(model, words)
-    length = words.shape[1]
-    found = hooked(model, words, state_points(model))
-    return [Layer.reaching(depth, states, np.arange(length), length) for depth, states in enumerate(found, start=1)]
-
-
-def state_points(model: nn.Module) -> list[str]:
-    """The hook points where a model's states pass, (batch, length, width) each: the first of `hook_output` and
-    `hook_state` that it has, or one for each block.
-
-    >>> from regulargpt.models.gru import Gru
-    >>> from regulargpt.models.transformer import Transformer
-    >>> state_points(Gru(2, 2)), state_points(Transformer(2, 2, n_layers=2))
-    (['hook_output'], ['blocks.0.hook_resid_post', 'blocks.1.hook_resid_post'])
-    """
-    names = hook_names(model)
-    # A model may have both, as the linear RNN: only what its readout reads is the state of the whole.
-    whole = [name for name in ("hook_output", "hook_state") if name in names][:1]
-    found = whole or [name for name in names if OF_BLOCK.fullmatch(name)]
-    if not found:
-        raise UserError(
-            f"{type(model).__name__} has no state of each prefix, at 'hook_state' or 'blocks.N.hook_resid_post'; "
-            "choose another model, or add one to a model of yours"
-        )
-    return found
-
-
-def tree_layers(model: Tree, words: Words) -> list[Layer]:
-    """The nodes of the tree; those of depth l stand C^l apart, counted from the side on which it is aligned."""
-    C, length = model.chunk_size, words.shape[1]
-    thickness = model.thickness if isinstance(model, RegularGPT) else 1
-    levels = list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[::thickness]
-    found = []
-    for depth, level in enumerate(levels):
-        states, span = level.states[level.node].float().numpy(), min(C**depth, length)
-        if model.aligned == "right":
-            # The last node stands at the word's end, whatever its length; at the left end there may be no room.
-            found.append(Layer.reaching(depth, states, np.arange(length - 1, -1, -span)[::-1], C**depth))
-        else:
-            starts = np.arange(0, length, span)
-            found.append(Layer(depth, states, starts, np.minimum(starts + span, length) - 1, span))
-    return found
-
-
-def position_layers(model: RegularGPT, words: Words) -> list[Layer]:
-    """All positions of all depths; the one at i depends on the last C^l symbols up to i, in full attention on all."""
-    # Listened to at `hook_embed`, the leaves too pass position by position.
-    _, *states = hooked(model, words, ["hook_embed", "hook_state"])
-    length = words.shape[1]
-    reach = [length if model.full and depth else model.chunk_size**depth for depth in range(len(states))]
-    return [Layer.reaching(depth, x, np.arange(length), reach[depth]) for depth, x in enumerate(states)]
-
-
-def hooked(model: nn.Module, words: Words, names: Sequence[str]) -> list[npt.NDArray[np.float32]]:
-    """What passes these hook points with the readout "all", each passage (batch, length, width)."""
-    at_once = words_at_once(model, words.shape[1])
-    parts = []
-    for at in range(0, len(words), at_once):
-        some = to_tensor(words[at : at + at_once], torch.device("cpu"))
-        parts.append(list(run_with_cache(model, some, readout="all", names_filter=names)[1].values()))
-    return [torch.cat(passage).float().numpy() for passage in zip(*parts, strict=True)]
-
-
-def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int) -> NodeStates:
+def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int, thinned: bool = True) -> NodeStates:
     """Rows of one depth: nodes drawn, equal sub-words taken once, the machine run on each."""
     random = rng(seed, "nodes", layer.depth)
     reach = min(layer.reach, words.shape[1])
     n_nodes = len(words) * len(layer.positions)
-    drawn = np.sort(random.permutation(n_nodes)[: min(MAX_NODES, max(1, MAX_SYMBOLS // reach))])
+    most = min(MAX_NODES, max(1, MAX_SYMBOLS // reach)) if thinned else n_nodes
+    drawn = np.sort(random.permutation(n_nodes)[:most])
     word, node = drawn // len(layer.positions), drawn % len(layer.positions)
     start, position = layer.starts[node], layer.positions[node]
     below = sub_words(words, word, start, position, reach, before=len(monoid.alphabet))
     first, counts = distinct(below)
-    kept = np.sort(random.permutation(len(first))[:MAX_SUBWORDS])
+    kept = np.sort(random.permutation(len(first))[: MAX_SUBWORDS if thinned else len(first)])
     rows = first[kept]
     word, node, start, position = word[rows], node[rows], start[rows], position[rows]
     return NodeStates(

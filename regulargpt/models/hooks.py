@@ -10,7 +10,7 @@ Shapes, for words (batch, length):
 | `blocks.0.attn.hook_k`, `hook_v` | (1 + below, n_heads, d_head) | (batch, 1 + length, n_heads, d_head) | no 1 |
 | `blocks.0.attn.hook_pattern` | (nodes, n_heads, C) | (batch, n_heads, length, C) | (batch, n_heads, queries, keys) |
 | `blocks.0.attn.hook_z` | (nodes, n_heads, d_head) | (batch, length, n_heads, d_head) | the same |
-| `blocks.0.mlp.hook_post` | (nodes, d_ff) | (batch, length, d_ff) | the same |
+| `blocks.0.mlp.hook_pre`, `hook_post` | (nodes, d_ff) | (batch, length, d_ff) | the same |
 | `blocks.0.hook_attn_out`, `hook_mlp_out`, `hook_resid_post` | (nodes, d_model) | (batch, length, d_model) | the same |
 
 RegularGPT passes the points of a block once a level. Nodes are those of all words in a row, in the shared tree distinct

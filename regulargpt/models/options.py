@@ -78,10 +78,6 @@ class ModelOptions(Options):
         """What config.json says of it: all that the function depends on."""
         return as_mapping(self)
 
-    def why_not_on(self, device: str) -> str | None:
-        """Why it cannot be trained on such a device of this machine, `cuda` or `cpu`; None if it can."""
-        return None
-
     def why_no_certificate(self) -> str | None:
         """Why the levels are not one and the same map at every length; None if they are."""
         return f"{self.name} does not use one map at every level of a tree"

@@ -69,9 +69,14 @@ def is_folder(place: str) -> bool:
     >>> is_folder("hf:user/texts"), is_folder("runs/a")
     (False, False)
     """
-    path = Path(place.removeprefix(PREFIX)) / CONFIG
-    is_there = place.startswith(PREFIX) and os.path.isfile(path)  # Path.is_file() raises for a name that is too long
-    return is_there and "model_type" in atomic.parse_json(atomic.read_bytes(path), path)
+    return place.startswith(PREFIX) and is_of_others(place.removeprefix(PREFIX))
+
+
+def is_of_others(folder: str) -> bool:
+    """Whether a folder holds a checkpoint of `transformers`; the config.json of a run names no model_type."""
+    path = Path(folder) / CONFIG
+    # Path.is_file() raises for a name that is too long
+    return os.path.isfile(path) and b'"model_type"' in atomic.read_bytes(path)
 
 
 def is_decoder(place: str | Path) -> bool:

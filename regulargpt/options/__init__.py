@@ -17,7 +17,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar
 
-from languages.errors import UserError, nearest
+from languages.errors import UserError, nearest, whole
 
 Chosen = TypeVar("Chosen", bound="Options")
 
@@ -135,7 +135,7 @@ def checked(key: str, kind: Any, value: Any) -> Any:
         raise ConfigError(f"{key} = {written}; at {f'most {LARGEST}' if value > 0 else f'least {-LARGEST}'}")
     if kind is float and type(value) is int:
         return float(value)
-    if type(value) is not kind and not (kind is Path and isinstance(value, Path)):
+    if type(value) is not kind and not (kind in (str, Path) and isinstance(value, kind)):
         raise ConfigError(f"{key} = {value!r}; give {NOUNS.get(kind, f'a {kind}')}")
     return value
 
@@ -371,14 +371,22 @@ def read(key: str, kind: Any, text: str) -> Any:
     >>> read("training.steps", int, "many")
     Traceback (most recent call last):
     regulargpt.options.ConfigError: training.steps = 'many'; give a whole number
+    >>> read("training.steps", int, "1e3")
+    Traceback (most recent call last):
+    regulargpt.options.ConfigError: training.steps = '1e3'; write 1000
     """
     if typing.get_origin(kind) is tuple:
         return tuple(read(key, typing.get_args(kind)[0], part) for part in text.split(",") if part)
     if kind is bool:
         return checked(key, kind, {"true": True, "false": False}.get(text, text))
-    if isinstance(kind, type) and kind in (int, float):
+    if kind is int:
         try:
-            return kind(text)
+            return whole(text)
+        except ValueError as error:
+            raise ConfigError(f"{key} = {text!r};{str(error).rpartition(';')[2]}") from None
+    if kind is float:
+        try:
+            return float(text)
         except ValueError:
-            raise ConfigError(f"{key} = {text!r}; give {NOUNS[kind]}") from None
+            raise ConfigError(f"{key} = {text!r}; give {NOUNS[float]}") from None
     return checked(key, kind, text)

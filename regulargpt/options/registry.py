@@ -47,8 +47,8 @@ class Registry(Mapping[str, Row]):
     """The parts of one kind. Iterating gives the built-in names; a name may also be an entry point or an import path.
 
     `group` is the entry-point group in which a package offers parts under names of its own; `default` the options of a
-    class outside that declares none; `base` ("module:Class"), if there is one, what such a class derives from. `called`
-    has other names that people know, and what is written for them here.
+    class outside that declares none; `base` ("module:Class"), if there is one, what such a class derives from.
+    `synonyms` are other names that people say, as `languages.errors.nearest` takes them.
 
     >>> from regulargpt.encodings import ENCODINGS
     >>> ENCODINGS["alibi"].source, "aliby" in ENCODINGS
@@ -65,10 +65,10 @@ class Registry(Mapping[str, Row]):
         default: type[Options],
         group: str = "",
         base: str = "",
-        called: Mapping[str, str] = MappingProxyType({}),
+        synonyms: Mapping[str, str] = MappingProxyType({}),
     ):
         self.kind, self.rows, self.default, self.group, self.base = kind, dict(rows), default, group, base
-        self.called = called
+        self.synonyms = synonyms
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
@@ -87,8 +87,7 @@ class Registry(Mapping[str, Row]):
         place = offered.get(name, name)
         if not PATH.fullmatch(place):
             names = [*self.rows, *offered]
-            known = self.called.get(re.sub("[-_]", "", name.lower()))
-            remedy = f" write {known}" if known else nearest(name, names) or f" choose {one_of(names)}"
+            remedy = nearest(name, names, self.synonyms) or f" choose {one_of(names)}"
             raise ConfigError(f"unknown {self.kind} {name!r:.80};{remedy}")
         return outside(self.kind, place, self.default, self.base)
 

@@ -15,11 +15,9 @@ from regulargpt.objectives.measures import Measure
 from regulargpt.results.columns import unequal
 from regulargpt.results.row import Key, Row, Value, cell, sortable
 from regulargpt.results.statistics import key_of
+from regulargpt.training.given import Given, footnotes, given, marks
 
-# Whether a table is trained on besides words, and of which automaton.
-EVERY, AUTOMATON = "phases.table_fine_tuning.every", "phases.table_fine_tuning.automaton"
-# Whether words are trained on that a proof by the language's machine has shown to be wrong.
-SHOWN_WRONG = ("phases.stack_proof.every", "phases.stack_proof.words")
+ALSO_GIVEN = "also given"
 SUPERVISION = ("objective.name", "objective.output_token")
 TESTED = ("evaluation.test_from", "evaluation.test_len")
 OF_NEAR_MISSES = ("edits", "swaps")
@@ -31,21 +29,23 @@ class Beside:
     """Of a group: chance and the best single answer, in percent; the columns in which its runs differ; its conditions.
 
     These are letters, where the table has groups of the same language under others; lines below it explain them.
+    `given` is what training had beside the answers to its batches, of each run that had any.
     """
 
     chance: float | None = None
     majority: float | None = None
     differ: tuple[str, ...] = ()
     conditions: str = ""
+    given: tuple[Given, ...] = ()
 
     @property
     def mark(self) -> str:
         """Behind a number or a name.
 
-        >>> Beside(differ=("recipe",), conditions="a").mark, Beside().mark
-        (' † [a]', '')
+        >>> Beside(differ=("recipe",), conditions="a", given=(Given("answers", "table_fine_tuning"),)).mark
+        ' † ‡ [a]'
         """
-        return " †" * bool(self.differ) + f" [{self.conditions}]" * bool(self.conditions)
+        return " †" * bool(self.differ) + marks(self.given) + f" [{self.conditions}]" * bool(self.conditions)
 
 
 NOTHING = Beside()
@@ -63,9 +63,19 @@ def beside(
     found = {key: found[key] for key in sorted(found, key=lambda key: [*map(sortable, key)])}
     differ = {key: tuple(names.get(k, k) for k in unequal(of, by)) for key, of in found.items()}
     letters, texts = conditions(found, names)
-    marks = {key: Beside(*guesses(of, measure), differ[key], letters.get(key, "")) for key, of in found.items()}
+    had = {key: given_to(of) for key, of in found.items()}
+    every = {
+        key: Beside(*guesses(of, measure), differ[key], letters.get(key, ""), had[key]) for key, of in found.items()
+    }
     mixed = dict.fromkeys(name for of in differ.values() for name in of)
-    return marks, (*([f"†: its runs differ in {', '.join(mixed)}."] if mixed else []), *texts)
+    below = footnotes(of for of_group in had.values() for of in of_group)
+    return every, (*([f"†: its runs differ in {', '.join(mixed)}."] if mixed else []), *below, *texts)
+
+
+def given_to(rows: Iterable[Row]) -> tuple[Given, ...]:
+    """What the runs of these rows had beside the answers to their batches, each run once."""
+    of_runs = {row.run: row.beside_batches for row in rows}
+    return tuple(of for of in of_runs.values() if of is not None)
 
 
 def guesses(rows: Iterable[Row], measure: Measure) -> tuple[float | None, float | None]:
@@ -118,16 +128,16 @@ def compared(configs: Sequence[Mapping[str, Value]]) -> dict[str, str]:
 def condition(config: Mapping[str, Value]) -> Condition:
     """What of a config decides on words and supervision, in order.
 
-    >>> dict(condition({"phases.stack_proof.every": 100, "phases.stack_proof.words": 64}))[AUTOMATON]
-    'known'
+    >>> condition({"phases.stack_proof.every": 100, "phases.stack_proof.words": 64})
+    (('also given', 'wrong words'),)
     """
     kept = {
         key: value
         for key, value in config.items()
         if key in (*SUPERVISION, *TESTED) or (key.startswith("data.") and not is_idle(key, config))
     }
-    automaton = "known" if all(map(config.get, SHOWN_WRONG)) else "none"
-    return tuple(sorted((kept | {AUTOMATON: config.get(AUTOMATON) if config.get(EVERY) else automaton}).items()))
+    had = given(config)
+    return (*sorted(kept.items()), (ALSO_GIVEN, "nothing" if had is None else had.kind))
 
 
 def is_idle(key: str, config: Mapping[str, Value]) -> bool:

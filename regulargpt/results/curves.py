@@ -12,7 +12,7 @@ from languages.errors import UserError, shown
 from regulargpt import plots
 from regulargpt.objectives.measures import MEASURES, Measure
 from regulargpt.plots import Line
-from regulargpt.results.beside import NOTHING, Beside
+from regulargpt.results.beside import NOTHING, Beside, guesses
 from regulargpt.results.row import Key, Row, cell
 from regulargpt.results.statistics import Group, groups, key_of
 
@@ -22,17 +22,22 @@ MAX_LINES = len(plots.COLOURS)
 
 @dataclass(frozen=True)
 class Curve:
-    """One group by length: the mean, lowest and highest of its runs; no lengths if every run failed."""
+    """One group by length: the mean, lowest and highest of its runs; no lengths if every run failed.
+
+    `chance` is the mean over its runs, to a tenth, and `trained` their longest training length, if they have the same.
+    """
 
     group: Group
     lengths: tuple[int, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
+    chance: float | None = None
+    trained: int | None = None
 
     def line(self, name: str) -> Line:
-        """To draw, with how many of its runs failed, if any did."""
-        return Line(name + note(self), self.lengths, self.mean, self.low, self.high)
+        """To draw."""
+        return Line(name, self.lengths, self.mean, self.low, self.high, chance=self.chance, trained=self.trained)
 
 
 def curves(rows: Sequence[Row], by: Sequence[str], measure: Measure = ACCURACY) -> list[Curve]:
@@ -43,18 +48,26 @@ def curves(rows: Sequence[Row], by: Sequence[str], measure: Measure = ACCURACY) 
     >>> curve.lengths, curve.mean, curve.low, curve.high
     ((41,), (95.0,), (90.0,), (100.0,))
     """
-    at: dict[Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
-        if row.length is not None and (value := row.value(measure.name)) is not None:
-            at[key_of(row, by)][row.length].append(value)
-    return [curve_of(group, at[group.key]) for group in groups(rows, by, measure)]
+        if row.length is not None and row.value(measure.name) is not None:
+            found[key_of(row, by)].append(row)
+    return [curve_of(group, found[group.key], measure) for group in groups(rows, by, measure)]
 
 
-def curve_of(group: Group, at: Mapping[int, Sequence[float]]) -> Curve:
+def curve_of(group: Group, rows: Sequence[Row], measure: Measure) -> Curve:
     """The curve of the values of runs by length."""
+    at: dict[int, list[float]] = defaultdict(list)
+    for row in rows:
+        at[row.length].append(row.value(measure.name))  # type: ignore  # rows have both
     lengths = sorted(at)
     mean, low, high = (tuple(of(at[length]) for length in lengths) for of in (fmean, min, max))
-    return Curve(group, tuple(lengths), mean, low, high)
+    chance = 0.0 if measure.scales and rows else guesses(rows, measure)[0]
+    trained = {row.config.get("data.train_len") if row.steps else None for row in rows}
+    only = trained.pop() if len(trained) == 1 else None
+    # Drawn words differ between runs, and their chance by less than a tenth.
+    chance = None if chance is None else round(chance, 1)
+    return Curve(group, tuple(lengths), mean, low, high, chance, only if isinstance(only, int) else None)
 
 
 def picture(
@@ -78,7 +91,7 @@ def picture(
         raise UserError(f"--plot {shown(path)}: no run here was tested")
     height = f"{measure.label}: mean and range of runs"
     if len(found) <= MAX_LINES:
-        lines = [curve.line(label(curve.group.key, names) + mark(curve, beside)) for curve in found]
+        lines = [curve.line(label(curve.group.key, names) + note(curve) + mark(curve, beside)) for curve in found]
         return plots.save(path, plots.single(lines, measure, label=height))
     if (tails := len({curve.group.key[1:] for curve in found})) > MAX_LINES:
         raise UserError(
@@ -99,9 +112,7 @@ def in_panels(found: Sequence[Curve], names: Sequence[str], beside: Mapping[Key,
     for curve in found:
         heads.setdefault(curve.group.key[:1], []).append(curve)
     return {
-        label(head, names[:1]) + note(*of): [
-            Line(named(c, names) + mark(c, beside), c.lengths, c.mean, c.low, c.high) for c in of
-        ]
+        label(head, names[:1]) + note(*of): [curve.line(named(curve, names) + mark(curve, beside)) for curve in of]
         for head, of in heads.items()
     }
 
@@ -112,9 +123,17 @@ def named(curve: Curve, names: Sequence[str]) -> str:
 
 
 def note(*found: Curve) -> str:
-    """How many of the runs behind these curves failed, if any did."""
-    n_failed, n_runs = (sum(getattr(curve.group, what) for curve in found) for what in ("n_failed", "n_runs"))
-    return f" ({n_failed} of {n_runs} failed)" if n_failed else ""
+    """How many of the runs behind these curves failed, if any did, and are proven, if a proof was asked for.
+
+    >>> runs = [Row(name, "done", length=41, measures={"accuracy": 100.0}, proven=True, as_it_is=at) for name, at in (("a", True), ("b", False))]
+    >>> note(*curves(runs, [])), note(*curves(runs[:1], []))
+    (' (2 of 2 proven, 1 without replacing a state)', ' (1 of 1 proven)')
+    """  # noqa: E501
+    names = ("n_failed", "n_proven", "n_asked", "n_as_it_is", "n_runs")
+    failed, proven, asked, as_it_is, runs = (sum(getattr(curve.group, name) for curve in found) for name in names)
+    parts = [f"{failed} of {runs} failed"] * bool(failed) + [f"{proven} of {runs} proven"] * bool(asked)
+    parts += [f"{as_it_is} without replacing a state"] * (as_it_is < proven)
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def label(key: Key, names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from languages.errors import UserError, nearest
-from regulargpt.runs.opened import is_of_bias, refuse_bias
+from regulargpt.runs.configured import is_of_bias, refuse_bias
 from regulargpt.runs.sweep.folder import RUNS, SweepFolder, is_sweep
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CONFIG, DONE, RunFolder

@@ -14,7 +14,8 @@ from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
 from regulargpt.runs.sweep.folder import UNKNOWN
 from regulargpt.storage import atomic, toml
-from regulargpt.storage.folder import CERTIFICATE, MEASURES, UNCERTIFIED, RunFolder
+from regulargpt.storage.folder import CERTIFICATE, FALSIFIED, MEASURES, UNCERTIFIED, RunFolder
+from regulargpt.training.given import given
 
 Progress = Callable[[str, int, int], None]
 NOT_PROVEN = "not proven of its language: "
@@ -42,8 +43,11 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     config, summary = named_config(folder.config_text), folder.load_summary()
     folder.final_bytes(MEASURES)
     of_run = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
-    of_run["first_wrong"] = shortest_wrong(folder.load_falsified() or {}, int(config.get("data.train_from") or 1))
-    of_run |= proof(folder, summary, str(config["data.name"]), progress)
+    wrong = first_wrong(folder, int(config.get("data.train_from") or 1))
+    proven = proof(folder, summary, str(config["data.name"]), progress)
+    of_run |= wrong | proven | {"reason": "; ".join(filter(None, (of.get("reason") for of in (proven, wrong))))}
+    if (had := given(config, summary.get("phases"))) is not None:
+        of_run |= {"given": str(had), "n_given": had.count}
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
@@ -53,14 +57,23 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     ]
 
 
-def shortest_wrong(found: Mapping[str, Any], train_from: int) -> int | None:
-    """The length of the shortest wrong word that is known; words shorter than all of training promise nothing.
+def first_wrong(folder: RunFolder, least: int) -> dict[str, Any]:
+    """The length of the shortest word that falsified.json names and the network has wrong now, if any; and why there is
+    none, where it names some. Words shorter than all of training promise nothing."""
+    named = folder.load_falsified() or {"wrong": []}
+    if not any(word["length"] >= least for word in named["wrong"]):
+        return {"first_wrong": None}
+    from regulargpt.falsification.sentences import NONE_WRONG
+    from regulargpt.runs.borne_out import known_wrong
+    from regulargpt.runs.opened import open_run
 
-    >>> shortest_wrong({"wrong": [{"length": 1}, {"length": 40}, {"length": 39}]}, train_from=3)
-    39
-    """
-    lengths = (word["length"] for word in found.get("wrong", ()))
-    return min((length for length in lengths if length >= train_from), default=None)
+    try:
+        found = known_wrong(open_run(folder, reads=False), folder, least, families=False)
+    except UserError as error:
+        return {"first_wrong": None, "reason": f"{FALSIFIED} is not borne out: {error}"}
+    if found is None or not found["wrong"]:
+        return {"first_wrong": None, "reason": NONE_WRONG}
+    return {"first_wrong": found["wrong"][0]["length"]}
 
 
 def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
@@ -69,8 +82,10 @@ def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     >>> guesses({"scores": {"accuracy": {"chance": 50.0, "majority": 52.0}, "nll": {"chance": None, "majority": None}}})
     {'accuracy': (50.0, 52.0)}
     """
+    if "scores" not in result and "measure" in result:  # of a run that was measured before there were several
+        result = {"scores": {result["measure"]: result}}
     scores = result.get("scores", {}).items()
-    return {name: (of["chance"], of["majority"]) for name, of in scores if of["majority"] is not None}
+    return {name: (of["chance"], of["majority"]) for name, of in scores if of.get("majority") is not None}
 
 
 def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress: Progress) -> dict[str, Any]:
@@ -85,7 +100,8 @@ def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress
     from regulargpt.certificate.verdict import replaces_none, verdict
 
     found = verdict(folder, language, progress)
-    is_lost = not found.proven and (summary.get("proven") or found.is_accepted)
+    # A file that stands in the certificate's place, and is none, says of itself that something is proven.
+    is_lost = not found.proven and (summary.get("proven") or atomic.disk.exists(folder.path / CERTIFICATE))
     as_it_is = found.proven and replaces_none(folder)
     return {"proven": found.proven, "as_it_is": as_it_is, "reason": f"{NOT_PROVEN}{found.reason}" if is_lost else ""}
 

@@ -32,7 +32,7 @@ HEADER = (
 )
 NUMBERS = ("max", "mean", "sd", "min", "low", "high", "first_below_99", "n_runs", "n_failed", "n_proven", "n_asked")
 NUMBERS += ("first_wrong", "n_as_it_is")
-BESIDE = ("chance", "majority", "differ", "conditions")
+BESIDE = ("chance", "majority", "differ", "conditions", "given", "given_least", "given_most")
 # Columns that are left out where no group has anything to say in them.
 SPARSE = (INTERVAL, WRONG, AS_IT_IS, ONE_ANSWER, CHANCE)
 FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": tables.markdown, "latex": tables.latex}
@@ -102,7 +102,11 @@ def comma_separated(of: Grouped) -> str:
 
 def of_beside(beside: Beside) -> dict[str, Value]:
     """What stands beside a group, as plain values."""
-    return dict(zip(BESIDE, (beside.chance, beside.majority, ", ".join(beside.differ), beside.conditions), strict=True))
+    had = ", ".join(dict.fromkeys(map(str, beside.given)))
+    counts = [of.count for of in beside.given if of.count is not None]
+    texts = (", ".join(beside.differ), beside.conditions, had)
+    values = (beside.chance, beside.majority, *texts, min(counts, default=None), max(counts, default=None))
+    return dict(zip(BESIDE, values, strict=True))
 
 
 def pivot(of: Grouped, caption: str = "") -> Table:

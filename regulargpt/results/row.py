@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from regulargpt.objectives.measures import measure
+from regulargpt.training.given import Given
 
 Value = str | int | float | bool | None
 Key = tuple[Value, ...]
@@ -22,7 +23,8 @@ class Row:
     length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
     those scored. `guesses` has chance and the best single answer of a measure, over all scored lengths of the test.
     `as_it_is` is whether it is proven without replacing a state, `first_wrong` the length of the shortest wrong word
-    that is known, no shorter than the words of training. None is what a row does not have: the proof of a run of which
+    that is known, no shorter than the words of training. `given` is what training had beside the answers to its
+    batches, and `n_given` how many of it. None is what a row does not have: the proof of a run of which
     none was asked. `reason` says why a run failed, or why one that ended with a proof is not proven of its language
     now.
     """
@@ -37,6 +39,8 @@ class Row:
     proven: bool | None = None
     as_it_is: bool | None = None
     first_wrong: int | None = None
+    given: str | None = None
+    n_given: int | None = None
     length: int | None = None
     samples: int | None = None
     in_score: bool | None = None
@@ -58,6 +62,11 @@ class Row:
         """
         return getattr(self, key) if key in OWN else self.config.get(key)
 
+    @property
+    def beside_batches(self) -> Given | None:
+        """What training had beside the answers to its batches."""
+        return Given.read(self.given, self.n_given) if self.given else None
+
     def value(self, name: str) -> float | None:
         """What was measured by this name; a scaled measure is made of another and of chance.
 
@@ -74,7 +83,7 @@ class Row:
 
 # The values of a row by name, besides those of its config and of its measures.
 OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven", "as_it_is", "first_wrong")
-OWN += ("measure", "length", "samples", "in_score")
+OWN += ("given", "n_given", "measure", "length", "samples", "in_score")
 # What a run has once a test and length, so that a run that failed has none of it.
 OF_A_TEST = ("tested", "measure", "length", "samples", "in_score")
 

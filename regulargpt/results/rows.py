@@ -24,7 +24,8 @@ CSV, JSONL = "results.csv", "results.jsonl"
 # The columns of every table, before and after those of the configs.
 FIRST = ("run", "status", "reason", *PARTS, "tested", "seed")
 GUESSES = ("_chance", "_majority")
-LAST = ("steps", "train_seconds", "proven", "as_it_is", "first_wrong", "measure", "length", "samples", "in_score")
+LAST = ("steps", "train_seconds", "proven", "as_it_is", "first_wrong", "given", "n_given")
+LAST += ("measure", "length", "samples", "in_score")
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ def to_csv(rows: Sequence[Row]) -> str:
     """results.csv.
 
     >>> print(to_csv([Row("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
-    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,as_it_is,first_wrong,measure,length,samples,in_score,accuracy
-    a,done,,,,,,,,3,,,,,,,41,,,100.0
+    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,as_it_is,first_wrong,given,n_given,measure,length,samples,in_score,accuracy
+    a,done,,,,,,,,3,,,,,,,,,41,,,100.0
     """
     header, values = lines(rows)
     return tables.csv([header, *([cell(value) for value in line] for line in values)])
@@ -164,7 +165,7 @@ def value_of(name: str, text: str) -> Any:
     >>> value_of("lr", "0.001"), value_of("proven", "true"), value_of("language", "012"), value_of("lr", "")
     (0.001, True, '012', None)
     """
-    if name in (*PARTS, "run", "status", "reason", "tested"):
+    if name in (*PARTS, "run", "status", "reason", "tested", "given"):
         return text
     if text in ("true", "false"):
         return text == "true"

@@ -71,7 +71,7 @@ def evaluate(
         **scores(points, scored),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
-        **text_facts(points, config, test.reference()),
+        **text_facts(points, config, test.reference(), run.learned_len),
         **test.beside(points, bool(changes or temperature or bias), watch),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
@@ -114,12 +114,8 @@ class Retest:
         Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of
         any of the lengths, or it has other symbols or answers than the model was trained on.
         """
-        words = validate(config, again=True)
+        words = validate(config, lengths=lengths)
         run.refuse_words(words)
-        if not any(words.is_tested(length) for length in lengths):
-            raise UserError(words.describe_length(lengths[0]))
-        if (reason := config.network.too_long(max(lengths))) is not None:
-            raise UserError(f"length {max(lengths)}: {reason}")
         objective = objectives.build(config.objective, words)
         run.refuse_objective(objective, config.objective.name)
         return cls(run, config, lengths, seed, words, objective)
@@ -182,12 +178,12 @@ class Retest:
 
         None of other words, and where the lengths have no ratio: without the training length, or without a longer one.
         """
-        base = self.config.data.train_len
+        base = self.run.learned_len
         if self.data.kind != "text" or base not in self.lengths or max(self.lengths) == base:
             return None  # no ratio can be said: a second pass over the text would be for nothing
         device = prepare(self.config)
         model = self.run.network().to(device)
-        return reference(model, self.data, self.objective, self.config, self.seed, device)
+        return reference(model, self.data, self.objective, self.config, self.seed, device, base)
 
 
 def folder_of(run: Opened) -> RunFolder:

@@ -27,6 +27,7 @@ from regulargpt.finite.stack_product import MAX_LAG
 from regulargpt.models.base import Model
 from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.tree.base import Tree, as_tree
+from regulargpt.runs.configured import config_of
 from regulargpt.runs.falsify import known
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
@@ -43,7 +44,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
 
     If not, uncertified.json says why. Raises UserError for a run that is not finished.
     """
-    config = RunConfig.parse(folder.config_text)
+    config = config_of(folder)
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
         if no_automaton(config.objective, config.data.name) is None and outside(config):
@@ -80,7 +81,7 @@ def chain_report(
         learned = learned_machine(folder, config, model)
     except UserError as error:
         return refused(files["weights"], {"reason": str(error)})
-    points, wrong = known_points(folder), known(folder, words)
+    points, wrong = known_points(folder), known(folder, words).words
     return chain_outcome(model, words, config.seed, files, progress, learned, points, wrong=wrong)
 
 

@@ -21,11 +21,3 @@ def device_named(name: str) -> torch.device:
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise UserError("device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto")
     return torch.device(name)
-
-
-def prepare_training(config: RunConfig) -> torch.device:
-    """The same for a training; UserError where the model's options cannot be trained on it, on this machine."""
-    device = prepare(config)
-    if (reason := config.model.why_not_on(device.type)) is not None:
-        raise UserError(reason)
-    return device

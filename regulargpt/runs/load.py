@@ -9,9 +9,9 @@ import torch
 
 from languages.errors import UserError, shown
 from regulargpt import models
-from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model, fill, refuse_shapes
+from regulargpt.runs.configured import config_of
 from regulargpt.runs.outside import mistakes, outside, warn_of_changes
 from regulargpt.storage.folder import RunFolder
 
@@ -33,7 +33,7 @@ def refuse_output_token(folder: RunFolder) -> None:
 
 def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:
     """The trained model of a finished run, wherever it reads its answer; some options changed, by their dotted keys."""
-    config, model = RunConfig.parse(folder.config_text), load_drawn(folder, 0, changes)
+    config, model = config_of(folder), load_drawn(folder, 0, changes)
     fill(model, folder.load_weights(), shown(folder.path))
     if outside(config):
         warn_of_changes(folder, config)
@@ -48,7 +48,7 @@ def load_drawn(folder: RunFolder, seed: int, changes: Mapping[str, Any] = {}) ->
     # What stands in the file is checked as a config is: it may come from another machine.
     options = MODELS.options(_changed(record["model"], changes), "model")
     generator = torch.Generator().manual_seed(seed)
-    with mistakes(RunConfig.parse(folder.config_text)):
+    with mistakes(config_of(folder)):
         sizes = record["n_symbols"], record["n_outputs"]
         return models.build(options, *sizes, generator, record.get("direction")).eval()
 

@@ -18,6 +18,8 @@ from regulargpt import data
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import refuse_attention
 from regulargpt.data.base import Data
+from regulargpt.data.text import REACH, TextData
+from regulargpt.runs.configured import config_of
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a retrieval task: retrieval:line"}
 HERE = {"tensorboard": False, "compile": False}
+HALVES, LEAST = 4, 32
+"""So many halves of a training length are tested where a text is too short for it, and none that is shorter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,42 @@ class Opened(ABC):
     def train_len(self) -> int:
         """The training length."""
         return self.config.data.train_len
+
+    @property
+    def learned_len(self) -> int:
+        """The length above which a text is longer than all that it was trained on."""
+        return self.train_len
+
+    @property
+    def trained_on(self) -> str:
+        """The training length in words, for a title."""
+        return f"trained on {self.train_len:,} symbols"
+
+    def usual_lengths(self) -> tuple[list[int], list[str]]:
+        """The lengths of a test on a text where nobody names any, and what is said of those that are left out.
+
+        They are the training length and its doubles; where the text is too short for all of them, its halves.
+        """
+        words, tested = self.data, self.config.tested
+        if not isinstance(words, TextData):
+            return tested, []
+        cap = min(REACH, words.reach)
+        fitting = [T for T in tested if cap >= T] or halves(self.train_len, cap)
+        left_out = {
+            f"the text allows up to {words.reach:,}": [T for T in tested if not words.is_tested(T)],
+            "choose them with --lengths": [T for T in tested if words.is_tested(T) and cap < T],
+        }
+        notes = [
+            f"left out: {', '.join(f'{T:,}' for T in lengths)} symbols; {why}"
+            for why, lengths in left_out.items()
+            if lengths
+        ]
+        return fitting or tested, notes
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of every result."""
+        return []
 
     @property
     def attention(self) -> str:
@@ -143,6 +183,16 @@ class OpenedRun(Opened):
         return changed(self.folder, config)
 
 
+def halves(length: int, longest: int, most: int = HALVES) -> list[int]:
+    """Some halves of a length that are no longer than the longest, at most so many, increasing.
+
+    >>> halves(16_384, 5_000), halves(64, 40), halves(64, 20)
+    ([512, 1024, 2048, 4096], [32], [])
+    """
+    fitting = [T for T in (length >> i for i in range(1, length.bit_length())) if LEAST <= T <= longest]
+    return sorted(fitting[:most])
+
+
 def opened(place: RunFolder | Opened) -> Opened:
     """What is open already, or the run in a folder, whose data are not read yet."""
     return place if isinstance(place, Opened) else open_run(place, reads=False)
@@ -174,24 +224,6 @@ def open_run(
     if reads:
         _ = run.data  # refused now, before anything is computed
     return run
-
-
-def config_of(folder: RunFolder) -> RunConfig:
-    """The config of a run; UserError for the folder of a bias that `lengthen` trains, which is none."""
-    refuse_bias(folder)
-    return RunConfig.parse(folder.config_text)
-
-
-def is_of_bias(folder: RunFolder) -> bool:
-    """Whether a folder with a config is one of `lengthen`, which never marks it as done."""
-    return not folder.is_done and "\n[lengthen]\n" in folder.config_text
-
-
-def refuse_bias(folder: RunFolder) -> None:
-    """Raise UserError for the folder of a bias that `lengthen` trains."""
-    if is_of_bias(folder):
-        place, begin = shown(folder.path), "a bias was trained there by `regulargpt lengthen`; type the same again"
-        raise UserError(f"{place} is no run: {begin}, with --out {place}: it goes on, or shows what came out")
 
 
 def refuse_kind(folder: RunFolder, config: RunConfig, on: tuple[str, ...]) -> None:

@@ -45,6 +45,21 @@ class OpenedCheckpoint(Opened):
     def path(self) -> Path:
         return self.checkpoint.folder
 
+    @property
+    def learned_len(self) -> int:
+        """No less than its config has positions for, whatever training length was given."""
+        return max(self.train_len, self.checkpoint.train_len)
+
+    @property
+    def trained_on(self) -> str:
+        return super().trained_on + " as given" * bool(self.notes)
+
+    @property
+    def notes(self) -> list[str]:
+        """That a training length was given which is not the config's."""
+        given, own = self.train_len, self.checkpoint.train_len
+        return [] if given == own else [f"its config says {own:,} positions; you gave --train-len {given}"]
+
     def results(self, name: str) -> Path:
         """Not in the checkpoint's folder: it belongs to others."""
         return Path(name) / self.checkpoint.name
@@ -82,7 +97,7 @@ class OpenedCheckpoint(Opened):
         """It tells the next symbol, and nothing else: validation refuses what does not go with a text."""
 
     def facts(self, *keys: str) -> dict[str, Any]:
-        return super().facts(*keys) | {"model": self.checkpoint.name}
+        return super().facts(*keys) | {"model": self.checkpoint.name, "config_len": self.checkpoint.train_len}
 
 
 @dataclass(frozen=True)

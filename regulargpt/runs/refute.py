@@ -13,8 +13,8 @@ from regulargpt.certificate.refutation.outcome import (
     none_of,
     refutation_of,
 )
-from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
+from regulargpt.runs.configured import config_of
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import outside
@@ -30,10 +30,11 @@ def refutation_report(
 ) -> dict[str, Any] | None:
     """Try to refute a finished run; write refutation.json and its automaton beside it if the checker accepts it.
 
-    None for networks that carry no state, or one that the checker does not know. After about so many `seconds` the
-    report is `late`, and the files stay as they were. Raises UserError for a run that is not finished.
+    None for networks that carry no state, or one that the checker does not know. After about so many `seconds` of
+    this thread's processor time the report is `late`, and the files stay as they were. Raises UserError for a run that
+    is not finished.
     """
-    config = RunConfig.parse(folder.config_text)
+    config = config_of(folder)
     if outside(config):
         return None
     model = load_model(folder)
@@ -44,10 +45,10 @@ def refutation_report(
         return none_of(reason).report
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
 
     def watched(part: str, done: int, count: int) -> None:
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             raise Late
         progress(part, done, count)
 

@@ -24,16 +24,17 @@ from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, shortest_wrong
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.reference import reference
-from regulargpt.falsification.hunt import SYMBOLS
+from regulargpt.falsification.hunt import LONGEST_KEPT, SYMBOLS
+from regulargpt.falsification.known import Known
 from regulargpt.falsification.sentences import in_summary
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
-from regulargpt.runs import tracking
-from regulargpt.runs.device import prepare_training
-from regulargpt.runs.falsify import report_of
-from regulargpt.runs.falsify import write as write_falsified
-from regulargpt.runs.opened import config_of, refuse_other_data
+from regulargpt.runs import keep, tracking
+from regulargpt.runs.configured import config_of
+from regulargpt.runs.device import prepare
+from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
+from regulargpt.runs.verdict import verdict_line
 from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
@@ -64,6 +65,9 @@ class Watch:
 UNWATCHED = Watch()
 MOST_WRONG = 4
 """Lengths of which a wrong word of the test is tried again in the search for wrong words."""
+SHARE, LEAST = 0.3, 1.0
+"""Of the time of training, and seconds: the search for wrong words ends then, whichever is more. With its report that
+is a third of the training at most."""
 
 
 def run(
@@ -83,10 +87,16 @@ def run(
 
         configuration.check(config, data.of_words(config.data).tree_task)
     refuse_faulty(config, words)
+    files = keep.to_keep(config.data, words)
+    for file in keep.too_large(config.data):
+        watch.on_notice(keep.notice(file))
     # All refusals are behind us: from here on there is a folder.
-    device = prepare_training(config)
+    device = prepare(config)
     made_with = {**environment(str(device)), **words.fingerprint(), "classes": digests(config)}
-    folder = RunFolder.create(out, config.render(), made_with)
+    folder = RunFolder.create(out, config.render(), made_with, files)
+    with at_work():
+        # From the folder: the user's files may be others before this run has ended.
+        config = config_of(folder)
     return finish(folder, config, words, device, watch, further)
 
 
@@ -109,15 +119,24 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     folder = RunFolder.open(path)
     config = config_of(folder)
     if folder.is_done:
-        summary = folder.load_summary()
+        summary = unproven(folder.load_summary())
         for options in config.phases:
             summary = PHASES[options.name].load().restore(folder, summary)
-        return summary
+        return summary if config.phases else summary | {"proven": None}
     words = data.build(config.data)
     refuse_other_data(folder, words)
     if places := changed(folder, config):
         watch.on_notice(notice(places))
-    return finish(folder, config, words, prepare_training(config), watch)
+    return finish(folder, config, words, prepare(config), watch)
+
+
+def unproven(summary: dict[str, Any]) -> dict[str, Any]:
+    """A summary without families that it calls proven: a run proves no network wrong, and only a checker may say so."""
+    falsified = summary.get("falsified")
+    if falsified is None:
+        return summary
+    observed = [family for family in falsified["families"] if family["evidence"] == "observed"]
+    return summary | {"falsified": falsified | {"families": observed}}
 
 
 def finish(
@@ -242,11 +261,17 @@ def test(work: Work, model: nn.Module) -> Results:
         as_result(points, work.config) | wrong | text_facts(points, work.config, against),
         extra,
         segments.render(segments.of_points(points)),
-        tuple(tuple(p.wrong.tolist()) for p in points if p.wrong is not None)[:MOST_WRONG],
+        asked_again(points),
     )
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+
+def asked_again(points: Sequence[Point]) -> tuple[tuple[int, ...], ...]:
+    """The shortest wrong word of a test, and those of further lengths unless they take long."""
+    first, *others = [tuple(p.wrong.tolist()) for p in points if p.wrong is not None] or [()]
+    return tuple(filter(None, [first, *(word for word in others if len(word) <= LONGEST_KEPT)][:MOST_WRONG]))
 
 
 def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
@@ -263,16 +288,19 @@ def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
 def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any] | None:
     """Look for words that the network answers wrongly, among no more than were tested, by their symbols; the report.
 
-    None where none is due: for a network that is proven as it is, and where nothing says which answers are right.
+    It ends after a share of the training's time, or a second. None where none is due: for a network that is proven
+    as it is, and where nothing says which answers are right.
     """
-    as_it_is = any(phase.summary().get("proven_unquantised") for phase in trainer.further)
     tested = sum(int(length) * count for length, count in results.own["samples"].items())
     words = min(work.config.evaluation.falsify, tested // SYMBOLS)
-    if not words or work.data.kind != "words" or (as_it_is and any(found.proven for found in conclusions)):
+    if not words or work.data.kind != "words" or any(conclusion.proven_as_it_is for conclusion in conclusions):
         return None
+    from regulargpt.runs.falsify import report_of  # with the checkers of refutations, which a proven run does without
+
     model, config = trainer.model, work.config
     assert isinstance(model, Model), "a run has one"
-    budget = {"seed": config.seed, "progress": while_searching(work), "known": results.wrong}
+    budget = {"seconds": max(LEAST, round(SHARE * trainer.seconds, 1)), "clock": time.monotonic, "seed": config.seed}
+    budget |= {"progress": while_searching(work), "known": Known(results.wrong)}
     try:
         with timed(work.seconds, "falsify_seconds"):
             return report_of(model, work.data, work.objective, config, work.device, words, **budget)
@@ -295,15 +323,22 @@ def save(
         folder.write_segments(results.segments)
     summary = summarise(work, trainer, results, conclusions)
     if falsified is not None:
+        from regulargpt.runs import falsify as falsifying
+
         summary["falsified"] = in_summary(falsified)
-        write_falsified(folder, read_bytes(folder.path / WEIGHTS), falsified)
+        falsifying.write(folder, read_bytes(folder.path / WEIGHTS), falsified)
     folder.write_summary(summary)
-    plots.of_run(folder.path / plots.name_of(summary), summary, plots.title(config))
+    plots.of_run(folder.path / plots.name_of(summary), summary, heading(config, summary))
     folder.finish()
     # After DONE: a run whose process is killed here is finished, and `resume` writes what it still owes.
     for conclusion in conclusions:
         conclusion.write(folder)
     return summary
+
+
+def heading(config: RunConfig, summary: Mapping[str, Any]) -> str:
+    """What stands above the picture of a run: the run in a line, and below it the verdict, if it is proven."""
+    return "\n".join([plots.title(config), *[verdict_line(summary)] * bool(summary["proven"])])
 
 
 def summarise(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any]:

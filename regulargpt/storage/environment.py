@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent
+NAMES_A_REPOSITORY = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"}
 
 
 def environment(device: str = "cpu") -> dict[str, Any]:
@@ -25,9 +26,9 @@ def environment(device: str = "cpu") -> dict[str, Any]:
         "device": device,
         "device_name": _device_name(device),
         "machine": platform.machine(),
-        "numpy": _version("numpy"),
+        "numpy": version("numpy"),
         "python": platform.python_version(),
-        "regulargpt": _version("regulargpt-testbed"),
+        "regulargpt": version("regulargpt-testbed"),
         "source": source_digest(),
         "system": platform.system(),
         "threads": torch.get_num_threads(),
@@ -50,7 +51,8 @@ def source_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def _version(distribution: str) -> str:
+def version(distribution: str) -> str:
+    """Of an installed package; unknown where it left no record of itself."""
     from importlib import metadata  # slow, and help and refusals import this file
 
     try:
@@ -71,8 +73,9 @@ def _device_name(device: str) -> str:
 
 
 def _commit() -> str | None:
-    # Asked only if git knows this very file: a virtual environment may lie inside somebody else's repository.
-    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+    # Only of a repository that holds the package at its top: a virtual environment may lie inside another one, even
+    # committed.
+    if _git("ls-files", "--full-name", "__init__.py") != f"{PACKAGE.name}/__init__.py":
         return None
     return _git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
 
@@ -80,9 +83,11 @@ def _commit() -> str | None:
 def _git(*arguments: str) -> str | None:
     import subprocess
 
+    # A hook of git's has variables that name the repository it runs for.
+    own = {name: value for name, value in os.environ.items() if name not in NAMES_A_REPOSITORY}
     try:
         result = subprocess.run(
-            ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, timeout=5, check=True
+            ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, timeout=5, check=True, env=own
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -1,14 +1,15 @@
 """The folder of one run, written so that a crash at any moment loses nothing that was finished."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError, nearest
-from regulargpt.storage import atomic, checkpoint, lock, manifest, metrics, tensors
+from languages.kept import Kept
+from regulargpt.storage import atomic, checkpoint, kept, lock, manifest, metrics, tensors
 from regulargpt.storage.format import FORMAT, refuse_other_format
 
 if TYPE_CHECKING:
@@ -40,11 +41,18 @@ class Fields(dict[str, Any]):
 
     >>> Fields({"score": 100.0}, SUMMARY)["score"]
     100.0
+    >>> (Fields({"score": 100.0}, SUMMARY) | {"score": 50.0})["worst"]
+    Traceback (most recent call last):
+    regulargpt.storage.atomic.FormatError: summary.json has no 'worst'; read it with the version that wrote it
     """
 
     def __init__(self, found: Mapping[str, Any], file: str):
         super().__init__(found)
         self._file = file
+
+    def __or__(self, changes: Mapping[str, Any]) -> "Fields":  # type: ignore[override]
+        """The same file's fields, with these in place of its own."""
+        return Fields({**self, **changes}, self._file)
 
     def __missing__(self, key: str) -> Any:
         raise atomic.FormatError(f"{self._file} has no {key!r}; read it with the version that wrote it")
@@ -64,8 +72,10 @@ class RunFolder:
     path: Path
 
     @classmethod
-    def create(cls, path: str | Path, config_text: str, environment: Mapping[str, Any]) -> "RunFolder":
-        """A new run folder with config.toml and environment.json.
+    def create(
+        cls, path: str | Path, config_text: str, environment: Mapping[str, Any], keep: Sequence[kept.KeptFile] = ()
+    ) -> "RunFolder":
+        """A new run folder with config.toml, environment.json and the user's files that it is to `keep`.
 
         Raises UserError, before anything is written, if something lies at `path` already; StorageError if the
         disk refuses.
@@ -77,7 +87,10 @@ class RunFolder:
             # Asked again: another process may have been faster. config.toml comes last: it makes the folder a
             # run.
             refuse_occupied(path)
-            atomic.write_json(path / ENVIRONMENT, {"format": FORMAT, **environment})
+            for file in keep:
+                atomic.write_bytes(path / file.name, file.content)
+            own = {kept.KEY: {file.option: file.record() for file in keep}} if keep else {}
+            atomic.write_json(path / ENVIRONMENT, {"format": FORMAT, **environment, **own})
             atomic.write_text(path / CONFIG, config_text)
         return cls(path)
 
@@ -204,6 +217,30 @@ class RunFolder:
         """environment.json: machine, versions, and what tells whether the data are the same."""
         return self._fields(ENVIRONMENT, atomic.read_bytes(self.path / ENVIRONMENT))
 
+    def checked_environment(self) -> dict[str, Any]:
+        """The same, of a finished run checked against the manifest."""
+        return self._fields(ENVIRONMENT, self.final_bytes(ENVIRONMENT)) if self.is_done else self.load_environment()
+
+    def kept_files(self) -> dict[str, Path]:
+        """The user's files that the run keeps, by the options of `data` that name them.
+
+        Each is checked now: IntegrityError for one that has changed or is missing.
+        """
+        found = {}
+        for option, (name, digest) in self.kept_names().items():
+            manifest.read_checked(self.path / name, digest)
+            found[option] = (self.path / name).absolute()
+        return found
+
+    def kept_names(self) -> dict[str, tuple[str, str]]:
+        """What each of these files is called in the folder, and its digest."""
+        return kept.names(self.checked_environment(), self.path)
+
+    def named(self, language: str) -> str:
+        """The name of the run's language, with which its kept file is read, where it keeps one."""
+        file = self.kept_files().get("name")
+        return language if file is None else Kept(language, file)
+
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """summary.json: what `run --json` prints."""
         atomic.write_json(self.path / SUMMARY, dict(summary))
@@ -216,7 +253,10 @@ class RunFolder:
         return summary
 
     def load_attempt(self) -> dict[str, Any] | None:
-        """uncertified.json: why these weights have no certificate; None if a proof of them was not tried."""
+        """uncertified.json: why these weights have no certificate; None if a proof of them was not tried.
+
+        Whatever the file says, nothing is proven by it.
+        """
         path = self.path / UNCERTIFIED
         if not atomic.disk.exists(path):
             return None
@@ -225,7 +265,8 @@ class RunFolder:
             digest, _ = attempt["weights"]["sha256"], attempt["reason"]
         except (KeyError, TypeError) as error:
             raise self.no_attempt(error) from error
-        return attempt if digest == manifest.digest(self.final_bytes(WEIGHTS)) else None
+        is_of_these = digest == manifest.digest(self.final_bytes(WEIGHTS))
+        return {**attempt, "proven": False} if is_of_these else None
 
     def no_attempt(self, missing: Exception) -> UserError:
         """What is said of an uncertified.json that `verify` did not write."""
@@ -249,7 +290,8 @@ class RunFolder:
             if found["weights"]["sha256"] != manifest.digest(self.final_bytes(WEIGHTS)):
                 return None
             _ = [found[key] for key in ("all_up_to", "budget", "families", "ruled_out", "tried")]
-            _ = [(w["length"], len(w["word"] or ""), w["expected"], w["answered"]) for w in found["wrong"]]
+            _ = [(w["length"] + 0, len(w["word"] or ""), w["expected"], w["answered"]) for w in found["wrong"]]
+            _ = [family["v"] for family in found["families"]]
         except (KeyError, TypeError) as error:
             again = f"remove it, and run `regulargpt falsify {atomic.shown(self.path)}` again"
             raise UserError(f"{atomic.shown(path)} is no result of `falsify`; {again}") from error
@@ -269,7 +311,8 @@ class RunFolder:
             if missing := [name for name in FINAL if not atomic.disk.exists(self.path / name)]:
                 place = atomic.shown(self.path)
                 raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")
-            more = [name for name in (SEGMENTS,) if atomic.disk.exists(self.path / name)]
+            more = [name for name, _ in kept.names(self.load_environment(), self.path).values()]
+            more += [name for name in (SEGMENTS,) if atomic.disk.exists(self.path / name)]
             more += sorted(name for name in atomic.disk.names(self.path) if SNAPSHOT.fullmatch(name))
         manifest.write_manifest(self.path, [*FINAL, *more])
         atomic.write_text(self.path / DONE, "")

@@ -108,11 +108,12 @@ def read_verified(folder: Path, names: Iterable[str] | None = None) -> dict[str,
         if name not in digests:
             place = atomic.shown(folder / name)
             raise IntegrityError(f"{place} is not recorded in {NAME}; restore the folder from a copy")
-        contents[name] = _read_checked(folder / name, digests[name])
+        contents[name] = read_checked(folder / name, digests[name])
     return contents
 
 
-def _read_checked(path: Path, expected: str) -> bytes:
+def read_checked(path: Path, expected: str) -> bytes:
+    """The contents of a file; IntegrityError if they have not this digest, or it is missing."""
     with atomic.reported(path):
         if not atomic.disk.exists(path):
             raise damaged(path, expected, "no file")

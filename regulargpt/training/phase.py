@@ -21,6 +21,11 @@ class Conclusion(Protocol):
         """Whether something is proven."""
         ...
 
+    @property
+    def proven_as_it_is(self) -> bool:
+        """Whether that is of the network as it is evaluated, without replacing any state."""
+        ...
+
     def write(self, folder: RunFolder) -> Any:
         """Write the files into the finished run's folder."""
         ...

@@ -22,7 +22,7 @@ class StackProofOptions(PhaseOptions):
     length, with shortest wrong words, or undecided. Wrong words that the network itself answers wrongly are trained on:
     every fourth step is on words near the last `words` of them. The learning rate is the share `rate` of that before.
     Once the proof holds, training ends after `cooldown` steps at a falling rate; should they lose it, what was before
-    comes back.
+    comes back. Training also ends where hardening has come no farther in `patience` steps.
     """
 
     every: int = option(
@@ -63,6 +63,14 @@ class StackProofOptions(PhaseOptions):
         "Steps after the proof holds, at a falling rate.",
         least=0,
         why="give a number of steps, 0 for none",
+        needs="every",
+    )
+
+    patience: int = option(
+        5000,
+        "Steps in which hardening has to go on by a twentieth, or training ends; 0: it may wait for ever.",
+        least=0,
+        why="give a number of steps, 0 for no end",
         needs="every",
     )
 

@@ -9,6 +9,7 @@ import pytest
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
+from tests.regulargpt.forging import without_kept
 from tests.regulargpt.results import made
 from tests.regulargpt.small import ATTENTION, COMMON, config
 from tests.regulargpt.texts import text_run
@@ -87,6 +88,7 @@ def runs_on_texts(home: Path) -> None:
         text_run(home / name, model__encoding__name="none")
     text_run(home / "gru", "gru")
     (home / "changed" / "text").write_bytes(b"another text. " * 500)
+    without_kept(home / "changed" / "run")  # one that keeps its text knows no change
 
 
 def tables(home: Path) -> None:

@@ -7,6 +7,7 @@ import struct
 import sys
 import termios
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +18,7 @@ import pytest
 from regulargpt.certificate.tuning.phase import TableFineTuning
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.cli.bars import Bars
-from regulargpt.cli.output import CheckBar
+from regulargpt.cli.output import CheckBar, CountBar
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
@@ -76,7 +77,7 @@ def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
     shown = terminal(columns)
     assert cli("run", "parity", *SMALL, "--out", "r").code == 0
     said, *lines = shown()
-    assert said == "parity: gated-regulargpt, recipe answers, into r"
+    assert said == "parity: gated-regulargpt, recipe answers with table_fine_tuning, into r"
     assert max(map(len, lines)) < columns
     assert lines[0].startswith("training"[:columns])
     tested = [line for line in lines if line.startswith("testing"[:columns])]
@@ -203,6 +204,25 @@ def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Termi
     assert any(line.startswith("testing: 3 of 4 lengths, now 15, worst ") for line in lines)
 
 
+def test_a_stderr_that_is_a_file_gets_a_line_from_time_to_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    """By the clock, though nothing is counted meanwhile; of the last work that began, and nothing once it ended."""
+    monkeypatch.setattr("regulargpt.cli.progress.SECONDS", 0.05)
+    whole, part = CountBar("methods"), CheckBar()
+    whole.begin()
+    time.sleep(0.3)
+    part("leaves", 3, 6)
+    time.sleep(0.3)
+    part.close()
+    whole.close()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "methods: at work, 00:00 elapsed"
+    assert lines[-1].startswith("checking leaves: 3 of 6, ")
+    time.sleep(0.2)
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (80, 0), (0, 0)])
 def test_what_is_checked_is_said_from_the_first_line_on(terminal: Terminal, columns: int, rows: int):
     shown, checking = terminal(columns, rows=rows), CheckBar()
@@ -220,8 +240,8 @@ def test_the_seconds_of_training_testing_and_certifying_are_told_apart(cli: Cli)
     assert cli("run", "parity", *small, *long, "--out", "r").code == 0
     out = cli("resume", "r").out
     names = [line.split("  ")[0] for line in out.splitlines()]
-    assert names[:3] == ["training", "testing", "certifying"]
-    assert all(re.fullmatch(r"\w+ +\d+\.\d s", line) for line in out.splitlines()[1:3])
+    assert names[:4] == ["training", "also given", "testing", "certifying"]
+    assert all(re.fullmatch(r"\w+ +\d+\.\d s", line) for line in out.splitlines()[2:4])
     summary = cli("resume", "r", "--json").out
     assert all(f'"{part}_seconds": ' in summary for part in ("train", "test", "certify"))
     assert Path("r/uncertified.json").exists()

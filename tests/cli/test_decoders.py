@@ -513,6 +513,58 @@ def test_a_verb_that_takes_no_checkpoint_names_those_that_do(asked: Callable, ho
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("verb", ["evaluate", "methods", "generate", "needles", "positions", "align", "lengthen"])
+def test_a_folder_without_hf_is_answered_with_the_right_name(asked: Callable, home: Path, verb: str):
+    place = home / "llama"
+    said = asked(verb, str(place), code=2)
+    assert said == f"error: {place} is a checkpoint that others trained; did you mean hf:{place}?\n"
+    assert f"{place} is a checkpoint that others trained, which verify does not take" in asked(
+        "verify", str(place), code=2
+    )
+
+
+def long_one(home: Path, tmp_path: Path) -> list[str]:
+    """A checkpoint with more positions than a test segment has, on a text that is too short for them."""
+    made(tmp_path / "long", "llama", max_position_embeddings=131_072)
+    byte_tokenizer().save(str(tmp_path / "long" / "tokenizer.json"))
+    (tmp_path / "few.txt").write_text(" ".join(np.random.default_rng(0).choice(WORDS.split(), 3000)))
+    return [f"hf:{tmp_path / 'long'}", "--text", str(tmp_path / "few.txt")]
+
+
+def test_only_lengths_that_are_named_must_fit(asked: Callable, home: Path, tmp_path: Path):
+    place = long_one(home, tmp_path)
+    tested = asked("evaluate", *place, "--lengths", "64", "--samples", "2")
+    assert (list(tested["samples"]), "notes" in tested, tested["extrapolation"]) == (["64"], False, None)
+    assert asked("methods", *place, "--lengths", "64", "--words", "2", "--methods", "bca")["lengths"] == [64]
+
+
+def test_lengths_that_fit_are_chosen_and_said(asked: Callable, home: Path, tmp_path: Path):
+    place = long_one(home, tmp_path)
+    tested = asked("evaluate", *place, "--samples", "2")
+    assert list(tested["samples"]) == ["64", "128", "256", "512"]
+    (note,) = tested["notes"]
+    assert note.startswith("left out: 131,072, 262,144, ")
+    assert "symbols; the text allows up to " in note
+    assert asked("methods", *place, "--words", "2", "--methods", "bca")["lengths"] == [64, 128, 256, 512]
+    assert asked("positions", *place, "--words", "2")["length"] == 512
+    said = asked("align", *place, "--words", "2", code=2)
+    assert "nothing longer than the training length 131,072 can be aligned: at most 32,768 symbols are aligned" in said
+
+
+def test_a_training_length_below_the_configs_is_said_and_makes_no_extrapolation(
+    asked: Callable, home: Path, capsys: pytest.CaptureFixture
+):
+    given = ["evaluate", *of(home), "--train-len", "32", "--samples", "6", "--lengths"]
+    note = "its config says 64 positions; you gave --train-len 32"
+    within = asked(*given, "32,64")
+    assert (within["extrapolation"], within["notes"]) == (None, [note])
+    beyond = asked(*given, "32,64,128")["extrapolation"]
+    assert (beyond["base"], list(beyond["ratios"])) == (64, ["128"])
+    assert call(["positions", *of(home), "--train-len", "32", "--length", "64", "--words", "2"]) == 0
+    assert f"\n{note}\n" in capsys.readouterr().out
+    assert asked("positions", *of(home), "--train-len", "32", "--length", "64", "--words", "2")["config_len"] == 64
+
+
 def test_a_tokenizer_must_be_there_and_fit(asked: Callable, home: Path, tmp_path: Path):
     folder = tmp_path / "copy"
     shutil.copytree(home / "llama", folder)
@@ -538,4 +590,4 @@ def test_the_guides_commands_on_a_checkpoint(asked: Callable, tmp_path: Path):
     listed, compared, tested = (asked(*command, *few.get(command[0], [])) for command in commands)
     assert {"trained", "yarn", "bca"} <= {row["name"] for row in listed["methods"]}
     assert list(compared["methods"]) == ["trained", "yarn", "bca"]
-    assert set(tested["measures"]["bits_per_byte"]["values"]) == {"512", "1024", "2048"}
+    assert set(tested["measures"]["bits_per_byte"]["values"]) == {"2048", "4096", "8192"}

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import time
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +13,15 @@ import pytest
 import torch
 
 from languages.errors import UserError
+from regulargpt.certificate.outcome import Outcome
+from regulargpt.cli.running import text as running_text
 from regulargpt.data import of_words
+from regulargpt.falsification.hunt import MOST_KEPT
+from regulargpt.falsification.sentences import base, sentence
 from regulargpt.models.gru import Gru
 from regulargpt.objectives.answers import Last
 from regulargpt.runs import run as running
+from regulargpt.runs.falsify import is_said
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import FALSIFIED, RunFolder
 from regulargpt.storage.signals import StopRequested
@@ -75,6 +82,8 @@ def test_a_damaged_file_is_named_with_the_remedy(cli: Cli, trained: Path, tmp_pa
     for damaged, said in (
         ({"wrong": [{**word, "word": 7}]}, f"{FALSIFIED} is no result of `falsify`; remove it, and run"),
         ({"wrong": [{"word": "0", "length": 1}]}, f"{FALSIFIED} is no result of `falsify`; remove it, and run"),
+        ({"wrong": [{**word, "length": "3"}]}, f"{FALSIFIED} is no result of `falsify`; remove it, and run"),
+        ({"families": [7]}, f"{FALSIFIED} is no result of `falsify`; remove it, and run"),
     ):
         place.write_text(json.dumps({**whole, **damaged}))
         for verb in ("verify", "falsify"):
@@ -117,16 +126,99 @@ def test_a_run_ends_with_it_unless_that_is_off(tmp_path: Path):
     assert found[20]["wrong_word"] is None or found[20]["falsified"]["wrong"]
 
 
-@pytest.mark.parametrize(("as_it_is", "proven"), [(True, True), (True, False), (False, True)])
-def test_a_network_that_is_proven_as_it_is_is_left_alone(as_it_is: bool, proven: bool):
+@pytest.mark.parametrize(
+    ("report", "is_left_alone"),
+    [
+        ({"proven": True, "unquantised": {"proven": True}}, True),
+        ({"proven": True, "kind": "stack"}, True),
+        ({"proven": True, "unquantised": {"proven": False}}, False),
+        ({"proven": True, "unquantised": {"proven": True}, "learned": {"equal": False}}, False),
+        ({"proven": False, "kind": "stack"}, False),
+    ],
+)
+def test_a_network_that_is_proven_as_it_is_is_left_alone(report: dict[str, Any], is_left_alone: bool):
     """A proof of another automaton, or with states replaced, is none of the network as it is."""
     small = config("gru", data__name="parity", objective__name="last")
     data = of_words(small.data)
-    phase = SimpleNamespace(summary=lambda: {"proven_unquantised": as_it_is})
-    trainer: Any = SimpleNamespace(further=[phase], model=Gru(2, 2, d_model=8))
+    trainer: Any = SimpleNamespace(seconds=1.0, model=Gru(2, 2, d_model=8))
     goal, device = Last(data), torch.device("cpu")
     work: Any = running.Work(RunFolder(Path()), small, data, goal, device, running.UNWATCHED, StopRequested())
     results = running.Results({"samples": {"8": 16}}, {})
-    conclusions: Any = [SimpleNamespace(proven=proven)]
-    found = running.falsify(work, trainer, results, conclusions)
-    assert (found is None) == (as_it_is and proven)
+    found = running.falsify(work, trainer, results, [Outcome(report, {})])
+    assert (found is None) == is_left_alone
+
+
+def test_the_search_of_a_run_takes_a_third_of_its_training_at_most(monkeypatch):
+    """A network of a single step is searched for a second; the clock is that on the wall, as of the training."""
+    small = config("gru", data__name="parity", objective__name="last")
+    data = of_words(small.data)
+    work: Any = running.Work(
+        RunFolder(Path()), small, data, Last(data), torch.device("cpu"), running.UNWATCHED, StopRequested()
+    )
+    given = []
+    monkeypatch.setattr("regulargpt.runs.falsify.report_of", lambda *args, **budget: given.append(budget))
+    for seconds in (0.1, 60.0):
+        trainer: Any = SimpleNamespace(seconds=seconds, model=Gru(2, 2, d_model=8))
+        running.falsify(work, trainer, running.Results({"samples": {"8": 16}}, {}), [])
+    assert [(budget["seconds"], budget["clock"]) for budget in given] == [(1.0, time.monotonic), (18.0, time.monotonic)]
+
+
+def test_a_run_says_what_the_search_came_to(tmp_path: Path):
+    """Where the verdict does not: of a network that is proven with its states replaced only."""
+    summary = running.run(
+        config("gru", data__name="parity", objective__name="last", training__steps=3), tmp_path / "run"
+    )
+    none = {"wrong": [], "families": [], "tried": {"short": 58_936}, "all_up_to": 9, "late": False}
+    phases = {"table_fine_tuning": {"proven_unquantised": False}}
+    text = running_text({**summary, "proven": True, "phases": phases, "falsified": none})
+    assert "as it is" in text
+    assert "neither proven nor wrong: 58,936 words tried, none wrong; they were all words of up to 9 symbols" in text
+    wrong = running_text({**summary, "proven": True, "phases": phases})
+    assert f"as it is           {sentence(summary['falsified'])}" in wrong
+    assert "as it is" not in running_text({**summary, "proven": None})  # the verdict is that very sentence
+
+
+def assert_none_lost(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> None:
+    """Each wrong word is still there, or as many as are kept are no longer than it: words of families come among them.
+
+    Where fewer are known than are kept, there may be more now.
+    """
+    for word in before:
+        assert word in now or (len(now) == MOST_KEPT and all(one["length"] <= word["length"] for one in now))
+    assert len(before) <= len(now) <= MOST_KEPT
+
+
+def test_a_later_search_loses_no_family_however_short(cli: Cli, trained: Path, tmp_path: Path):
+    """Words and families of an earlier search are tried first, whatever the budget, and no family is named twice."""
+    shutil.copytree(trained, tmp_path / "run")
+    before = json.loads(cli("falsify", tmp_path / "run", "--words", "30000", "--json").out)
+    assert min(len(before["families"]), len(before["wrong"])) > 3
+    for more in (("--words", "1"), ("--seconds", "0.000001"), ("--words", "2000", "--seed", "7")):
+        after = json.loads(cli("falsify", tmp_path / "run", *more, "--json").out)
+        assert all(any(is_said(family, other) for other in after["families"]) for family in before["families"])
+        observed = [family for family in after["families"] if family["evidence"] == "observed"]
+        assert not any(is_said(one, other) for one in observed for other in after["families"] if one is not other)
+        assert after["wrong"][0] == before["wrong"][0]
+        assert_none_lost(before["wrong"], after["wrong"])
+        assert "no_longer_wrong" not in after
+
+
+def test_what_is_answered_rightly_now_goes_and_that_is_said(cli: Cli, trained: Path, tmp_path: Path):
+    """A file may have been altered, or written on another machine."""
+    shutil.copytree(trained, tmp_path / "run")
+    run, place = tmp_path / "run", tmp_path / "run" / FALSIFIED
+    assert cli("falsify", run, *WORDS).code == 0
+    whole = json.loads(place.read_text())
+    wrong = {word["word"] for word in whole["wrong"]}
+    right = next(
+        word for length in (1, 2, 3) for word in map("".join, product("01", repeat=length)) if word not in wrong
+    )
+    forged = {"u": "", "v": right, "w": "", "from": 1, "to": 9, "period": 1, "residues": [0], "evidence": "observed"}
+    item = {"word": right, "length": len(right), "expected": "odd", "answered": "even"}
+    place.write_text(json.dumps({**whole, "wrong": [item, *whole["wrong"]], "families": [*whole["families"], forged]}))
+    lines = lines_of(cli("falsify", run, "--words", "1"))
+    assert f"answered rightly now, and wrong before: {right}" in lines
+    assert f"answered rightly now, and wrong before: {base(right)}^n" in lines
+    now = json.loads(place.read_text())["wrong"]
+    assert item not in now
+    assert_none_lost(whole["wrong"], now)

@@ -103,7 +103,7 @@ def world(tmp_path: Path, tiny: None, monkeypatch) -> Iterator[World]:
     for_a_moment(monkeypatch)
     monkeypatch.setattr(metadata, "entry_points", functools.cache(metadata.entry_points))  # nothing is installed now
     monkeypatch.setattr(curves, "picture", lambda *arguments: None)
-    monkeypatch.setattr(files, "figure", lambda picture: None)
+    monkeypatch.setattr(files, "figure", lambda *arguments: None)
     monkeypatch.setattr(files.plots, "save", lambda path, figure: None)
     signal.signal(signal.SIGALRM, hangs)
     yield World(tmp_path)

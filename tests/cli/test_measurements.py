@@ -21,7 +21,7 @@ from tests.regulargpt.small import ATTENTION, COMMON
 # A command, the rows of its first table, and lines that it prints, in this order; … stands for anything.
 # No folder is taken for an encoding of its name. A depth without a needle is a dash.
 TABLE = """
-verify tree --length 21 --words 6 -> 6
+verify tree --length 21 --words 6 -> 8
 parity, regulargpt: states on 6 words of length 21
 … for 2 of 2 monoid elements: they do not match; purity …
 no certificate: the quantised network errs on a word…
@@ -163,7 +163,7 @@ class Case(NamedTuple):
         of_verb = [f"{self.verb}.{end}" for end in ("csv", "json", "png")]
         temperatures = [f"temperature-{name}.json" for name in ("entropy", "fixed", "log", "p_max")]
         own = {
-            "verify": ["clusters.csv", "clusters.json", "pca.png", "states-pca.csv"],
+            "verify": ["clusters.csv", "clusters.json", "pca.png", "scree.png", "states-pca.csv"],
             "align": [of_verb[0], "align.html", *of_verb[1:], *temperatures],
             "methods": ["cells", of_verb[0], "methods.html", *of_verb[1:]],
         }
@@ -241,11 +241,49 @@ def test_a_run_is_measured_where_its_network_is(at_home: Cli, tmp_path: Path, co
 def test_the_tables_of_clusters(at_home: Cli, tmp_path: Path):
     assert at_home("verify", "tree", "--length", 21, "--words", 6, "--out", tmp_path).code == 0
     table, states = rows(tmp_path / "clusters.csv"), rows(tmp_path / "states-pca.csv")
+    *table, shuffled, untrained = table
     assert [row["depth"] for row in table] == ["all", "1", "2", "3", "4", "5"]
     assert int(table[0]["rows"]) == len(states) == sum(int(row["rows"]) for row in table[1:])
+    # By chance: the same clusters and as many classes, mixed; and other states, on the same sub-words.
+    assert (shuffled["depth"], untrained["depth"]) == ("shuffled", "untrained")
+    assert [shuffled[key] for key in ("rows", "clusters")] == [table[0][key] for key in ("rows", "clusters")]
+    assert untrained["rows"] == table[0]["rows"]
+    assert untrained["spread"] != table[0]["spread"]
     assert {(row["element"], row["least_word"]) for row in states} == {("0", "ε"), ("1", "1")}
     # The run knows nothing yet: no cluster is an element.
     assert len({(row["element"], row["cluster"]) for row in states}) > max(2, int(table[0]["clusters"]))
+
+
+def test_states_at_a_hook_point_of_some_levels_and_in_another_plane(at_home: Cli, tmp_path: Path):
+    asked = ("verify", "tree", "--length", 21, "--words", 6, "--out", tmp_path / "out")
+    at = ("--at", "blocks.0.mlp.hook_post", "--level", "1, 3", "--method", "lda", "--format", "svg", "--width", "8.2cm")
+    assert at_home(*asked, *at).code == 0
+    found = {path.name for path in (tmp_path / "out").iterdir()}
+    assert found == {"clusters.csv", "clusters.json", "lda.svg", "scree.svg", "states-lda.csv"}
+    assert {row["depth"] for row in rows(tmp_path / "out" / "states-lda.csv")} == {"1", "3"}
+    width = re.search(r'width="([0-9.]+)pt"', (tmp_path / "out" / "lda.svg").read_text())
+    assert width is not None
+    assert float(width[1]) == pytest.approx(72 * 8.2 / 2.54, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--at", "blocks.0.mlp.hook_pots"), "no hook point named 'blocks.0.mlp.hook_pots'; did you mean "),
+        (("--at", "hook_embed"), "at hook_embed no vector of each node passes; choose another hook point"),
+        (("--level", "9"), "--level 9: there is no such level; on words of this length there are 1, 2, 3, 4, 5"),
+        (("--level", "two"), "--level 'two': write levels in digits, as in 1,2"),
+        (("--width", "1in"), "'1in' is no width from 2in to 20in, as in 3.25in or 8.2cm"),
+        (("--width", "wide"), "'wide' is no width from 2in to 20in, as in 3.25in or 8.2cm"),
+    ],
+)
+def test_states_that_are_not_there_are_refused_before_anything_is_written(
+    at_home: Cli, tmp_path: Path, more: tuple[str, ...], said: str
+):
+    answer = at_home("verify", "tree", "--length", 21, "--words", 6, "--out", tmp_path / "out", *more)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert said in answer.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_run_that_answers_everywhere_has_all_positions(cli: Cli, tmp_path: Path):

@@ -41,8 +41,10 @@ def test_verify_writes_the_refutation_and_check_accepts_it(cli: Cli, copy: Path)
         checked["language_claim"]
         == "The automaton answers every word of at least one symbol as the language parity does."
     )
-    # Beside no certificate it is what the folder has.
-    assert cli("check", copy).out.startswith(f"accepted: {checked['claim']}\n1 layer, 64 bits: from n = ")
+    # It does not stand in the place of a certificate that the folder does not have.
+    assert_refused(cli("check", copy), f"{copy} has no certificate.json, but a refutation.json")
+    by_flag = cli("check", copy, "--refutation").out
+    assert by_flag.startswith(f"accepted: {checked['claim']}\n1 layer, 64 bits: from n = ")
     assert cli("report", copy, "--out", "page.html").code == 0
     assert "Proven to be wrong, in real arithmetic: For every whole number n " in Path("page.html").read_text()
 
@@ -52,8 +54,11 @@ def test_falsify_leaves_a_proof_as_it_was_where_its_time_is_over(cli: Cli, copy:
     before = (copy / "refutation.json").read_bytes()
     late = cli("falsify", copy, "--seconds", "0.000001")
     assert late.out.splitlines()[-1] == "the time was over before all was tried: give more --seconds"
-    assert "proven" not in late.out.replace("neither proven nor wrong", "")
+    assert "on: proven, in real arithmetic" in late.out  # the checker accepts it now, too
     assert (copy / "refutation.json").read_bytes() == before
+    (copy / "refutation.json").write_bytes(before.replace(b'"from": ', b'"from": 1'))
+    late = cli("falsify", copy, "--seconds", "0.000001")
+    assert "proven" not in late.out.replace("neither proven nor wrong", "")
     assert "on: proven, in real arithmetic" in cli("falsify", copy, "--words", "100").out
 
 

@@ -174,8 +174,10 @@ def test_two_measures_never_share_a_column(cli: Cli):
     found = json.loads(cli("results", "runs", "--json").out)
     assert [found["measure"], *(other["measure"] for other in found["others"])] == list(PREFIXES)
     csv = cli("results", "runs", "--format", "csv").out.splitlines()
-    assert csv[0].endswith("n_asked,first_wrong,n_as_it_is,measure,chance,majority,differ,conditions")
-    assert [line.split(",")[-5:-2] for line in csv[1:]] == [["accuracy", "45.0", "46.0"], ["accuracy", "40.0", "41.0"]]
+    assert csv[0].endswith(
+        "n_asked,first_wrong,n_as_it_is,measure,chance,majority,differ,conditions,given,given_least,given_most"
+    )
+    assert [line.split(",")[-8:-5] for line in csv[1:]] == [["accuracy", "45.0", "46.0"], ["accuracy", "40.0", "41.0"]]
 
 
 def test_the_table_of_all_runs_keeps_each_measure_with_its_chance_and_reads_it_again(cli: Cli):

@@ -22,6 +22,7 @@ from regulargpt.storage.folder import RunFolder
 from regulargpt.tables import percent
 from regulargpt.training.trainer import Diverged, Trainer
 from tests.cli.conftest import Cli, assert_refused
+from tests.regulargpt.forging import without_kept
 from tests.regulargpt.small import contents
 
 SMALL = [
@@ -102,11 +103,12 @@ def test_the_table_for_people(cli: Cli):
     code, out, err = cli("run", "parity", *SMALL)
     folder = "runs/parity-gated-regulargpt-C2-seed0"
     assert code == 0
-    assert err == f"parity: gated-regulargpt, recipe answers, into {folder}\n"
+    assert err == f"parity: gated-regulargpt, recipe answers with table_fine_tuning, into {folder}\n"
     names = [re.split("  +", line)[0] for line in out.splitlines()]
     assert names == [
         *(
             "training",
+            "also given",
             "testing",
             "certifying",
             "falsifying",
@@ -172,6 +174,7 @@ def test_a_users_automaton_is_learned_and_a_run_on_one_that_has_changed_is_not_g
     Path("mine.dot").write_text(cli("show", "tomita-5", "--dot").out)
     learned = cli("run", "dfa:mine.dot", *SMALL, "--out", "here", "--json")
     assert one_object(learned.out)["language"] == "dfa:mine.dot"
+    without_kept(Path("here"))
     Path("mine.dot").write_text(cli("show", "tomita-6", "--dot").out)
     (Path("here") / "DONE").unlink()
     said = "dfa:mine.dot is not what here began with (name dfa:mine.dot, sha256 "

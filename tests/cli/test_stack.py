@@ -1,12 +1,19 @@
 """A run of a stack network on the command line: proven, checked, extracted, shown."""
 
+import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+import languages
 from languages.convert.pushdown import from_json
+from regulargpt.findings import Dots
 from regulargpt.finite.stack_product import Product, Proven, Transducer
+from regulargpt.measurements.measuring import measured
+from regulargpt.models.hooks import run_with_cache
 from regulargpt.runs import run as running
 from regulargpt.storage.folder import CERTIFICATE
 from tests.cli.conftest import Cli
@@ -42,7 +49,28 @@ def test_a_proven_run_says_so_everywhere(cli: Cli, runs: dict[str, Path]):
     assert "1 of 1 certified" in cli("report", run).out
     page = (run / "report.html").read_text()
     assert "Proven for every length, with argmax actions and signs" in page
-    assert cli("verify", run, "--length", 50).err.startswith("error: all words are gone through at once")
+    for named in ("--length 50", "--at hook_state --level 1", "--method lda"):
+        refused = cli("verify", run, *named.split()).err
+        assert refused.startswith("error: all words are gone through at once")
+        assert all(flag in refused for flag in named.split() if flag.startswith("--"))
+
+
+def test_on_the_map_each_state_has_its_outline_and_each_move_its_arrow(runs: dict[str, Path], tmp_path: Path):
+    finding = measured("clusters", runs["proven"], tmp_path / "out")
+    assert finding.picture.title.endswith("\n12 of 12 states of the network are each beside one of the machine")
+    (dots,) = finding.picture.panels
+    assert isinstance(dots, Dots)
+    assert all(outline.is_sure for outline in dots.outlines)
+    assert len(dots.outlines) == finding.values["states"]
+    task = languages.find("reverse-string")
+    moves = set[tuple[bytes, bytes]]()
+    for length in filter(task.has_length, range(1, 14)):
+        words = torch.from_numpy(task.sample(np.random.default_rng(length), length, 300).astype(np.int64))
+        _, cache = run_with_cache(model_of(WEIGHTS), words, readout="all", names_filter="hook_state")
+        states = torch.stack([*cache.values()]).detach().sign().numpy()  # (length, words, units)
+        for before, after in itertools.pairwise(states):
+            moves |= {(a.tobytes(), b.tobytes()) for a, b in zip(before, after, strict=True) if (a != b).any()}
+    assert len(dots.arrows) == len(moves)
 
 
 def test_a_wrong_run_says_by_which_word(cli: Cli, runs: dict[str, Path]):

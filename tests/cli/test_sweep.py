@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,14 @@ def config(language: str, model: str, seed: int, **changes: object) -> RunConfig
         **{"evaluation.samples": 16, "training.batch_size": 8, "device": "cpu", "evaluation.extra_lengths": ()},
     }
     return configure(language, model, None, None, {}).replaced(options | changes)
+
+
+@pytest.mark.parametrize("model", ["regulargpt", "ldru", "gru"])
+def test_certify_means_the_same_as_in_run(model: str):
+    """The automaton is the language's own."""
+    (swept,) = Grid(("parity",), (model,), certify=True).configs
+    assert swept == configure("parity", model, None, None, {}, certify=True)
+    assert [getattr(phase, "automaton", "") for phase in swept.phases] == ["known"]
 
 
 def test_the_list_the_lines_and_the_table(cli: Cli, tmp_path: Path, monkeypatch):
@@ -73,14 +82,17 @@ def test_the_list_the_lines_and_the_table(cli: Cli, tmp_path: Path, monkeypatch)
     assert sorted(line.split()[1].rstrip(":") for line in ended) == sorted(names)
     assert all(line.endswith(" s") and " % in " in line for line in ended)
     lines = out.splitlines()
-    assert [line.split()[0] for line in lines[:-1]] == ["run", *names]
+    assert [line.split()[0] for line in lines[:-1]] == ["run", *names, "‡:"]
+    assert all(line.endswith(" ‡") for line in lines[1 : len(names) + 1])
+    assert re.fullmatch(r"‡: was also given [\d, to]+ answers beside the batches \(chain_fine_tuning\)\.", lines[-2])
     assert lines[-1] == f"8 runs in {folder}: 8 done, 0 missing, 0 failed; `regulargpt results {folder}` has the tables"
 
     assert cli(*arguments, "--dry-run").out.splitlines()[-1] == listing("done")[-1]
     code, out, err = cli(*arguments, "--json")
     assert (code, squeezed(err), out.count("\n")) == (0, listing("done"), 1)
     found = json.loads(out)
-    assert set(found) == {"sweep", "score", "measure", "done", "missing", "failed", "failures", "results"}
+    assert set(found) == {"sweep", "score", "measure", "given", "done", "missing", "failed", "failures", "results"}
+    assert {of["kind"] for of in found["given"].values()} == {"answers"}
     assert (found["done"], found["failures"], found["results"]) == (8, [], f"{folder}/results.csv")
     assert list(found["score"]) == names
     summary = json.loads(Path(folder, "runs", names[3], "summary.json").read_text())
@@ -96,10 +108,11 @@ def test_models_are_compared_under_the_same_conditions_and_what_differs_is_marke
     one = ("sweep", "dyck-2", "--model", "lstm,regulargpt", "--supervision", "last,prefixes", *small)
     marked = cli(*one).out.splitlines()
     assert marked[0].split() == ["run", "score", "conditions"]
-    # The tree may ask for the answers to words of its own choice too.
+    # The answers to words of their own choice are given to both with `last`, and to the LSTM with `prefixes` too.
     assert {line.split()[-1] for line in marked[1:5]} == {"a", "b", "c"}
     conditions = [line.partition(",")[0] for line in marked if line.startswith("[")]
-    assert conditions == ["[a]: supervision last", "[b]: supervision prefixes", "[c]: supervision last"]
+    assert conditions == ["[a]: supervision last", "[b]: supervision prefixes", "[c]: supervision prefixes"]
+    assert [line.rpartition(" ")[2] for line in marked if line.startswith("[")] == ["answers", "answers", "nothing"]
     pivot = cli("results", "here", "--pivot", "language,model,supervision").out
     assert all(f"[{letter}]" in pivot for letter in "abc")
     assert "*" not in pivot

@@ -13,12 +13,14 @@ from regulargpt.evaluation import segments
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, assert_refused, everything
 from tests.cli.places import ON_TEXT, write_text
+from tests.regulargpt.forging import without_kept
 
 
 @pytest.fixture
 def place(home: Path, tmp_path: Path) -> Path:
-    """A copy of a text and of a finished run on it, `text`, in the current folder of `cli`."""
+    """A copy of a text and of a finished run on it, `text`, that kept no file; in the current folder of `cli`."""
     shutil.copytree(home / "text", tmp_path / "text")
+    without_kept(tmp_path / "text")
     shutil.copy2(home / "small.txt", tmp_path)
     return tmp_path
 

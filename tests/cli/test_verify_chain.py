@@ -149,7 +149,10 @@ def test_a_network_that_errs_is_told_with_its_shortest_wrong_words(cli: Cli, tmp
     assert not (tmp_path / "run" / "certificate.json").exists()
     assert json.loads((tmp_path / "run" / "uncertified.json").read_text())["kind"] == "chain"
     # It is a proof of something, of the same weights.
-    assert ("\nas it is: wrong on " in answer.out, cli("check", "run").out[:25]) == (True, "accepted: For every whole")
+    assert ("\nas it is: wrong on " in answer.out, cli("check", "--refutation", "run").out[:25]) == (
+        True,
+        "accepted: For every whole",
+    )
     (tmp_path / "run" / "refutation.json").unlink()
     assert_refused(cli("check", "run"), "run has no certificate: the quantised network errs on a word")
     assert "No certificate: the quantised network errs on a word." in Path(report_of(cli, "run")).read_text()

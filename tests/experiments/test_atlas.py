@@ -13,8 +13,8 @@ from experiments.atlas.__main__ import SWEEP, main
 from experiments.atlas.algebra import algebra
 from experiments.atlas.drawn import LARGEST, drawn_dfa
 from experiments.atlas.entries import entries, write_files
-from experiments.atlas.networks import NETWORKS, TABLE
-from experiments.atlas.plan import chosen, core_hours, plan
+from experiments.atlas.networks import NETWORKS, RNN_STEPS, TABLE
+from experiments.atlas.plan import MADE, chosen, core_hours, plan
 from experiments.atlas.rows import row as row_of
 from experiments.atlas.rows import why_unproven
 from experiments.atlas.rule import rule
@@ -86,7 +86,7 @@ def test_a_stopped_run_is_no_row_yet_and_a_language_that_cannot_be_tested_is_one
     assert row_of(next(plan_of(here, "rnn")), SweepFolder(here / SWEEP)) is None
     planned = next(plan_of(here, "rnn", {"evaluation.test_len": 3}))
     reason = "evaluation.test_len = 3; test words are longer than data.train_len = 40"
-    assert row_of(planned, SweepFolder(here / SWEEP)) == {"state": "refused", "reason": reason}
+    assert row_of(planned, SweepFolder(here / SWEEP)) == {"state": "refused", "reason": reason, "budget": RNN_STEPS}
 
 
 def plan_of(out: Path, names: str, changes: dict | None = None):
@@ -126,7 +126,24 @@ def test_the_networks_are_those_that_were_asked_for(tmp_path: Path) -> None:
     known = configs["regulargpt"].replaced({f"{TABLE}.automaton": "known"})
     assert known == configs["regulargpt-known"] != configs["regulargpt"]
     assert [configs[f"transformer-{name}"].model.encoding.name for name in ("none", "alibi")] == ["none", "alibi"]
-    assert core_hours(len(entries()), NETWORKS.values()) < 18
+
+
+def test_hours_are_those_of_the_table_that_was_made(tmp_path: Path) -> None:
+    rows = columns.read(MADE)
+    hours = core_hours(len(entries()), NETWORKS.values())
+    assert hours == pytest.approx(sum(row["seconds"] for row in rows) / 3600)
+    assert core_hours(len(entries()), NETWORKS.values(), tmp_path / "none.csv") is None
+
+
+def test_a_row_says_how_many_steps_its_run_might_have_had(tmp_path: Path) -> None:
+    write_files(entries()[:1], tmp_path)
+    (planned,) = plan(entries()[:1], [NETWORKS["lstm"]], tmp_path, {"evaluation.test_len": 3, "training.steps": 7})
+    found = row_of(planned, SweepFolder(tmp_path / SWEEP))
+    assert found
+    assert found["budget"] == 7
+    # Rows of a network with other steps than before say both.
+    rows = [*made_up("rnn", {0: 50.0, 1: 60.0}, budget=700.0), *made_up("rnn", {2: 99.0}, budget=6_000.0)]
+    assert "700 (2), 6,000 (1)" in page.of_one("rnn", rows)
 
 
 def finished_run(path: Path, machine: Dfa) -> RunFolder:
@@ -153,7 +170,15 @@ def made_up(network: str, accuracies: dict[int, float], **values: object) -> lis
     """A row each number of a drawn automaton."""
     known = {**dict.fromkeys(columns.COLUMNS), "network": network, "state": "done", "reason": "", "seconds": 1.0}
     return [
-        {**known, "language": f"drawn-{n:03}", **algebra(drawn_dfa(n)), "accuracy": accuracy, "steps": 10, **values}
+        {
+            **known,
+            "language": f"drawn-{n:03}",
+            **algebra(drawn_dfa(n)),
+            "accuracy": accuracy,
+            "steps": 10,
+            "budget": 10,
+            **values,
+        }
         for n, accuracy in accuracies.items()
     ]
 
@@ -186,10 +211,10 @@ def test_the_figures_of_the_page_come_from_the_table(tmp_path: Path) -> None:
     assert "122 rows of 61 languages. On 1 languages" in text
     accuracies = np.array([row["accuracy"] for row in said])
     cells = next(line for line in text.splitlines() if line.startswith("| gated RegularGPT |")).split(" | ")
-    assert cells[1:3] == ["60", "0"]
-    assert cells[3].startswith(f"{accuracies.mean():.1f} [")
-    assert cells[4].startswith(f"{100 * (accuracies == 100).mean():.1f} [")
-    assert cells[5] == "100.0 [100.0, 100.0]"
+    assert cells[1:4] == ["60", "0", "10"]
+    assert cells[4].startswith(f"{accuracies.mean():.1f} [")
+    assert cells[5].startswith(f"{100 * (accuracies == 100).mean():.1f} [")
+    assert cells[6] == "100.0 [100.0, 100.0]"
     expected = spearmanr([row["monoid"] for row in said], accuracies).statistic
     line = next(line for line in text.splitlines() if line.startswith(f"| monoid | **{expected:.2f} ["))
     assert line.endswith("| – |")  # of a network that is always right

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,12 @@ import pytest
 from experiments import claims
 from experiments.claims import Bound, Claim, Gap, Level, Place, Ratio, change, lead
 from experiments.registry import EXPERIMENTS, experiment
+from experiments.score_claims import Scores, solved, unsolved
 from experiments.text.page import points
 from experiments.text.results import Results, Unknown, paired
 from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import Interval
+from regulargpt.results.statistics import Group
 
 L, SEGMENTS = 64, 32
 NOISE = np.random.default_rng(0).normal(0, 0.5, SEGMENTS)
@@ -56,6 +60,13 @@ RESULTS = Results(
         }
     },
 )
+
+
+def trained(**steps: int) -> Results:
+    """The same, of rows that were trained for so many steps."""
+    return replace(RESULTS, steps=steps)
+
+
 YES, NO, OPEN = "holds", "does not", "not decidable here"
 CASES: dict[str, list[Bound]] = {
     YES: [
@@ -172,6 +183,62 @@ def test_a_claim_holds_if_all_its_tests_do_and_says_why_not():
     nothing = Bound((), "below", 0.0)
     assert nothing(RESULTS).why == nothing.rule
     assert Claim("", "", (nothing, holds)).verdict(RESULTS).answer == OPEN
+
+
+def scored(score: float, *steps: int) -> Any:
+    """The results of one cell, parity of an LSTM, whose runs had these steps."""
+    group = asdict(Group((), 1, 0, (score,), score, score, None, score, None, None, None, 0, 0))
+    return Scores.of([{"row": "lstm", "column": "parity", "group": group, "steps": steps}])
+
+
+LEARNS, FAILS = solved(["lstm"], "parity"), unsolved(["lstm"], "parity")
+FEW, FULL = (2_000, 4_000), (100_000, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("test", "results", "published", "text"),
+    [
+        # Few steps do not refute that it learns; the paper's do.
+        (LEARNS, scored(50.0, *FEW), 100_000, "not reached in 4,000 steps"),
+        (LEARNS, scored(50.0, *FULL), 100_000, "does not"),
+        (LEARNS, scored(50.0, 50_000, 100_000), 100_000, "not reached in 100,000 steps"),  # one run had fewer
+        (LEARNS, scored(50.0, *FULL), 0, "not reached in 100,000 steps"),  # the paper does not say
+        # What is learned is learned, in however few; that it is not so far says little.
+        (LEARNS, scored(99.0, *FEW), 100_000, "holds"),
+        (FAILS, scored(99.0, *FEW), 100_000, "does not"),
+        (FAILS, scored(50.0, *FEW), 100_000, "holds in 4,000 steps"),
+        (FAILS, scored(50.0, *FULL), 100_000, "holds"),
+        # Curves may still turn either way.
+        (claims.falls_below("rising"), trained(rising=600), 50_000, "not reached in 600 steps"),
+        (claims.falls_below("falling"), trained(falling=600), 50_000, "holds in 600 steps"),
+        (claims.falls_below("rising"), trained(rising=50_000), 50_000, "does not"),
+        (claims.beats("flat", "flatter"), trained(flat=50_000, flatter=600), 50_000, "not reached in 50,000 steps"),
+        (claims.falls_below("noisy"), trained(noisy=600), 50_000, OPEN),
+        (claims.falls_below("rising"), RESULTS, 50_000, NO),  # a checkpoint, that nobody trained here
+    ],
+)
+def test_only_the_published_steps_refute_a_method(test: Bound, results: Any, published: int, text: str):
+    assert Claim("", "", (test,), steps=published).verdict(results).text == text
+
+
+def test_a_score_that_was_not_to_be_reached_refutes_in_few_steps_beside_ones_that_are_not_reached_yet():
+    both = Claim("", "", (LEARNS, unsolved(["gru"], "parity")), steps=100_000)
+    short = scored(50.0, *FEW)
+    cells = {**short.cells, ("gru", "parity"): {**scored(99.0, *FEW).cells["lstm", "parity"], "row": "gru"}}
+    assert both.verdict(short).text == "not reached in 4,000 steps"  # of the other there is no run
+    every: Any = Scores(cells)
+    assert both.verdict(every).text == "does not"
+
+
+def test_claims_know_the_steps_that_their_paper_states():
+    stated = {
+        "rivals": {100_001, 100_000, 0},
+        "deletang-2023": {1_000_000},
+        "table-3.9": {50_000},  # of the models of 162M, not 1.3B
+        "lex-table-5": {50_000},
+        "figure-3.5": {0},
+    }
+    assert {name: {claim.steps for claim in experiment(name).claims} for name in stated} == stated
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

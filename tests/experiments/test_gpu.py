@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from experiments import gpu
-from regulargpt.models.mixing import chunks
 
 CPU = torch.device("cpu")
 
@@ -17,7 +16,6 @@ CPU = torch.device("cpu")
 def test_the_command_measures_trains_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(gpu, "NETWORKS", (("parity", "ldru"),))
     monkeypatch.setattr(gpu, "SPEEDS", (("parity", "rnn"), ("parity", "gru")))
-    monkeypatch.setattr(gpu, "KERNELS", (("parity", "gla:decay=head"),))
     monkeypatch.setattr(gpu, "TRAININGS", (("parity", "rnn"), ("parity", "no-such-model"), ("parity", "gru")))
     gpu.main([str(tmp_path / "page"), "--device", "cpu", "--scale", "smoke", "--seconds", "600"])
     record = json.loads((tmp_path / "page" / "gpu.json").read_text("utf-8"))
@@ -25,9 +23,6 @@ def test_the_command_measures_trains_and_checks(tmp_path: Path, monkeypatch: pyt
     assert record["equal"] == [{"language": "parity", "model": "ldru", "apart": 0.0}]
     assert [row["model"] for row in record["speed"]] == ["rnn", "gru"]
     assert all(row["cpu"] > 0 and row["device"] > 0 for row in record["speed"])
-    assert [row["why_not"] for row in record["kernels"]] == [
-        "model.backend = 'fla' trains on a GPU; choose --device cuda where there is one, or backend = 'own'"
-    ]
     trained = {row["model"]: row for row in record["trained"]}
     assert trained["rnn"]["steps"] == 20
     assert trained["rnn"]["checked"] is False
@@ -50,15 +45,6 @@ def test_another_function_is_noticed(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(gpu, "first_model", other)
     assert 1e-9 < gpu.apart("parity", "rnn", CPU) < 1e-3
-
-
-def test_kernels_are_timed_beside_our_own_form(monkeypatch: pytest.MonkeyPatch):
-    """Of a machine that has them; here our own form stands for both."""
-    monkeypatch.setattr("regulargpt.models.mixing.options.HeadsOptions.why_not_on", lambda self, device: None)
-    monkeypatch.setattr("regulargpt.models.mixing.mixer.kernels", chunks)
-    found = gpu.kernels(("parity", "gla:decay=head"), CPU, gpu.Deadline(100, time.monotonic()), "smoke")
-    assert found["ratio"] == found["fla"] / found["own"] > 0
-    assert found["apart"] < 1e-6
 
 
 def test_what_has_no_time_left_says_so_and_what_fails_why():

@@ -11,7 +11,7 @@ from experiments.experiment import SCALES
 from experiments.page.record import Items
 from experiments.published import published
 from experiments.rivals import EXPERIMENT, PUBLISHED, TASKS, runs
-from experiments.score_claims import Average, Score
+from experiments.score_claims import Average, Score, Scores
 from experiments.score_page import newer, verdicts
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.rows import rows
@@ -49,9 +49,10 @@ def test_every_network_has_the_same_words(scale):
 def test_averages_verdicts_and_notes(tmp_path: Path):
     folder = filled(tmp_path / "sweep", EXPERIMENT, "cpu", ["pd-ssm", "rwkv7"], score)
     found = compare(EXPERIMENT, "cpu", rows(folder.path), frozenset(folder.names))
-    average = Average("pd-ssm", PUBLISHED).of(found)
+    values = [values_of(cell, found.statistics) for cell in found.all]
+    average = Average("pd-ssm", PUBLISHED).of(Scores.of(values))
     assert (average.value, average.low, average.high, average.seeds) == pytest.approx((98.5, 97.5, 99.5, 3))
-    said = {verdict.sentence: verdict for verdict in verdicts(found)}
+    said = {verdict.sentence: verdict for verdict in verdicts(EXPERIMENT, "cpu", values)}
     assert said["RWKV-7 fails parity."].answer == HOLDS
     assert said["PD-SSM averages 98.8."].answer == OPEN
     assert said["PD-SSM averages 98.8."].published == "98.8"

@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from languages.automata.congruence import hopcroft, refine
 from languages.automata.monoid import TransitionMonoid
 from languages.automata.semiautomaton import numbered
 from languages.budget import TooLarge
-from languages.convert import dot_parser, files, labels
+from languages.convert import dot_parser, files, pieces
 from languages.convert.dot import from_dot, to_dot
 from languages.convert.files import load, save
 from languages.errors import AutomatonError, SamplingError
@@ -34,23 +35,23 @@ def chain(length: int) -> Dfa:
     return Dfa(numbered(length), "ab", table, "q0", {f"q{length - 1}"})
 
 
-def random_dfa(n_states: int, seed: int = 0) -> Dfa:
+def random_dfa(n_states: int, seed: int = 0, alphabet: Sequence[str] = "ab") -> Dfa:
     random = rng(seed, "test")
     names = numbered(n_states)
     accepting = {name for name, flag in zip(names, random.integers(0, 2, n_states), strict=True) if flag}
-    return Dfa(names, "ab", random.integers(0, n_states, (n_states, 2)), "q0", accepting)
+    return Dfa(names, tuple(alphabet), random.integers(0, n_states, (n_states, len(alphabet))), "q0", accepting)
 
 
 def test_refused_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     nested = refusal(from_dot, "digraph {" + "{" * 100_000, "x.dot")
     assert nested == "x.dot, line 1: expected at most 50 groups in one another, found {"
     monkeypatch.setattr(dot_parser, "MAX_TOKENS", 40)
-    monkeypatch.setattr(labels, "MAX_LABELLED", 20)
+    monkeypatch.setattr(pieces, "MAX_LABELLED", 20)
     allowed = "are allowed, LANGUAGES_BUDGET=2 allows more"
     many = f"x.dot: the drawing has 41 words and marks or more; at most 40 {allowed}"
     assert refusal(from_dot, "digraph { " + "a -> " * 20 + "a }", "x.dot") == many
     assert refusal(from_dot, "digraph { a [" + "x=1 " * 20 + "] }", "x.dot") == many
-    label = f"x.dot: a label has 21 characters; at most 20 {allowed}"
+    label = f"x.dot, line 1: a label has 21 characters; at most 20 {allowed}"
     assert refusal(from_dot, DRAWN + "a" * 21 + '"] }', "x.dot") == label
 
 
@@ -70,13 +71,14 @@ def test_what_is_no_file_is_refused_unopened(tmp_path: Path) -> None:
     (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
     odd = "cannot be read (it is a pipe or device, not a file)"
-    reasons = {"pipe.json": odd, "zero.json": odd, "null.dot": odd, "folder.json": "cannot be read (Is a directory)",
+    reasons = {"pipe.json": odd, "zero.json": odd, "null.dot": odd,
                "loop.json": "cannot be read (Too many levels of symbolic links)",
                "x" * 300 + ".json": "cannot be read (File name too long)",
                "absent.json": "cannot be read (No such file or directory)", "bytes.json": "not a text file in UTF-8",
                "a.xml": "unknown ending '.xml'; machines are in .json, .dot, .gv, .jff, .att, .txt files"}  # fmt: skip
     for name, reason in reasons.items():
         assert refusal(load, tmp_path / name, error=AutomatonError) == f"{tmp_path / name}: {reason}"
+    assert refusal(load, tmp_path / "folder.json") == f"{tmp_path / 'folder.json'} is a folder; name a file in it"
     assert "cannot be read" in refusal(load, "a\0.json")
     assert "cannot be written" in refusal(save, chain(2), tmp_path / "absent" / "machine.json", error=AutomatonError)
 
@@ -141,6 +143,8 @@ def test_monoids_of_large_machines_stop_sooner(monkeypatch: pytest.MonkeyPatch) 
         (random_dfa(12, seed=1), "1", "more than 20000 elements; minimise the machine, or set LANGUAGES_BUDGET=2"),
         (random_dfa(30_000), "1", "more than 2236 elements"),
         (random_dfa(12, seed=1), "0.01", "more than 200 elements"),
+        # Each element takes as many steps as the symbols have states, and 512 more: 2^31 / 100 steps are 40 elements.
+        (random_dfa(12, seed=1, alphabet=numbered(1000)), "0.01", "more than 40 elements"),
     ):
         monkeypatch.setenv("LANGUAGES_BUDGET", budget)
         assert said in refusal(TransitionMonoid.of, machine, error=TooLarge)

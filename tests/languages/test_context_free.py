@@ -167,7 +167,7 @@ def test_lengths():
         ("arithmetic-brackets:modulus=11", "2 to 10"),
         ("equation:depth=some", "depth is 'some'"),
         ("formula:modulus=2", "no parameter 'modulus'"),
-        ("brackets", "did you mean 'brackets-2'"),
+        ("brackets", "write brackets-2, or another number of kinds"),
     ],
 )
 def test_what_there_is_not(name, said):

@@ -85,10 +85,12 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from('ab01 ,"\n\r\t\0é')).map("".join))
 def test_any_file_is_read_or_refused_in_one_line(text: str) -> None:
-    from languages.unknown.table import pairs
+    from languages.unknown.cells import meant
+    from languages.unknown.table import one_each, rows_of
 
     def summary() -> str:
-        return given_task_of(dict(pair for _, pair in pairs("word,answer\n" + text, "it", ",")), "it").summary
+        rows = one_each(meant(list(rows_of("word,answer\n" + text, ","))))
+        return given_task_of({word: row.answer for word, row in rows.items()}, "it").summary
 
     said = outcome(summary)
     assert said

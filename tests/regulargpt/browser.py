@@ -30,13 +30,17 @@ FLAGS = [
 
 
 class Browser:
-    """One tab. `problems` are the page's errors, `requests` the addresses that it asked for."""
+    """One tab. `problems` are the page's errors, `requests` the addresses that it asked for.
+
+    What the browser asks before a page is left is answered with yes; `asked` are the kinds of these questions.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], to: int, back: int):
         self.process, self.to, self.back = process, to, back
         self.rest, self.number, self.session = b"", 0, ""
         self.problems: list[str] = []
         self.requests: list[str] = []
+        self.asked: list[str] = []
         self.page, self.width = "", 0
         self.target = ""
         self.fresh()
@@ -53,20 +57,25 @@ class Browser:
         self.look(1280)
         self.problems.clear()
         self.requests.clear()
+        self.asked.clear()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What the browser answers."""
         self.number += 1
-        message: dict[str, Any] = {"id": self.number, "method": method, "params": parameters}
+        self.send(self.number, method, parameters)
+        while (answer := self.receive()).get("id") != self.number:
+            self.notice(answer)
+        assert "error" not in answer, (method, answer)
+        return answer["result"]
+
+    def send(self, number: int, method: str, parameters: dict[str, Any]) -> None:
+        """Ask the browser something; its answer has the same number."""
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
         data = memoryview(json.dumps(message).encode() + b"\0")
         while data:
             data = data[os.write(self.to, data) :]
-        while (answer := self.receive()).get("id") != self.number:
-            self.notice(answer)
-        assert "error" not in answer, (method, answer)
-        return answer["result"]
 
     def receive(self) -> dict[str, Any]:
         """The next message."""
@@ -86,9 +95,14 @@ class Browser:
         if method == "Runtime.exceptionThrown":
             self.problems.append(json.dumps(found["exceptionDetails"]))
         if method == "Log.entryAdded" and found["entry"]["level"] in ("warning", "error"):
-            self.problems.append(found["entry"]["text"])
+            said = found["entry"]["text"]
+            # Of a page that asks before it is left, where nobody has pressed anything: no fault of the page's.
+            self.problems += [] if said.startswith("Blocked attempt to show a 'beforeunload'") else [said]
         if method == "Runtime.consoleAPICalled" and found["type"] in ("warning", "error", "assert"):
             self.problems.append(json.dumps(found["args"]))
+        if method == "Page.javascriptDialogOpening":
+            self.asked.append(found["type"])
+            self.send(0, "Page.handleJavaScriptDialog", {"accept": True})
         if method == "Network.requestWillBeSent":
             self.requests.append(found["request"]["url"])
 
@@ -97,6 +111,8 @@ class Browser:
         if width:
             self.look(width, **how)
         self.call("Page.navigate", url="about:blank")
+        while not self.evaluate("location.protocol == 'about:'"):  # a page may ask before it is left
+            pass
         self.requests.clear()
         self.page = path.as_uri()
         self.call("Page.navigate", url=self.page + address)

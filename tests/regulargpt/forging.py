@@ -15,7 +15,7 @@ from regulargpt.certificate.checker.claims import unquantised_claim
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import run
-from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.folder import ENVIRONMENT, RunFolder
 from regulargpt.storage.manifest import digest
 
 Record = dict[str, Any]
@@ -35,6 +35,16 @@ def made(folder: Path, language: str) -> RunFolder:
 def checked(folder: Path, **options: Any) -> Any:
     """What the checker says of the certificate in a folder."""
     return check(folder / "certificate.json", **options)
+
+
+def without_kept(folder: Path) -> None:
+    """Make a run folder one from before runs kept the files of their languages."""
+    environment = json.loads((folder / ENVIRONMENT).read_text())
+    for kept in environment.pop("kept").values():
+        (folder / kept["file"]).unlink()
+    (folder / ENVIRONMENT).write_text(json.dumps(environment))
+    if RunFolder(folder).is_done:
+        RunFolder(folder).finish()
 
 
 def put(place: str, value: Any) -> Change:

@@ -32,11 +32,13 @@ class Steps(Stepwise):
         self.readout.bias.data.zero_()
 
     def start(self, batch: int) -> Tensor:
-        return F.one_hot(torch.full((batch,), self.machine.initial_index), self.machine.n_states).float()
+        return F.one_hot(torch.full((batch,), self.machine.initial_index), self.machine.n_states).to(
+            self.readout.weight
+        )
 
     def step(self, state: Tensor, x: Tensor) -> Tensor:
         after = torch.from_numpy(self.machine.table.astype(np.int64))[state.argmax(1), x.argmax(1)]
-        return F.one_hot(after, self.machine.n_states).float()
+        return F.one_hot(after, self.machine.n_states).to(self.readout.weight)
 
 
 class Whole(Model):

@@ -4,15 +4,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_rand_score
+from sklearn.feature_selection import f_classif
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from languages.randomness import rng
 from regulargpt.findings.draw import figure
 from regulargpt.measurements import clusters as clusters_module
 from regulargpt.measurements.clusters import find_clusters, merged, plane, purity, scores, spreads, thinned, too_close
+from regulargpt.measurements.plane import shares_of_variance
+from regulargpt.measurements.planes import of_classes, of_states
 from regulargpt.measurements.probe import probe
+from regulargpt.measurements.state_classes import Sought
 from regulargpt.measurements.state_clusters import picture
 from regulargpt.measurements.states import NodeStates
+
+LETTERS = Sought("letters", 4, "abcd", range(4), "letters")
 
 
 def blobs(count: int, each: int = 20, width: int = 24, noise: float = 0.1, seed: int = 0):
@@ -95,9 +101,8 @@ def test_the_plane_is_the_singular_vectors():
 @pytest.mark.parametrize("depths", [1, 3])
 def test_the_picture_names_depths_where_there_are_several(depths: int):
     states, elements = blobs(4, width=6)
-    points, shares = plane(states)
-    of = np.arange(len(states)) % depths + 1
-    drawn = figure(picture(nodes(states, elements, of), points, list("abcd"), shares, "blobs"))
+    rows = nodes(states, elements, np.arange(len(states)) % depths + 1)
+    drawn = figure(picture(rows, elements, of_states(rows), LETTERS, "blobs"))
     named = [text.get_text() for legend in drawn.legends for text in legend.get_texts()]
     assert sum(name.startswith("depth") for name in named) == (depths if depths > 1 else 0)
 
@@ -108,11 +113,12 @@ def test_the_picture_has_one_unit_and_names_the_shares_of_variance(flat: float, 
     states, elements = blobs(4, width=6)
     states = size * (states @ np.diag([1.0, *[flat] * 5]))  # with 0 all on a line
     points, shares = plane(states)
-    drawn = figure(picture(nodes(states, elements), points, list("abcd"), shares, "blobs"))
+    rows = nodes(states, elements)
+    drawn = figure(picture(rows, elements, of_states(rows), LETTERS, "blobs"))
     drawn.draw_without_rendering()
     (axes,) = drawn.axes
     across, up = axes.transData.transform([[0, 0], [size, size]]).T
-    assert np.ptp(across) == pytest.approx(np.ptp(up))
+    assert np.ptp(across) == pytest.approx(np.ptp(up), rel=5e-3)  # matplotlib leaves less than this as it is
     pixels, box = axes.transData.transform(points), axes.bbox  # (rows, 2)
     assert (pixels >= [box.x0, box.y0]).all()
     assert (pixels <= [box.x1, box.y1]).all()
@@ -144,3 +150,36 @@ def test_thinning_keeps_rows_in_order(monkeypatch):
     few = thinned(nodes(states, elements), 0)
     assert len(few) == 7
     assert (np.diff(few.elements) >= 0).all()
+
+
+def test_shares_of_variance_are_those_of_the_singular_values():
+    states, _ = blobs(4, width=16)
+    found = shares_of_variance(states)
+    variances = np.linalg.eigvalsh(np.cov(states.T))[::-1]
+    assert np.allclose(found, (variances / variances.sum())[:10])
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_discriminants_part_classes_only_on_words_that_they_were_not_found_on(classes: int):
+    """Of noise in many dimensions they part what they were found on; the rows that are drawn show that it is noise."""
+    random = np.random.default_rng(0)
+    states = random.normal(size=(150, 60)).astype(np.float32)
+    noise = nodes(states, random.integers(classes, size=150))
+    found = of_classes(noise)
+    seen, new = (
+        f_classif(found.points[rows, :1], noise.elements[rows])[0].item() for rows in (~found.drawn, found.drawn)
+    )
+    assert seen > 5 > 2 > new
+    assert set(noise.words[found.drawn]).isdisjoint(noise.words[~found.drawn])
+    assert "between classes" in found.axes[0]
+    # Classes that lie along a direction of little variance are parted there, and not by the principal components.
+    states[:, 7] = 0.01 * states[:, 7] + 0.3 * noise.elements
+    parted, plain = of_classes(nodes(states, noise.elements)), of_states(nodes(states, noise.elements))
+    assert silhouette_score(parted.points[parted.drawn, :1], noise.elements[parted.drawn]) > 0.5
+    assert silhouette_score(plain.points, noise.elements) < 0.1
+
+
+def test_one_word_or_one_class_has_no_discriminant():
+    states, _ = blobs(4, width=6)
+    alone = nodes(states, np.zeros(len(states), int))
+    assert of_classes(alone).axes == of_states(alone).axes

@@ -10,6 +10,7 @@ import languages
 from languages.automata.monoid import TransitionMonoid
 from languages.errors import UserError
 from languages.randomness import rng
+from regulargpt.measurements import layers as layers_module
 from regulargpt.measurements import states as states_module
 from regulargpt.measurements.states import NodeStates, node_states
 from regulargpt.models import MODELS
@@ -109,7 +110,7 @@ def test_baselines_have_the_states_of_the_prefixes(name: str, monkeypatch):
     words, machine, monoid = sample("cycle-navigation", 9)
     options = {**SMALL, "n_layers": 2} if name in ("transformer", "decoder-only") else {"d_model": 8}
     model = MODELS[name].load()(machine.n_symbols, 5, **options).eval()
-    monkeypatch.setattr(states_module, "words_at_once", lambda model, length: 3)
+    monkeypatch.setattr(layers_module, "words_at_once", lambda model, length: 3)
     found = node_states(model, words, monoid)
     assert sorted(set(found.depths.tolist())) == ([1, 2] if name in ("transformer", "decoder-only") else [1])
     assert (found.starts == 0).all()

@@ -314,19 +314,22 @@ def test_a_model_that_reads_a_text_at_once_is_refused_in_one_line():
         validate(resolve(None, "encoder-decoder", "text:code"))
 
 
-ABLATED = ("model.thickness=2", "model.distinct_levels=2", "model.levels=6", "model.pad=masked", "objective=prefixes")
+ABLATED = ("model.thickness=2", "model.distinct_levels=2", "model.levels=6", "model.gates=false model.pad=masked")
+ABLATED += ("objective=prefixes",)
 
 
 @pytest.mark.parametrize("model", [*MODELS, *(f"regulargpt {change}" for change in ABLATED)])
 def test_answers_is_the_usual_recipe_and_what_can_have_no_certificate_learns_from_words_alone(model: str):
     name, _, change = model.partition(" ")
-    written = dict([change.split("=")]) if change else {}
+    written = dict(pair.split("=") for pair in change.split())
     config = resolve(None, name, "dyck-4", lambda draft: draft.read(written))
     validate(config)
     is_proven = name in (*table_fine_tuning.CHECKED, *chain_fine_tuning.CHECKED) and not change
     assert (config.recipe, bool(config.phases)) == ("answers", is_proven)
     words = resolve("words", name, "dyck-4", lambda draft: draft.read(written))
-    assert (config == words.replaced({"recipe": "answers"})) is not is_proven
+    # The network is that of `answers`, whatever becomes of it; the rest is that of `words`.
+    network = {key: value for key, value in flat(config).items() if key.startswith("model.")}
+    assert (config == words.replaced({"recipe": "answers", **network})) is not is_proven
 
 
 def test_the_user_stands_over_the_protocol_which_stands_over_the_recipe():
@@ -417,7 +420,7 @@ def test_the_limit_and_zeros_in_front_are_lengths():
 TITLES = [
     (None, {}, "gated-regulargpt"),
     (None, {"model.gates": False}, "regulargpt"),
-    (None, {"model.pad": "masked"}, "regulargpt"),  # falls back to words: it can have no certificate
+    (None, {"model.thickness": 2}, "gated-regulargpt"),  # it can have no certificate, and is no other network
     ("words", {"model.gates": True}, "gated-regulargpt"),
     *((recipe, {}, "regulargpt") for recipe in ("words", "paper", "gpt2")),
 ]

@@ -15,8 +15,8 @@ from regulargpt.config.validation import validate
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
 from regulargpt.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.measurements.layers import state_points
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.states import state_points
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer.attention import MultiHead
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder

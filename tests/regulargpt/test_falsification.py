@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
@@ -20,6 +21,7 @@ from regulargpt.falsification.asked import Asked
 from regulargpt.falsification.clusters import Walk, clusters
 from regulargpt.falsification.guided import guided
 from regulargpt.falsification.hunt import Hunt, Spent
+from regulargpt.falsification.known import Known
 from regulargpt.falsification.machine import Guide
 from regulargpt.falsification.queries import queries, random_queries
 from regulargpt.falsification.search import Search, falsify
@@ -217,10 +219,20 @@ def test_rows_of_answers_and_brackets(language: str):
 @pytest.mark.parametrize("supervision", ["prefixes", "next"])
 def test_other_supervision(supervision: str):
     of = asked(LinearRnn(2, 3 if supervision == "next" else 2, d_model=4), "tomita-3", objective__name=supervision)
-    report = falsify(of, 500)
-    word = of.data.encode(report["wrong"][0]["word"])
-    assert of.wrong(word[None].astype(np.int64)).all()
-    assert report["wrong"][0]["expected"] != report["wrong"][0]["answered"]
+    names = [*of.data.task.alphabet, "end"] if supervision == "next" else of.data.task.output_names
+
+    def answered(word: Sequence[int]) -> str:
+        (last,) = of.model(torch.tensor([[*word]]), readout="all")[:, -1].detach()
+        legal = (name for name, logit in zip(names, last, strict=True) if logit > 0)
+        return "{" + ", ".join(legal) + "}" if supervision == "next" else names[int(last.argmax())]
+
+    known = [word for word in product(range(2), repeat=4) if answered(word) != of.said(word)[0]]
+    report = falsify(of, 500, known=Known(known))
+    assert {1, 4} <= {word["length"] for word in report["wrong"]}
+    for said in report["wrong"]:
+        word = of.data.encode(said["word"]).tolist()
+        assert of.wrong(np.array([word])).all()
+        assert said["answered"] == answered(word) != said["expected"]
 
 
 def test_a_network_with_a_linear_state_is_read_on():
@@ -249,7 +261,7 @@ def test_a_known_long_word_ends_no_search():
     """What a test had wrong is kept, shortened, and beside it the shortest one comes up."""
     machine = with_error(PARITY, "(0|1)*1011011101(0|1)*")
     known = tuple(int(symbol) for symbol in "0" * 30 + "1011011101")
-    report = falsify(asked(steps(machine)), 20_000, known=[known])
+    report = falsify(asked(steps(machine)), 20_000, known=Known([known]))
     assert (report["wrong"][0]["word"], report["all_up_to"]) == ("1011011101", 10)
-    few = falsify(asked(whole(machine)), 400, known=[known])
+    few = falsify(asked(whole(machine)), 400, known=Known([known]))
     assert (few["wrong"][0]["word"], few["tried"]["known"]) == ("1011011101", 1)

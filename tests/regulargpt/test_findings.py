@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from regulargpt.cli import call
 from regulargpt.findings import Axis, Curves, Data, Dots, Finding, Group, HeatMap, Picture, text, write
 from regulargpt.findings.draw import figure
 from regulargpt.findings.html import html
+from regulargpt.findings.svg import svg
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.measuring import measured
 from regulargpt.measurements.quantities import QUANTITIES, quantity
@@ -91,6 +93,29 @@ def test_the_panels_of_a_picture():
     assert named == ["ε", "$", "depth 1"]
 
 
+def test_a_page_draws_nothing_between_lengths_far_apart():
+    lengths, values = [*range(41, 100), 10_000, 1_000_000], [100.0] * 61
+    drawn = svg(Curves([Line("", lengths, values, [90.0] * 61, values)], Axis("length"), Axis("accuracy")))
+    lines = re.findall(r'<(poly\w+) points="([^"]*)"', drawn)
+    spans = [(kind, {point.split(",")[0] for point in points.split()}) for kind, points in lines]
+    assert [(kind, len(places)) for kind, places in spans] == [
+        *(("polygon", 59), ("polyline", 59)),  # the run of lengths, with its band
+        *(("polyline", 1), ("polyline", 1)) * 2,  # a bar and a point
+    ]
+    assert drawn.count("<circle") == 2
+
+
+def test_the_legend_of_a_panel_of_curves_lies_above_it():
+    drawn = figure(Picture((CURVES, CURVES), across=2, size=(4, 3)))
+    drawn.draw_without_rendering()
+    for axes in drawn.axes:
+        legend = axes.get_legend()
+        assert legend is not None
+        assert not legend.get_window_extent().overlaps(axes.bbox)
+        assert [text.get_text() for text in legend.get_texts()][-1] == "training length"
+        assert axes.bbox.height > 1.9 * drawn.dpi  # it keeps its room
+
+
 OUTSIDE = '''
 from dataclasses import dataclass, replace
 
@@ -125,7 +150,7 @@ def test_a_measurement_outside_is_a_verb_too(tmp_path: Path, monkeypatch, capsys
     assert call(["counting_outside:Count", "--help"]) == 0
     said = capsys.readouterr().out
     assert "Count test words." in said
-    assert "--words INTEGER RANGE  How many.  [default: 2; x>=1]" in said
+    assert "--words INTEGER RANGE How many. [default: 2; x>=1]" in " ".join(said.split())
     assert call(["counting_outside:Count", place, "--words", "3", "--out", str(tmp_path / "out"), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["train_len"], report["words"]) == (8, 3)

@@ -111,11 +111,11 @@ def test_pytorchs_own_hooks_work_too_backwards_as_well():
 
 # The shapes of docs/models.md, for words (4, 5), chunks of 2, width 8, 2 heads, FFN 12, 3 symbols.
 IN_ATTENTION = [f"attn.hook_{name}" for name in ("q", "k", "v", "pattern", "z")]
-IN_BLOCK = [*IN_ATTENTION, "mlp.hook_post", "hook_attn_out", "hook_mlp_out", "hook_resid_post"]
-AFTER = [(4, 5, 12), (4, 5, 8), (4, 5, 8), (4, 5, 8)]  # attention, at every position
+IN_BLOCK = [*IN_ATTENTION, "mlp.hook_pre", "mlp.hook_post", "hook_attn_out", "hook_mlp_out", "hook_resid_post"]
+AFTER = [(4, 5, 12), (4, 5, 12), (4, 5, 8), (4, 5, 8), (4, 5, 8)]  # attention, at every position
 REGULARGPT = {
     # Level 1 of the tree: 3 nodes a word over 20 leaves and the pad.
-    "plain-tree": [(12, 2, 4), (21, 2, 4), (21, 2, 4), (12, 2, 2), (12, 2, 4), (12, 12), (12, 8), (12, 8), (12, 8)],
+    "plain-tree": [(12, 2, 4), (21, 2, 4), (21, 2, 4), (12, 2, 2), (12, 2, 4), *[(12, 12)] * 2, *[(12, 8)] * 3],
     "every": [(4, 5, 2, 4), (4, 6, 2, 4), (4, 6, 2, 4), (4, 2, 5, 2), (4, 5, 2, 4), *AFTER],
     "dense": [(4, 5, 2, 4), (4, 6, 2, 4), (4, 6, 2, 4), (4, 2, 5, 6), (4, 5, 2, 4), *AFTER],
 }
@@ -215,6 +215,7 @@ def test_the_pattern_of_a_transformer_is_that_of_its_queries_and_keys(causal: bo
     attn, block = model.blocks[0].attn, "blocks.0."
     assert torch.allclose(attn.out(z.flatten(-2)), cache[block + "hook_attn_out"], atol=1e-13)
     mlp = model.blocks[0].mlp
+    assert torch.equal(mlp.activation(cache[block + "mlp.hook_pre"]), cache[block + "mlp.hook_post"])
     assert torch.allclose(mlp.ff_out(cache[block + "mlp.hook_post"]), cache[block + "hook_mlp_out"], atol=1e-13)
 
 

@@ -10,23 +10,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt.certificate.search import invariant_balls
-from regulargpt.certificate.search.affine_forms import AffineForm, spectral_bound, spectral_norm
+from regulargpt.certificate.search.affine_forms import (
+    AffineForm,
+    Coordinates,
+    DeviationBound,
+    Source,
+    spectral_bound,
+    spectral_norm,
+)
 from regulargpt.certificate.search.attention_remainder import (
     AttentionExpansion,
+    Projections,
     product_norm,
+    shift_log_odds,
+    softmax_curvature,
 )
 from regulargpt.certificate.search.block_bounds import expand, projections
+from regulargpt.certificate.search.gated_bounds import attend_head
 from regulargpt.certificate.search.invariant_balls import (
     BallConditions,
     InvariantBalls,
     NotInvariant,
     find_invariant_balls,
+    half_distances,
     images_of,
+    largest,
+    stretches,
 )
 from regulargpt.certificate.search.networks import image_bounds
 from regulargpt.certificate.search.remainders import (
+    EXPANSIONS,
+    CoordinateBound,
+    activation,
     gelu_remainder,
+    gelu_slope,
     layer_norm,
+    product,
     relu_remainder,
 )
 from regulargpt.finite.float64_network import Float64Network
@@ -144,6 +163,132 @@ def test_what_the_activations_leave(x: float, far: float, at: float):
         assert abs(left.item()) <= limit + 1e-12
 
 
+@given(x=st.floats(-5, 5), far=st.floats(1e-3, 6))
+def test_what_activations_leave_is_no_more_than_their_curvature_says(x: float, far: float):
+    """By a fine grid: ReLU leaves the overhang, the others at most far^2 / 2 times the largest second derivative."""
+    h, ends = torch.linspace(-far, far, 2001, dtype=torch.float64), np.array([far])
+    t, centre = (x + h).requires_grad_(), torch.tensor(x, dtype=torch.float64)
+    for name, function in (("gelu", torch.nn.functional.gelu), ("sigmoid", torch.sigmoid), ("relu", torch.relu)):
+        value, slope, remainder = EXPANSIONS[name]
+        assert abs(value(np.array([x]))[0] - function(centre).item()) < 1e-14
+        (slopes,) = torch.autograd.grad(function(t).sum(), t, create_graph=True)
+        left = (function(t) - function(centre) - float(slope(np.array([x]))[0]) * h).abs().max()
+        limit = remainder(np.array([x]), ends)[0]
+        assert left.item() <= limit + 1e-12
+        if name == "relu":
+            assert limit <= left.item() + 1e-12
+        else:
+            (curvature,) = torch.autograd.grad(slopes.sum(), t)
+            most = 1 / (6 * np.sqrt(3)) if name == "sigmoid" else curvature.abs().max().item()
+            assert limit <= most * far**2 / 2 * (1 + 1e-4)
+
+
+def test_coordinates_and_products_move_just_as_far_as_is_said():
+    """Each coordinate alone is moved so far by some vectors in the sources' bounds, and by none farther."""
+    rng = np.random.default_rng(0)
+    sources: list[Source] = [0, 1, "ball", Coordinates("box")]
+    x, y = (AffineForm(rng.normal(size=(4, 3)), {s: rng.normal(size=(4, 3, 5)) for s in sources}) for _ in range(2))
+    radii, ball, box = rng.uniform(0, 1, (4, 2)), rng.uniform(0, 1, 4), rng.uniform(0, 1, (4, 5))
+    lengths = {"ball": ball, Coordinates("box"): box}
+    sizes = [radii[:, 0], radii[:, 1], ball]
+
+    def farthest(form: AffineForm) -> Floats:
+        of_balls = [
+            np.linalg.norm(form.maps[s], axis=2) * size[:, None] for s, size in zip(sources, sizes, strict=False)
+        ]
+        return sum(of_balls) + (np.abs(form.maps[Coordinates("box")]) * box[:, None]).sum(2)
+
+    def near(limit: Floats, exact: Floats) -> bool:
+        return bool(((exact <= limit) & (limit <= exact * (1 + 1e-7))).all())
+
+    assert near(CoordinateBound.of(x)(radii, lengths), farthest(x))
+    form, remainder = product(x, y, Coordinates("product"))
+    assert near(remainder(radii, lengths), farthest(x) * farthest(y))
+    e = {s: rng.normal(size=(4, 5)) for s in sources}
+    moved = [f.centre + sum(np.einsum("nmk,nk->nm", f.maps[s], e[s]) for s in sources) for f in (x, y)]
+    first = form.centre + sum(np.einsum("nmk,nk->nm", form.maps[s], e[s]) for s in sources)
+    assert np.allclose(moved[0] * moved[1] - first, (moved[0] - x.centre) * (moved[1] - y.centre))
+    active, left = activation(x, "gelu", Coordinates("activation"))
+    assert np.allclose(active.maps[0], gelu_slope(x.centre)[..., None] * x.maps[0])
+    assert near(left(radii, lengths), gelu_remainder(x.centre, farthest(x)))
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 1.0, 1.0), (2.0, 0.5, 1.0), (0.3, 2.0), (2.0, 0.3)])
+def test_what_logits_leave_of_a_pattern_is_reached(sizes: tuple[float, ...]):
+    """Where queries and keys are 0, logits move by products alone; keys are the queries turned round, to reach all."""
+    C, far = len(sizes), 0.01
+    _, net = network(3, 1.0, chunk_size=C, norm="post", attention_bias=False)
+    net.w["blocks.0.attn.key.weight"][:] = -net.w["blocks.0.attn.query.weight"]
+    jacobian = np.array([size * np.eye(D) for size in sizes])
+    p = Projections.of(net, np.zeros((C, D)), jacobian, np.ones(D), np.zeros(D))
+    attention, _ = AttentionExpansion.over(np.zeros((HEADS, C)), p, np.arange(C)[None])
+    box, _ = attention.remainder(np.full((1, C), far), np.zeros((1, C)))
+    left = box.reshape(C, HEADS)
+    for h in range(HEADS):
+        way = np.linalg.svd(p.query_map[h])[2][0]
+        for j in range(1, C):
+            signs = np.where(np.arange(C) == j, -1, 1)  # the own node's logit falls, that of j rises, others fall
+            x = (signs * far * np.array(sizes))[:, None] * way
+            logits = np.array([(p.query_map[h] @ x[0]) @ (p.key_map[h] @ x[c]) for c in range(C)])
+            moved = np.exp(logits) / np.exp(logits).sum() - 1 / C
+            assert 0.9 * left[j, h] <= moved[j] <= left[j, h]
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("far", [0.03, 0.3, 2.0])
+def test_no_displacement_moves_a_pattern_farther_from_its_first_order(C: int, far: float):
+    """By rows that differ in how far they move, each offset and head alone."""
+    rng = np.random.default_rng(C)
+    for trial in range(4):
+        _, net = network(trial, 1.0, chunk_size=C, norm="post")
+        rows, jacobian = rng.normal(size=(C, D)), rng.normal(size=(C, D, D)) * rng.uniform(0.05, 0.6, (C, 1, 1))
+        r = rng.normal(size=(HEADS, C))
+
+        def pattern(delta: Floats, p: Projections, r: Floats) -> Floats:
+            x = delta @ np.swapaxes(p.jacobian, 1, 2)  # (C, 1, D)
+            query = p.query[0] + np.einsum("hkd,d->hk", p.query_map, x[0, 0])
+            key = p.key + np.einsum("hkd,cd->chk", p.key_map, x[:, 0])
+            logits = np.einsum("hk,chk->ch", query, key) + r.T
+            e = np.exp(logits - logits.max(0))
+            return e / e.sum(0)
+
+        p = Projections.of(net, rows, jacobian, np.ones(D), np.zeros(D))
+        attention, _ = AttentionExpansion.over(r, p, np.arange(C)[None])
+        box, _ = attention.remainder(np.full((1, C), far), np.zeros((1, C)))
+        still = pattern(np.zeros((C, 1, D)), p, r)
+        assert np.allclose(attention.pattern[0], still)
+        for _ in range(30):
+            delta = far * unit(rng, C, D)[:, None]
+            slope = (pattern(1e-5 * delta, p, r) - pattern(-1e-5 * delta, p, r)) / 2e-5
+            left = np.abs(pattern(delta, p, r) - still - slope)
+            assert (left <= box.reshape(C, HEADS) + 1e-9).all()
+
+
+@given(p=st.floats(1e-6, 1 - 1e-6), by=st.floats(-49, 49), wider=st.floats(0, 3))
+def test_what_a_shift_of_logits_does_to_a_probability(p: float, by: float, wider: float):
+    shifted = shift_log_odds(np.array(p), np.array(1 - p), np.array(by))
+    assert np.isclose(shifted, 1 / (1 + (1 - p) / p * np.exp(-by)), rtol=1e-12)
+    assert shift_log_odds(np.array(p), np.array(1 - p), np.array([-51.0, 51.0])).tolist() == [0, 1]
+    low, high = (shift_log_odds(np.array(p), np.array(1 - p), np.array(way)) for way in (-wider, wider))
+    grid = np.linspace(low, high, 200)
+    two = (grid * (1 - grid) * abs(1 - 2 * grid)).max()
+    limit = softmax_curvature(low, high, 2)
+    assert two <= limit + 1e-12
+    assert limit <= 1 / (6 * np.sqrt(3)) * (1 + 1e-8)
+    if wider == 0:
+        assert np.isclose(limit, two)
+    # Of three: any second derivative of a softmax along changes h of range 1.
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q = float(rng.choice(grid))
+        share = rng.uniform()
+        of = np.array([q, (1 - q) * share, (1 - q) * (1 - share)])
+        h = rng.permutation([0.0, 1.0, rng.uniform()])
+        m = of @ h
+        assert q * abs((h[0] - m) ** 2 - of @ (h - m) ** 2) <= softmax_curvature(low, high, 3) + 1e-12
+    assert softmax_curvature(low, high, 2) <= softmax_curvature(low, high, 3) <= 9 / 64 * (1 + 1e-8)
+
+
 def test_norms_are_bounds_and_tight():
     m = np.random.default_rng(0).normal(size=(20, 5, 9))
     true = np.linalg.svd(m, compute_uv=False)[:, 0]
@@ -156,6 +301,105 @@ def test_norms_are_bounds_and_tight():
     assert (product_norm(m, m[::-1]) < true * 1.08).all()
     assert spectral_bound(np.zeros((3, 3))) < 1e-100
     assert spectral_norm(np.zeros((3, 3))) == 0
+
+
+@given(seed=st.integers(0, 10**6))
+def test_a_bound_holds_for_every_displacement_and_is_the_least_of_its_kinds(seed: int):
+    """Of two states, of a vector of bounded length, and of one with bounded coordinates."""
+    rng, C = np.random.default_rng(seed), 2
+    sources: list[Source] = [0, 1, "ball", Coordinates("box")]
+    sizes = [3, 3, 4, 5]
+    maps = {s: rng.normal(size=(6, 7, k)) for s, k in zip(sources, sizes, strict=True)}
+    form = AffineForm(rng.normal(size=(6, 7)), maps)
+    radii, ball, box = rng.uniform(0, 1, (6, C)), rng.uniform(0, 1, 6), rng.uniform(0, 1, (6, 5))
+    bound = DeviationBound.of(form, C)
+    limit = bound(radii, {"ball": ball, Coordinates("box"): box})
+    largest = np.zeros(6)
+    for _ in range(50):
+        parts = [radii[:, c, None] * unit(rng, 6, 3) for c in range(C)]
+        parts += [ball[:, None] * unit(rng, 6, 4), box * rng.choice([-1, 1], box.shape)]
+        moved = sum(np.einsum("nmk,nk->nm", maps[s], part) for s, part in zip(sources, parts, strict=True))
+        largest = np.maximum(largest, np.linalg.norm(moved, axis=1))
+    assert (largest <= limit).all()
+    # Each alone: the norm, as sharp as the spectral bound; of coordinates the lesser of both ways, and each is less.
+    norms = {s: np.linalg.svd(m, compute_uv=False)[:, 0] for s, m in maps.items()}
+    no_states, nothing = np.zeros((6, C)), {"ball": np.zeros(6), Coordinates("box"): np.zeros((6, 5))}
+    of_ball = bound(no_states, nothing | {"ball": ball})
+    assert (norms["ball"] * ball <= of_ball).all()
+    assert (of_ball <= 1.08 * norms["ball"] * ball).all()
+    columns = np.linalg.norm(maps[sources[3]], axis=1)
+    for at in (0, slice(None)):
+        some = np.zeros((6, 5))
+        some[:, at] = box[:, at]
+        ways = [(columns * some).sum(1), norms[sources[3]] * np.linalg.norm(some, axis=1)]
+        assert (bound(no_states, nothing | {Coordinates("box"): some}) <= 1.08 * np.minimum(*ways)).all()
+    for c in range(C):
+        only = np.where(np.arange(C) == c, radii, 0)
+        assert (bound(only, nothing) <= 1.08 * norms[c] * radii[:, c]).all()
+        assert (bound(only, nothing) >= norms[c] * radii[:, c]).all()
+    # Two states that undo each other move it hardly at all; the bound knows them as two vectors.
+    both = bound(radii, nothing)
+    assert (both <= 1.08 * (norms[0] * radii[:, 0] + norms[1] * radii[:, 1])).all()
+    across = AffineForm(form.centre, {0: maps[0], 1: np.linalg.svd(maps[0])[0][:, :, 3:6]})
+    pythagoras = np.sqrt(np.square(norms[0] * radii[:, 0]) + np.square(radii[:, 1]))
+    assert (DeviationBound.of(across, C)(radii, {}) <= 1.08 * pythagoras).all()
+
+
+def unit(rng: np.random.Generator, n: int, k: int) -> Floats:
+    """Vectors (n, k) of length 1."""
+    x = rng.normal(size=(n, k))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("size", [0.3, 3.0, 40.0])
+def test_a_head_in_first_order_is_what_a_small_step_does_however_sharp_its_pattern(C: int, size: float):
+    rng, d = np.random.default_rng(C), 4
+
+    def head(x: Floats) -> Floats:
+        query, *rest = x.reshape(1 + 2 * C, d)
+        keys, values = np.stack(rest[:C]), np.stack(rest[C:])
+        logits = keys @ query + bias
+        p = np.exp(logits - logits.max())
+        return out @ (p / p.sum() @ values)
+
+    x, bias, out = rng.normal(size=(1 + 2 * C) * d), rng.normal(size=C), rng.normal(size=(6, d))
+    x[: (1 + C) * d] *= size
+    forms = [
+        AffineForm(x[None, at * d : (at + 1) * d], {"x": np.eye(len(x))[None, at * d : (at + 1) * d]})
+        for at in range(1 + 2 * C)
+    ]
+    moved, remainder = attend_head(bias, forms[0], forms[1 : 1 + C], forms[1 + C :], out)
+    assert np.allclose(moved.centre[0], head(x), atol=1e-12)
+    assert np.allclose(remainder.pattern.sum(1), 1)
+    assert np.allclose(remainder.complement, 1 - remainder.pattern, atol=1e-12)
+    step = 1e-6 / size
+    slopes = np.stack([(head(x + step * e) - head(x - step * e)) / (2 * step) for e in np.eye(len(x))], 1)
+    assert np.allclose(moved.maps["x"][0], slopes, atol=1e-5 * (1 + np.abs(slopes).max()))
+    for far in (1e-3, 0.1, 1.0):
+        radii, lengths = np.zeros((1, C)), dict[Source, Floats]({"x": np.array([far])})
+        limit = remainder(radii, lengths)[0]
+        for _ in range(20):
+            delta = far * unit(rng, 1, len(x))[0]
+            left = head(x + delta) - head(x) - moved.maps["x"][0] @ delta
+            assert np.linalg.norm(left) <= limit + 1e-9
+
+
+def test_what_a_head_leaves_is_reached_where_logits_move_by_products_alone():
+    """Of two offsets, queries and keys about 0: one logit falls, the other rises, and the values stand still."""
+    rng, d, far = np.random.default_rng(0), 4, 0.02
+    zero, eye = np.zeros((1, d)), np.eye(d)[None]
+    values = [AffineForm(rng.normal(size=(1, d)), {}) for _ in range(2)]
+    q, keys = AffineForm(zero, {0: eye}), [AffineForm(zero, {0: -eye}), AffineForm(zero, {1: eye})]
+    out = rng.normal(size=(6, d))
+    for bias in (np.zeros(2), np.array([1.0, -0.5])):
+        p = np.exp(bias) / np.exp(bias).sum()
+        _, remainder = attend_head(bias, q, keys, values, out)
+        limit = remainder(np.full((1, 2), far), {})[0]
+        logits = bias + far**2 * np.array([-1, 1])
+        moved = np.exp(logits) / np.exp(logits).sum() - p
+        left = np.linalg.norm(out @ (moved @ np.concatenate([value.centre for value in values])))
+        assert 0.85 * limit <= left <= limit
 
 
 def contracting() -> tuple[Float64Network, Floats, Any, Any, npt.NDArray[np.int64]]:
@@ -193,6 +437,58 @@ def test_a_contracting_network_is_enclosed_the_largest_slack_first():
         moved_states = prototypes + found.radii[:, None] * sphere(rng, K)
         far = np.linalg.norm(images_of(net, moved_states, nodes) - prototypes[images - 1], axis=1)
         assert (far + found.slack / 2 <= found.radii[images - 1]).all()
+
+
+@pytest.mark.parametrize("slack", [1e-3, 0.05])
+def test_the_radii_are_hardly_more_than_the_least_that_close(slack: float):
+    """Beside a slow iteration, which creeps up on them; so far the answers hold, and no farther."""
+    net, prototypes, leaves, nodes, answers = contracting()
+    conditions = BallConditions(net, prototypes, leaves, nodes, answers)
+    found = conditions.solve(slack)
+    assert isinstance(found, InvariantBalls)
+    bounds, (windows, images), (leaf_windows, leaf_images) = conditions.nodes, nodes, leaves
+    residuals = np.linalg.norm(images_of(net, prototypes, windows) - prototypes[images - 1], axis=1)
+    of_leaves = np.linalg.norm(net.over_symbols(leaf_windows).numpy() - prototypes[leaf_images - 1], axis=1)
+    floor = np.full(len(prototypes), slack)
+    np.maximum.at(floor, leaf_images - 1, of_leaves + slack)
+    least = floor
+    for _ in range(300):
+        least = floor.copy()
+        moved = bounds.bound(np.maximum(least, floor)) - bounds.residuals
+        np.maximum.at(least, images - 1, residuals + 1.1 * moved + slack)
+        floor = np.maximum(floor, least)
+    assert np.allclose(bounds.residuals, residuals)
+    assert (found.radii >= least - 1e-9).all()
+    assert (found.radii <= 1.03 * least + 1e-6).all()
+    moved = bounds.bound(found.radii) - bounds.residuals
+    node, leaf = found.radii[images - 1] - residuals - 1.1 * moved, found.radii[leaf_images - 1] - of_leaves
+    assert np.isclose(found.slack, min(node.min(), leaf.min()))
+    # One step along the difference of two answers' weights, just before its end and just behind it.
+    weight = net.w["readout.weight"]
+    for k, limit in enumerate(conditions.limits):
+        way = weight[1 - answers[k]] - weight[answers[k]]
+        for share, is_right in ((0.999, True), (1.001, False)):
+            state = prototypes[k] + share * limit * way / np.linalg.norm(way)
+            assert (int(net.readout(torch.from_numpy(state[None])).argmax()) == answers[k]) == is_right
+
+
+def test_how_far_windows_stretch_is_about_the_size_of_their_jacobians():
+    model, net = network(3, 1.0)
+    prototypes, windows = np.random.default_rng(2).normal(size=(K, D)), all_windows(model.chunk_size)
+    states = images_of(net, prototypes, windows)
+    found = stretches(net, prototypes, windows, states)
+    children = torch.from_numpy(net.rows(prototypes)[windows])
+    jacobian = torch.autograd.functional.jacobian(lambda x: block(model, x, windows == 0).sum(0), children)
+    assert isinstance(jacobian, torch.Tensor)
+    for i, window in enumerate(windows):
+        by_row = torch.zeros(K, D, D, dtype=torch.float64)  # a row that stands in a window twice moves twice
+        for c, row in enumerate(window):
+            if row:
+                by_row[row - 1] += jacobian[:, i, c]
+        assert 0.5 < found[i] / by_row.norm().item() < 1.6
+    assert largest(np.array([3.0, 1.0, 2.0])).tolist() == [0, 2, 1]
+    others = [np.delete(prototypes, k, 0) - p for k, p in enumerate(prototypes)]
+    assert np.allclose(half_distances(prototypes), [np.linalg.norm(other, axis=1).min() / 2 for other in others])
 
 
 @pytest.mark.parametrize("room", [0.99, 1.001, 1.01, 1.019, 1.1])

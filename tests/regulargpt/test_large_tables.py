@@ -1,6 +1,8 @@
 """Certificates that do not list their table: the checker finds it, and every forgery of one, or of its network."""
 
+import ctypes
 import json
+import platform
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -198,6 +201,24 @@ def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(cer
     assert slow.entries == quick.entries
 
 
+def test_arithmetic_that_is_not_that_of_ieee_754_is_noticed():
+    """What a library may switch on for its process: numbers near 0 become 0, or all are rounded upward."""
+    c, upward, nearest_even = ctypes.CDLL(None), 0x800, 0  # of x86-64, as fesetround has them
+    if platform.machine() != "x86_64" or not torch.set_flush_denormal(True):
+        pytest.skip("this processor has other switches")
+    try:
+        assert not is_ieee()
+    finally:
+        torch.set_flush_denormal(False)
+    assert is_ieee()
+    try:
+        assert c.fesetround(upward) == 0
+        assert not is_ieee()
+    finally:
+        c.fesetround(nearest_even)
+    assert is_ieee()
+
+
 def strassen(a: Floats, b: Floats) -> Floats:
     """The product of square matrices by seven products of halves, which adds entries of different rows (1969)."""
     h = len(a) // 2
@@ -228,6 +249,10 @@ def test_matrix_products_that_lose_small_terms_are_noticed():
     with np.errstate(over="ignore", invalid="ignore"):
         assert not multiplies_plainly(lambda a, b: (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float64))
     assert not multiplies_plainly(lambda a, b: rounded(a) @ rounded(b))
+    # What is lost on one side only, or in sums only, is enough.
+    assert not multiplies_plainly(lambda a, b: rounded(a) @ b)
+    assert not multiplies_plainly(lambda a, b: a @ rounded(b))
+    assert not multiplies_plainly(lambda a, b: (a @ b).astype(np.float32) if len(a) < 512 else a @ b)
     assert not multiplies_plainly(lambda a, b: fixed(a, 1) @ fixed(b, 0))
 
 

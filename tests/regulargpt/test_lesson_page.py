@@ -283,7 +283,7 @@ def test_proof_the_counter_comes_to_its_end(shown: Browser, lesson: Material):
     assert shown.one("#proof .cases li:last-child").startswith("1 and 0 → [1] ✓")
     press(shown, "proof", "All cases")
     shown.wait(f"document.querySelector('#proof progress').value === {total}")
-    assert shown.one("#proof .count").endswith("calculated without rounding, the network is right on every word.")
+    assert shown.one("#proof .count").endswith("each node at its prototype, the network is right on every word.")
     assert shown.count("#proof .squares .right") == total
     assert is_done(shown, "proof")
     press(shown, "proof", "Begin again")

@@ -343,7 +343,8 @@ REFUSED = [
     ("hf:{home}/llama --methods alignment",
      "--methods alignment: no --temperature FILE; `regulargpt align hf:{home}/llama --text FILE` writes one"),
     ("hf:{home}/llama --methods kerple", "--methods kerple: no --bias FILE; `regulargpt lengthen` writes one"),
-    ("hf:{home}/llama --temperature none.json", "none.json: no such file; `regulargpt align RUN` writes one"),
+    ("hf:{home}/llama --temperature none.json",
+     "--temperature none.json: no such file; `regulargpt align RUN` writes one"),
     ("hf:{home}/llama --temperature {home}/t.json --methods yarn",
      "--temperature is for the method alignment, which --methods leaves out; name it there, too"),
     ("hf:{home}/llama --lengths 100,900", "--lengths 100: a document of 'passkey' has 268 tokens and more; "
@@ -364,7 +365,7 @@ REFUSED = [
     ("hf:{home}/letters", "--kinds passkey: the tokenizer of {home}/letters cannot write an answer such as '50000'; "
      "choose another kind, or a checkpoint whose tokenizer can"),
     ("{home} --kinds line", "--kinds line: of a checkpoint only; leave it out, or give one as hf:PATH"),
-    ("{home} --bias b.json", "--bias b.json: of a checkpoint only; leave it out, or give one as hf:PATH"),
+    ("{home} --bias {home}/t.json", "--bias {home}/t.json: of a checkpoint only; leave it out, or give one as hf:PATH"),
     ("{home} --train-len 9", "--train-len 9: a run has its own; leave it out, or give a checkpoint as hf:PATH"),
 ]  # fmt: skip
 
@@ -406,8 +407,9 @@ def test_a_network_of_many_positions_is_asked_about_documents_that_a_cpu_has_tim
     assert call([*command, "--wide"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[1].split() == ["passkey", "(%)", "1,024", "2,048", "4,096"]
-    assert out[-3:] == [
+    assert out[-4:] == [
         "passkey at 4,096 tokens: 0 % (0 to 79) as trained",
+        "its config says 512 positions; you gave --train-len 131072",
         "left out: lengths above 4,096 tokens; choose them with --lengths",
         "left out: all methods, no length is above 131,072; choose them with --methods",
     ]

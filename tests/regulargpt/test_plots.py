@@ -1,6 +1,8 @@
 """Pictures: one run's, names of lines in the margin, points that need not be drawn, and files by their names."""
 
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -47,20 +49,121 @@ def test_a_picture_of_a_run_whose_measure_nobody_described(tmp_path: Path):
     text = (tmp_path / "a.svg").read_text()
     assert "perplexity" in text
     assert "accuracy" not in text
-    assert "longest training word" not in text
+    assert "longest training length" not in text
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, ["95 % interval over the words", "longest training word"]),
-        ({"factor": 2}, ["95 % interval over the words", "longest training word"]),  # a retrieval task
-        ({"factor": 2, "scoring": "last_k"}, ["95 % interval over the segments, by file", "training length"]),
+        ({}, ["95 % interval over the words", "longest training length"]),
+        ({"factor": 2}, ["95 % interval over the words", "longest training length"]),  # a retrieval task
+        ({"factor": 2, "scoring": "last_k"}, ["95 % interval over the segments, by file", "longest training length"]),
     ],
 )
 def test_the_picture_of_a_run_says_what_its_interval_is_over(more: dict[str, Any], said: list[str], tmp_path: Path):
     plots.of_run(tmp_path / "a.svg", summary({41: 90.0, 42: 80.0}, **more), "a run")
     assert all(f">{words}<" in (tmp_path / "a.svg").read_text() for words in said)
+
+
+FAR = {**dict.fromkeys(range(41, 501), 100.0), 10_000: 100.0, 1_000_000: 100.0}
+
+
+def spans(figure: Figure) -> list[tuple[float, float]]:
+    """From where to where each stroke along the lengths goes, and each band."""
+    (axes,) = figure.axes
+    lines = [line.get_xdata() for line in axes.lines if line.get_marker() != "None" or line.get_linestyle() == "-"]
+    drawn = [path.vertices[:, 0] for found in axes.collections for path in found.get_paths()]
+    return [(min(places), max(places)) for places in (*lines, *drawn) if len(places)]
+
+
+def drawn_of(values: dict[int, float], title: str = "parity", **more: object) -> Figure:
+    """The picture of a run."""
+    drawn: list[Figure] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
+        plots.of_run(Path("a.png"), summary(values, **more), title)
+    drawn[0].draw_without_rendering()
+    return drawn[0]
+
+
+def test_nothing_is_drawn_between_lengths_far_apart():
+    found = set(spans(drawn_of(FAR, steps=0)))
+    assert found == {(41, 500), (10_000, 10_000), (1_000_000, 1_000_000)}
+
+
+def test_a_length_that_stands_alone_has_its_interval_as_a_bar():
+    figure = drawn_of(FAR)
+    of = summary(FAR)["measures"]["accuracy"]["intervals"]  # type: ignore[index]
+    _, *bars = [path.vertices.tolist() for found in figure.axes[0].collections for path in found.get_paths()]
+    assert bars == [[[length, height] for height in of[str(length)]] for length in (10_000, 1_000_000)]
+
+
+@given(
+    st.one_of(
+        st.builds(
+            lambda start, step, n: [start + step * at for at in range(n)], *[st.integers(1, 500)] * 2, st.just(9)
+        ),
+        st.builds(lambda start, by: [start * by**at for at in range(6)], st.integers(1, 100), st.integers(2, 10)),
+        st.lists(st.integers(0, 10**6), unique=True).map(sorted),
+    ),
+    st.integers(1, 1000),
+)
+def test_the_laws_of_which_lengths_are_joined(lengths: list[int], scale: int):
+    found = plots.joined(lengths)
+    assert [at for part in found for at in part] == [*range(len(lengths))]  # each is drawn once
+    assert plots.joined([scale * length for length in lengths]) == found  # whatever the unit
+    gaps = np.diff([0, *lengths])
+    for part in found:
+        assert all(gaps[at] <= plots.FAR * min(gaps[at - 1 : at + 2]) for at in part[1:] if at > 1)
+    steps = set(gaps[1:].tolist())
+    if len(steps) == 1 and lengths[0] * plots.FAR >= max(steps):
+        assert len(found) == 1
+    if lengths and lengths[0] and {b / a for a, b in itertools.pairwise(lengths)} <= set(range(2, 11)):
+        assert len(found) == 1
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, unique=True).map(sorted), st.integers(50, 1000), st.integers(50, 1000))
+def test_lengths_far_away_are_never_joined(near: list[int], by: int, further: int):
+    far = by * near[-1]
+    assert [*map(len, plots.joined([*near, far, further * far])[-2:])] == [1, 1]
+
+
+def test_the_legend_lies_on_no_curve():
+    for figure in (drawn_of(FAR), plots.single([flat("a", 0.0), flat("b", 100.0)], measure_of("accuracy"), band="x")):
+        figure.draw_without_rendering()
+        boxes = [legend.get_window_extent() for legend in figure.legends]
+        assert boxes
+        assert not any(box.overlaps(axes.bbox) for box in boxes for axes in figure.axes)
+        assert all(axes.get_legend() is None for axes in figure.axes)
+
+
+def test_the_title_of_a_run_has_what_is_proven_in_a_line_of_its_own():
+    assert drawn_of(FAR, "a run\nproven at every length").axes[0].get_title() == "a run\nproven at every length"
+
+
+def references(*lines: plots.Line) -> dict[str, list[tuple[object, object]]]:
+    """What stands beside lines, by its name: where, and in which colour."""
+    (axes,) = plots.single(lines, measure_of("accuracy")).axes
+    found: dict[str, list[tuple[object, object]]] = {}
+    for line in axes.lines:
+        if not (name := str(line.get_label())).startswith("_"):
+            at = line.get_ydata() if name.startswith("chance") else line.get_xdata()
+            found.setdefault(name, []).append((at[0], line.get_color()))  # type: ignore[index]
+    return found
+
+
+def test_chance_and_training_are_of_all_lines_or_of_each():
+    one, two, three = (replace(flat(name, 90.0), chance=50.0, trained=40) for name in "abc")
+    common = {"chance": [(50.0, plots.GREY)], "longest training length": [(40, plots.GREY)]}
+    assert references(one) == references(one, two, three) == common
+    assert references(one, two, replace(flat("d", 0.0), lengths=())) == common  # a line without lengths is not drawn
+    assert references(flat("a", 90.0)) == {}
+    third = plots.COLOURS[2]
+    assert references(one, two, replace(three, chance=20.0, trained=None)) == {
+        "chance of several lines": [(50.0, plots.GREY)],
+        "chance of the line of its colour": [(20.0, third)],
+        "longest training length of several lines": [(40, plots.GREY)],
+    }
 
 
 def test_lengths_on_the_axis_are_whole_numbers():

@@ -3,14 +3,16 @@
 import json
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from flint import acb, arb
+from hypothesis import given
 from safetensors.torch import load_file, save_file
 
 import languages
@@ -20,16 +22,28 @@ from languages.task import Task
 from regulargpt.certificate.checker import AcceptedRefutation, Malformed, Rejected, decide
 from regulargpt.certificate.checker.claims import refutation_claim
 from regulargpt.certificate.checker.recurrences import Discs, Factor, Recurrences, settled
+from regulargpt.certificate.checker.refutation import LATER
 from regulargpt.certificate.checker.refutation import Family as CheckedFamily
 from regulargpt.certificate.checker.refutation import Refutation as Checked
 from regulargpt.certificate.compared import right_machine
-from regulargpt.certificate.refutation.families import Family, Wrong, of_cycles
+from regulargpt.certificate.refutation.families import (
+    Family,
+    Wrong,
+    after,
+    candidates,
+    of_cycles,
+    orbit,
+    short,
+    telling_apart,
+)
 from regulargpt.certificate.refutation.network import LinearNetwork, branch
-from regulargpt.certificate.refutation.outcome import Refutation, certificate_of, refutation_of
+from regulargpt.certificate.refutation.outcome import MOST, NEAR, Refutation, accepted, certificate_of, refutation_of
+from regulargpt.certificate.refutation.search import first_wrong, wrong_families
 from regulargpt.models.linear_rnn import LinearRnn
-from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON
+from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 from tests.regulargpt.forging import FILES, Cases, Change, Record, assert_refused, checked, drop, put, refused_each
 from tests.regulargpt.linear_networks import Digits, drawn, files_of, made
+from tests.regulargpt.machines import machines
 
 PARITY, FLIP_FLOP, LATCH = (languages.get(name) for name in ("parity", "flip-flop", "regex:0*1(0|1)*"))
 
@@ -54,6 +68,8 @@ def test_what_is_accepted_is_wrong_in_sixty_digits(language: str, n_layers: int)
     for n in range(first, first + 2 * period + 1, period):
         word = [*record["u"], *record["v"] * n, *record["w"]]
         assert digits.answer(word) == record["answer"] != machine.answers(np.array([word]))[0] >= 0
+    assert found.report["length"] == len(word := [*record["u"], *record["v"] * first, *record["w"]])
+    assert digits.answer(word) == record["answer"]
     # It is the least: one period before the network is right, or gives another wrong answer, or nothing is asked.
     if (before := first - period) >= 1:
         word = [*record["u"], *record["v"] * before, *record["w"]]
@@ -190,6 +206,187 @@ def test_a_language_has_cycles_that_a_word_tells_apart_unless_it_is_definite(lan
     for u, v, w in of_cycles(machine):
         words = [[*u, *v * n, *w] for n in (2, 4)]
         assert len({int(machine.answers(np.array([word]))[0]) for word in words}) == 1
+
+
+@given(machines(4, outputs=(2, 3)))
+def test_words_tell_states_apart_that_v_leads_back_and_are_the_shortest(machine: MooreMachine):
+    """Beside all words of at most so many symbols as there are pairs of states."""
+    machine = machine.minimise()
+    Q, outputs = machine.n_states, machine.output_table
+    words = [word for length in range(min(7, Q * Q + 1)) for word in product(range(machine.n_symbols), repeat=length)]
+    ends = np.array([[after(machine, q, word) for word in words] for q in range(Q)])
+    apart = telling_apart(machine)
+    for p, q in combinations(range(Q), 2):
+        one, other = outputs[ends[p]], outputs[ends[q]]
+        differ = np.flatnonzero((one != other) & (one >= 0) & (other >= 0))
+        assert ((p, q) in apart) == bool(len(differ))
+        if len(differ):
+            assert len(apart[p, q]) == len(words[differ[0]])
+            assert words.index(apart[p, q]) in differ
+    cycles = of_cycles(machine)
+    for (u, v, w), (other_u, *others) in zip(cycles[::2], cycles[1::2], strict=True):
+        pair = after(machine, machine.initial_index, u), after(machine, machine.initial_index, other_u)
+        assert [v, w] == others
+        assert pair[0] != pair[1]
+        assert apart[min(pair), max(pair)] == w
+        assert {after(machine, q, v) for q in pair} == set(pair)
+        backs = [word for word in words if word and {after(machine, q, word) for q in pair} == set(pair)]
+        assert len(v) == len(backs[0])
+        reached = ends[machine.initial_index].tolist()
+        for end, state in ((u, pair[0]), (other_u, pair[1])):
+            assert len(end) == len(words[reached.index(state)])
+    assert set(cycles) <= set(candidates(machine))
+    for u, v, _ in candidates(machine)[:30]:
+        states, before = orbit(machine, u, v)
+        assert len(set(states)) == len(states)
+        for n in range(12):
+            at = n if n < len(states) else before + (n - before) % (len(states) - before)
+            assert states[at] == after(machine, machine.initial_index, [*u, *v * n])
+
+
+def test_candidates_are_all_short_families_once():
+    found = list(short(2))
+    written = {(u, v, w) for u, v, w in found}
+    assert len(written) == len(found)
+    assert [sum(map(len, family)) for family in found] == sorted(sum(map(len, family)) for family in found)
+    some = [tuple(word) for length in range(5) for word in product((0, 1), repeat=length)]
+    for u, v, w in product(some[:7], some[1:], some[:3]):
+        # A power of v has words of its family only, and so has v turned, with other u and w.
+        root = next(v[:k] for k in range(1, len(v) + 1) if v[:k] * (len(v) // k) == v)
+        turned = min(root[i:] + root[:i] for i in range(len(root)))
+        assert (u, turned, w) in written
+
+
+@pytest.mark.parametrize("period", [1, 2, 5])
+def test_the_same_from_n_on_begins_at_the_first_such_n(period: int):
+    for residue, n in product(range(period), range(1, 12)):
+        wrong = Wrong(Family((), (0,), ()), 1, period, residue, answer=0, right=1)
+        assert wrong.later(n).start == min(m for m in range(n, n + period) if m % period == residue)
+
+
+class Checking:
+    """A checker that accepts a family from some n on, and says why it rejects it before."""
+
+    def __init__(self, least: int, reason: str = LATER):
+        self.least, self.reason, self.starts = least, reason, list[int]()
+
+    def __call__(self, wrong: Wrong) -> Refutation:
+        self.starts.append(wrong.start)
+        if wrong.start < self.least:
+            raise Rejected(self.reason)
+        return Refutation({"from": wrong.start}, {})
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+@pytest.mark.parametrize("least", [1, 7, 2048, 2049, 2050, 5_000, 10**6 + 3, 3 * 10**12])
+def test_a_refutation_is_claimed_from_nearly_the_least_n_that_the_checker_accepts(least: int, is_settled: bool):
+    """With a residue, in few checks: each may take minutes. What float64 has settled is asked as it is, first."""
+    start, period, residue = 6, 3, 2
+    checking = Checking(least)
+    wrong = Wrong(Family((), (0,), ()), start, period, residue, 0, 1, is_settled).later(start)
+    said = accepted(wrong, checking).report["from"]
+    assert said % period == residue
+    begun = wrong.start if is_settled and least <= wrong.start else max(least, 2049)
+    assert begun <= said <= begun * (1 + 1 / NEAR) + 1 + period
+    assert len(checking.starts) <= 60
+    assert (checking.starts[0] == wrong.start) == is_settled
+
+
+def test_what_no_later_words_can_mend_is_rejected_at_once_and_what_none_do_in_the_end():
+    settled = Wrong(Family((), (0,), ()), 6, 1, 0, answer=0, right=1, is_settled=True)
+    for reason, checks in (("the network answers otherwise", 1), (LATER, 60)):
+        checking = Checking(10 * MOST, reason)
+        with pytest.raises(Rejected, match=reason):
+            accepted(settled, checking)
+        assert len(checking.starts) <= checks
+        assert max(checking.starts) <= 2 * MOST
+
+
+class Told:
+    """A network whose answers are made up: `answers` to u v^n w for n = 1, 2, ..; `limits` for n = 0, 1, .. mod q."""
+
+    symbols, families, forgets = (40, 80, 160), 12, True
+
+    def __init__(self, answers: np.ndarray, limits: tuple[int, ...] = (0,)):
+        self.told, self.read, self.at = answers, list[tuple[int, int]](), np.eye(2)[list(limits)]
+
+    def along(self, u: Any, v: Any, n: int) -> Any:
+        self.read.append((len(v), n))
+        return SimpleNamespace(answers=lambda w: self.told[:n])
+
+    def follow(self, families: Any) -> None:
+        """Nothing is to be read first."""
+
+    def limits(self, u: Any, v: Any, w: Any) -> np.ndarray:
+        return self.at
+
+    def apart(self, u: Any, v: Any) -> float:
+        return 0.0
+
+    def chosen(self, read: Any) -> Any:
+        return read
+
+
+@pytest.mark.parametrize(("period", "residue"), [(1, 0), (2, 1), (3, 0)])
+@pytest.mark.parametrize("v", [(0,), (0, 1), (0,) * 50])
+def test_float64_shows_from_which_n_on_the_answer_is_the_last_one(period: int, residue: int, v: tuple[int, ...]):
+    """Of the symbols given so many v are read, one at least; the last quarter of them has to agree."""
+    symbols, random = 40, np.random.default_rng(0)
+    most = max(1, symbols // len(v))
+    for last in range(most + 1):
+        answers = random.integers(2, size=most)
+        n = np.arange(1, most + 1)
+        answers[(n > last) & (n % period == residue)] = 1
+        network: Any = Told(answers)
+        wrong = Wrong(Family((), v, ()), 2, period, residue, answer=1, right=0)
+        shown = first_wrong(network, wrong.later(2), symbols)
+        assert network.read == [(len(v), most)]
+        others = [m for m in range(2, most + 1) if m % period == residue and answers[m - 1] != 1]
+        assert shown.is_settled == (max(others, default=0) < most - most // 4)
+        least = max([*others, 1]) + 1 if shown.is_settled else most
+        assert shown.start == min(m for m in range(least, least + period) if m % period == residue)
+
+
+def test_no_more_is_read_once_one_family_is_settled():
+    """Of words twice as long half as many families: the same number of symbols in all."""
+    machine, n = PARITY.machine, np.arange(1, 1000)
+    assert isinstance(machine, MooreMachine)
+    for settled_at, rounds in ((20, 1), (50, 2), (100, 3), (900, 3)):
+        network: Any = Told((n <= settled_at).astype(int))
+        read = wrong_families(machine, network)
+        by_round = [sum(symbols // of_v == n for of_v, n in network.read) for symbols in network.symbols]
+        assert by_round == [12, 6, 3][:rounds] + [0] * (3 - rounds)
+        assert len(read) == [12, 6, 3][rounds - 1]
+        assert any(wrong.is_settled for wrong in read) == (settled_at < 160)
+
+
+def test_a_limit_that_ties_or_is_right_is_no_wrong_answer():
+    """By brute force over n: each family that comes up is one on which the limit has another answer, for ever."""
+    machine = PARITY.machine
+    assert isinstance(machine, MooreMachine)
+    for limits in ((0,), (1,), (0, 1), (1, 0, 0)):
+        network: Any = Told(np.zeros(1000, dtype=int), limits)
+        network.families = 10_000
+        found = wrong_families(machine, network)
+        assert found
+        for wrong in found:
+            u, v, w = wrong.family
+            assert 1 <= wrong.later(1).start <= wrong.period
+            for n in range(wrong.later(1).start, 40, wrong.period):
+                word = np.array([[*u, *v * n, *w]])
+                assert machine.answers(word)[0] == wrong.right != wrong.answer == limits[n % len(limits)]
+    network = Told(np.zeros(1000, dtype=int))
+    network.at = np.array([[1.0, 1.0]])
+    assert wrong_families(machine, network) == []
+
+
+def test_a_refutation_is_written_and_goes_when_there_is_none(tmp_path: Path):
+    folder, files = RunFolder(tmp_path), {REFUTED_AUTOMATON: "{}", REFUTATION: "[]"}
+    Refutation({}, files).write(folder)
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == files
+    for _ in range(2):
+        Refutation({}, {}).write(folder)
+        assert [*tmp_path.iterdir()] == []
 
 
 def decided(model: LinearRnn, task: Task, wrong: Wrong) -> AcceptedRefutation:

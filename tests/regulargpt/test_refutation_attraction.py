@@ -28,7 +28,7 @@ from regulargpt.certificate.checker.attraction import (
 from regulargpt.certificate.checker.doubles import Doubles, known
 from regulargpt.certificate.checker.family import Family
 from regulargpt.certificate.compared import right_machine
-from regulargpt.certificate.refutation.cycles import ChainNetwork
+from regulargpt.certificate.refutation.cycles import ChainNetwork, Reached
 from regulargpt.certificate.refutation.families import Family as Words
 from regulargpt.certificate.refutation.families import Wrong
 from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
@@ -40,6 +40,7 @@ from regulargpt.runs.refute import refutation_report
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 from tests.regulargpt.cases import built
+from tests.regulargpt.planted import Steps
 from tests.regulargpt.small import COMMON
 from tests.regulargpt.test_checker_slopes import CASES, drawn
 
@@ -73,6 +74,40 @@ def far(x: Ellipsoid, states: np.ndarray) -> np.ndarray:
     """y^T S^-1 y (n,), at most 1 in the set."""
     y = states - x.centre
     return (y * np.linalg.solve(x.S, y.T).T).sum(1)
+
+
+@pytest.mark.parametrize("period", [1, 2, 5, 6, 7])
+def test_states_that_come_around_are_met_where_they_are_and_with_their_period(period: int):
+    """A machine that counts the ones modulo some number, as a network: its states come around exactly."""
+    machine = right_machine(languages.get(f"cyclic-{period}")) if period > 1 else PARITY.machine
+    assert isinstance(machine, MooreMachine)
+    network = ChainNetwork(Steps(machine))
+    parts = [((), (1,), ()), ((1,), (1,), (0,)), ((0, 1), (0, 1, 0), (1, 1)), ((), (0,), (1,))]
+    network.follow([Words(*part) for part in parts])
+    for u, v, w in parts:
+        answers = [int(machine.answers(np.array([[*u, *v * n, *w]]))[0]) for n in range(1, 30)]
+        assert network.along(u, v, 29).answers(w).tolist() == answers
+        limits = network.limits(u, v, w)
+        comes_around = sum(v) == 0 or machine.n_states <= 6
+        assert len(limits) == (0 if not comes_around else 1 if sum(v) == 0 else machine.n_states)
+        for n in range(1, 30) if comes_around else ():
+            assert limits[n % len(limits)].argmax() == answers[n - 1]
+        if comes_around:
+            assert network.apart(u, v) == 1e-8
+    assert network.limits((1, 1), (1,), ()).shape == (0, len(machine.output_names))
+
+
+def test_of_families_that_come_around_the_nearest_two_are_chosen_and_else_one():
+    network: Any = ChainNetwork(Steps(PARITY.machine))
+    near = {(0,): 1e-5, (1,): 1e-8, (0, 1): 1e-2, (0, 0, 1): 1e-5}
+    nowhere = torch.zeros(1, 2)
+    network.cycles = {((), v): Reached(network.chain, nowhere, nowhere, far) for v, far in near.items()}
+    of = {v: Wrong(Words((), v, ()), 1, 1, 0, answer=0, right=1, is_settled=True) for v in near}
+    open_one = Wrong(Words((), (1,), ()), 1, 1, 0, answer=0, right=1)
+    assert network.chosen([of[0, 1], of[0, 0, 1], of[0,], of[1,], open_one]) == [of[1,], of[0,]]
+    assert network.chosen([of[0, 1], of[0, 0, 1]]) == [of[0, 0, 1]]
+    assert network.chosen([of[0, 1], open_one]) == [of[0, 1]]
+    assert network.chosen([open_one]) == []
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -112,6 +112,23 @@ def ends(x: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array([float(ball.lower()) for ball in x]), np.array([float(ball.upper()) for ball in x])
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_search_reads_what_the_network_reads_and_v_leads_its_limit_to_itself(case: str):
+    """In float64, word by word; and from the limit on, v again and again is one way to read it."""
+    model, _, _ = drawn(case)
+    network = DiagonalNetwork(model)
+    for u, v, w in (((0, 1), (1, 0, 0), (1, 0)), ((), (1,), ()), ((1,), (0, 1), (1,))):
+        far = network.along(u, v, 5).logits(w)
+        for n in range(1, 6):
+            with torch.no_grad():
+                expected = model(torch.tensor([[*u, *v * n, *w]]))[0].numpy()
+            assert np.abs(far[n - 1] - expected).max() < 1e-10
+        limit = network.limit(u, v, w)
+        assert np.abs(network.limit((1, 1), v, w) - limit).max() == 0
+        assert np.abs(network.limit((), v, v + w) - limit).max() < 1e-8
+        assert np.abs(network.limit((), v * 2, w) - limit).max() < 1e-8
+
+
 @ARITHMETIC
 @pytest.mark.parametrize("case", CASES)
 def test_the_bounds_of_all_later_words_hold_of_each_and_come_to_the_limit(case: str, of: Any):

@@ -452,7 +452,7 @@ def test_nothing_is_called_proven_that_the_checker_does_not_accept_now(tmp_path:
 def test_every_measure_of_a_run_is_a_line_of_its_own():
     of = {"accuracy": {"score": 90.0, "worst": 80.0}, "words": {"score": 5.0, "worst": 0.0}}
     summary = {"measure": "accuracy", **of["accuracy"], "test_from": 41, "test_len": 50, "scores": of}
-    run = SimpleNamespace(summary=summary, points=((41, 90.0),), field=None, falsified=None)
+    run = SimpleNamespace(summary=summary, points=((41, 90.0),), field=None, falsified=None, refuted=None)
     assert facts.observations(cast(PageRun, run)) == [
         "mean accuracy 90.00 % over lengths 41 to 50, worst 80.00 %",
         "mean words 5.00 %, worst 0.00 %",

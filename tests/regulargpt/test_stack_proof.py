@@ -18,6 +18,7 @@ from regulargpt.certificate.stack.fewer import Fewer
 from regulargpt.certificate.stack.phase import StackProof
 from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import certified_files
+from regulargpt.cli.running import proof_rows
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.finite.stack_product import Proven, Undecided
@@ -264,3 +265,35 @@ def test_what_proves_nothing_is_no_phase(tmp_path: Path):
     config = config_of(data__name=name, objective__name="last", training__steps=2, model__actions="visible")
     assert run(config, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
     assert "never has two different answers" in notices[0]
+
+
+def test_training_ends_where_hardening_stands_still_and_says_so(tmp_path: Path, monkeypatch):
+    """Weights that stay as they are have more loss under more noise: hardening comes and goes round one level."""
+    starts_with(monkeypatch, WEIGHTS)
+    hardening = {"model__hardening": 1.0, "model__hardening_loss": 0.52, "model__hardening_growth": 1.03}
+    changes = {**hardening, "training__steps": 900, "phases__stack_proof__patience": 150}
+    summary = run(config_of(**changes), tmp_path)
+    stuck = summary["phases"]["stack_proof"]["stuck"]
+    assert summary["steps"] == stuck["at"] == stuck["since"] + 150 < 900
+    assert 0 < stuck["hardest"] < 1
+    # These weights are right all the same, and the end of a run proves them: then there is nothing to say of hardening.
+    assert summary["proven"]
+    assert "stopped" not in dict(proof_rows(summary))
+    assert dict(proof_rows({**summary, "proven": False}))["stopped"].endswith("try another --seed")
+
+
+def test_hardening_that_goes_on_is_waited_for_and_so_is_what_has_not_begun():
+    phase = trainer_of(config_of(phases__stack_proof__patience=10)).further[0]
+    assert isinstance(phase, StackProof)
+    phase.full_noise = 1.0
+    for step in range(100):
+        phase.watch_hardening(0.0, step)
+    for step in range(100, 250):
+        phase.watch_hardening((step - 99) / 160, step)  # 0.0625 in ten steps
+    assert phase.stuck_at is None
+    for step in range(250, 300):
+        phase.watch_hardening(1.0 if step % 9 == 0 else 0.5, step)  # once it was whole it may come back
+    assert phase.stuck_at is None
+    for step in range(300, 320):
+        phase.watch_hardening(0.9, step)
+    assert phase.stuck_at is not None

@@ -18,6 +18,7 @@ from regulargpt.evaluation import segments
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.conftest import TEXTS, Runs
+from tests.regulargpt.forging import without_kept
 from tests.regulargpt.markup import EVIL_BYTES, assert_one_file
 
 WINDOW = {"encoding": "alibi", "evaluation__attention": "sliding:4"}
@@ -131,6 +132,7 @@ def test_a_text_that_changed_or_has_gone_is_said_and_the_rest_is_shown(text_of, 
     file = tmp_path / "own.txt"
     file.write_text("alpha beta gamma delta " * 100)
     run = text_of("own", "alibi", data__name=f"text:{file}")
+    without_kept(run)
     file.write_text("gamma delta alpha beta " * 100)
     changed = render([gather(run)])
     file.unlink()

@@ -1,5 +1,6 @@
 """Proven is what the checker accepts now, of the run's own language, wherever it is said."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -12,11 +13,13 @@ from languages.convert.json_text import to_json
 from regulargpt import data
 from regulargpt.certificate import verdict as module
 from regulargpt.certificate.verdict import Verdict, verdict
+from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
+from regulargpt.storage.environment import version
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli, cli  # noqa: F401
-from tests.regulargpt.forging import SHORT, edit, forge, put
+from tests.regulargpt.forging import SHORT, edit, forge, put, without_kept
 
 PARITY = Path(__file__).parents[2] / "docs" / "certified" / "parity"
 EVEN = Dfa(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", {"even"})
@@ -68,13 +71,13 @@ def test_what_is_deleted_or_altered_is_not_proven_and_why_is_said(
     reason: str,
 ):
     assert verdict(parity, "parity") == Verdict(True)
-    assert cli("results", "parity").out.split()[-3:] == ["1", "of", "1"]
+    assert " 1 of 1 " in cli("results", "parity").out
     change(parity.path)
     found = verdict(parity, "parity")
     assert not found.proven
     assert reason in found.reason
     answer = cli("results", "parity")
-    assert answer.out.split()[-3:] == ["0", "of", "1"] or answer.err.startswith("damaged: parity: ")
+    assert " 0 of 1 " in answer.out or answer.err.startswith("damaged: parity: ")
     assert reason in answer.err
 
 
@@ -107,6 +110,13 @@ def test_what_was_accepted_is_not_checked_again_and_a_folder_cannot_say_so(
     shutil.copytree(module.CHECKER, code, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(module, "CHECKER", code)
     assert verdict(parity, "parity").proven
+    # And other arithmetic.
+    monkeypatch.setattr(module, "version", lambda name: "0" if name == "python-flint" else version(name))
+    assert not verdict(parity, "parity").proven
+    monkeypatch.setattr(module, "version", lambda name: "0" if name == "numpy" else version(name))
+    assert not verdict(parity, "parity").proven
+    monkeypatch.setattr(module, "version", version)
+    assert verdict(parity, "parity").proven
     (code / "claims.py").write_text("# other code\n")
     assert not verdict(parity, "parity").proven
 
@@ -137,6 +147,7 @@ def of_a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("regulargpt.runs.run.validate", lambda config, task=None: data.build(config.data))
         config = configuration("dfa:mine.json").replaced({**SHORT, "phases.table_fine_tuning.every": 100})
         assert running.run(config, "run")["proven"]
+        without_kept(Path("run"))  # its own copy cannot change
     return place
 
 
@@ -179,6 +190,7 @@ def test_a_changed_file_is_not_held_against_the_network_in_silence(cli: Cli, tmp
     (tmp_path / "mine.json").write_text(to_json(EVEN))
     size = ("--steps", "1", "--train-len", "4", "--test-len", "6", "--extra-lengths", "", "--d-model", "4")
     assert cli("run", "dfa:mine.json", "--model", "lstm", *size, "--out", "run").code == 0
+    without_kept(tmp_path / "run")
     (tmp_path / "mine.json").write_text(to_json(TRAP))
     assert "dfa:mine.json is no longer the automaton that the run was trained on" in cli("extract", "run").err
     answer = cli("verify", "run")
@@ -207,3 +219,26 @@ def assert_unproven(cli: Cli) -> None:  # noqa: F811
     assert (table, badge) == ("0", False)
     assert report == "0 of 1 certified, 1 of another automaton than its language's"
     assert row.startswith("proven of its automaton, not of dfa:mine.json; ")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"proven": None}, []),
+        ({"proven": False}, []),
+        (
+            {"phases": {"table_fine_tuning": {"proven_unquantised": True}}},
+            ["proven at every length, in real arithmetic"],
+        ),
+        (
+            {"phases": {"table_fine_tuning": {"proven_unquantised": False}}},
+            ["proven at every length, in real arithmetic, with states replaced by prototypes"],
+        ),
+    ],
+)
+def test_above_the_picture_of_a_run_stands_what_is_proven_of_it(more: dict[str, object], said: list[str]):
+    summary = json.loads((PARITY / "summary.json").read_text())
+    config = RunConfig.parse(RunFolder(PARITY).config_text)
+    first, *rest = running.heading(config, summary | more).splitlines()
+    assert first.startswith("parity, ")
+    assert rest == said

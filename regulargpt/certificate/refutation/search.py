@@ -72,8 +72,8 @@ def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) ->
 def decided(logits: npt.NDArray[np.float64]) -> int:
     """The answer, -1 for a tie as far as float64 shows.
 
-    >>> decided(np.array([1.0, 2.0])), decided(np.array([1.0, 1.0]))
-    (1, -1)
+    >>> decided(np.array([1.0, 2.0])), decided(np.array([1.0, 1.0])), decided(np.array([1.0]))
+    (1, -1, -1)
     """
     second, first = np.argsort(logits)[-2:] if len(logits) > 1 else (0, 0)
     return int(first) if logits[first] - logits[second] > TIE else -1

@@ -160,8 +160,6 @@ class Certifier:
     @classmethod
     def specified(cls, specification: AnySpecification, chunk_size: int, aligned: Side, alike: str) -> Certifier:
         """Raises UserError with the line `alike` where all words of one symbol or more do the same."""
-        if specification.size < 2:
-            raise UserError(alike)
         target = Target.of(specification, chunk_size, aligned)
         if len(target.elements) < 2:
             raise UserError(alike)

@@ -167,11 +167,15 @@ def without_centre(x: AffineForm) -> AffineForm:
 
 
 def pattern_maps(p: Floats, slopes: Sequence[AffineForm], differences: Floats) -> dict[Source, Floats]:
-    """sum_j dp_j (v_j - v), differences (n, C, d_head); dp_j is p_j (slope j - the mean slope)."""
+    """sum_j dp_j (v_j - v), differences (n, C, d_head).
+
+    dp_j is p_j (slope j - the mean slope), and the mean slope falls out: sum_j p_j (v_j - v) is 0.
+    """
     found: dict[Source, Floats] = {}
-    for s, mean in weighted(p, slopes).maps.items():
-        of_pattern = [p[:, j, None] * (slope.maps.get(s, 0.0) - mean)[:, 0] for j, slope in enumerate(slopes)]
-        found[s] = np.einsum("njd,njk->ndk", differences, np.stack(of_pattern, 1))
+    for j, slope in enumerate(slopes):
+        moved = (p[:, j, None] * differences[:, j])[..., None]  # (n, d_head, 1)
+        for s, m in slope.maps.items():
+            found[s] = found.get(s, 0.0) + moved * m  # m is (n, 1, k_s)
     return found
 
 

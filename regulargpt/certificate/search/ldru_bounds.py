@@ -43,6 +43,6 @@ def operator(expansion: Expansion, kind: str, x: AffineForm, y: AffineForm) -> A
         return y.plus(expansion.times(g, difference, "gated"))  # y + g (x - y)
     gates = expansion.gates(("operator.wide", "operator.wider", "operator.gates"), both)
     gated = expansion.times(gates, both, "gated")
-    left, right = gated.part(slice(d)), gated.part(slice(d, 2 * d))
+    left, right = gated.part(slice(d)), gated.part(slice(d, None))
     z = expansion.linear("operator.left", left).plus(expansion.linear("operator.right", right))
     return expansion.linear("operator.out", z)

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
 
 
-def now(found: Verdict) -> dict[str, Any]:
+def now(folder: RunFolder, found: Verdict) -> dict[str, Any]:
     """What the checker says now, as a summary has it."""
     return {} if found.is_accepted else {"unproven": found.reason}
 
 
 BACKS_OFF = 3  # times the loss below which noise grows, from which on a hardened network gets less of it
 SOONER = 5  # times as often a proof is tried that rounding alone, or the size of the product, was in the way of
+ADVANCE = 0.05  # of hardening, that has to come within the patience of the phase
 WAITS = 5  # times `every` steps between two tries with fewer units, which take as long as hundreds of steps
 
 
@@ -63,6 +64,8 @@ class StackProof:
         self.held: int | None = None  # units that were held constant, if that made it a proof
         self.fewer_from = 0  # the step from which it is tried with fewer units
         self.proven_at: int | None = None
+        self.hardest, self.harder_at = 0.0, 0  # how far hardening has come, and at which step it last came farther
+        self.stuck_at: int | None = None  # the step at which it had come no farther for too long
         self.before: dict[str, Any] | None = None  # the weights that were proven
         self.taken_back = False
 
@@ -106,16 +109,27 @@ class StackProof:
         words = trainer.words
         # Noise that grows with a low loss shrinks with a high one: then the words have it back.
         self.is_active = words.in_last_stage and words.progress.noise >= self.full_noise
+        self.watch_hardening(words.progress.noise, trainer.step_count)
         if self.asks(trainer) and self.holds(trainer):
             self.proven_at = trainer.step_count
             # Copied: a state dict shares its tensors with the model, which goes on being trained.
             self.before = deepcopy(trainer.model.state_dict())
 
+    def watch_hardening(self, level: float, step: int) -> None:
+        """Notice where it stands still: the loss under such noise is about the one above which noise shrinks.
+
+        With next to none of it, the words are still being learned, or again.
+        """
+        if level < ADVANCE or level >= min(self.full_noise, self.hardest + ADVANCE):
+            self.hardest, self.harder_at = max(level, self.hardest), step
+        elif self.options.patience and step - self.harder_at >= self.options.patience:
+            self.stuck_at = step
+
     def asks(self, trainer: Trainer) -> bool:
         """Whether the proof is to be tried now: of a network that is as hard as training makes it."""
         step, every = trainer.step_count, self.options.every
         soon = self.is_undecided and step % max(1, every // SOONER) == 0
-        return self.is_active and (step % every == 0 or step == self.steps or soon)
+        return self.is_active and (step % every == 0 or step == self.last_step(trainer) or soon)
 
     def holds(self, trainer: Trainer) -> bool:
         """Try the proof; of a wrong word, that words near it are trained on."""
@@ -157,8 +171,10 @@ class StackProof:
         trainer.words.wrong, trainer.words.trains_on_errors = self.wrong, True
 
     def last_step(self, trainer: Trainer) -> int:
-        """The end of the cooldown once the proof holds; before, that of all steps."""
-        return self.steps if self.proven_at is None else min(self.steps, self.proven_at + self.options.cooldown)
+        """The end of the cooldown once the proof holds; before, where hardening got stuck, or that of all steps."""
+        if self.proven_at is not None:
+            return min(self.steps, self.proven_at + self.options.cooldown)
+        return self.steps if self.stuck_at is None else self.stuck_at
 
     def known_end(self, trainer: Trainer) -> int | None:
         """Known once the proof holds."""
@@ -180,6 +196,16 @@ class StackProof:
             found["units_held"] = self.held
         if self.taken_back:
             found["taken_back"] = True
+        if self.stuck_at is not None:
+            waited = self.stuck_at - self.harder_at
+            why = f"hardening came to {self.hardest:.2f} of 1, and not {ADVANCE} farther in {waited:,} steps"
+            why += "; try another --seed"
+            found["stuck"] = {
+                "at": self.stuck_at,
+                "hardest": round(self.hardest, 3),
+                "since": self.harder_at,
+                "why": why,
+            }
         return found | ({} if self.reason is None else {"unproven": self.reason})
 
     def state(self) -> dict[str, Any]:
@@ -193,6 +219,9 @@ class StackProof:
             "reason": self.reason,
             "held": self.held,
             "fewer_from": self.fewer_from,
+            "hardest": self.hardest,
+            "harder_at": self.harder_at,
+            "stuck_at": self.stuck_at,
             "proven_at": self.proven_at,
             "before": self.before,
             "taken_back": self.taken_back,

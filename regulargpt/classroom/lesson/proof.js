@@ -131,7 +131,7 @@ class ProofStep {
   say() {
     const { tried, wrong, cases } = this;
     const ended = tried === cases.length;
-    const end = ended ? (wrong ? " Nothing is proven." : " Nothing is left to try: calculated without rounding, the network is right on every word.") : "";
+    const end = ended ? (wrong ? " Nothing is proven." : " Nothing is left to try: calculated without rounding, each node at its prototype, the network is right on every word.") : "";
     this.progress.value = tried;
     this.count.textContent = `${tried.toLocaleString("en")} of ${cases.length.toLocaleString("en")} tried, ${wrong} wrong.${end}`;
     this.next.disabled = this.all.disabled = ended;

@@ -19,6 +19,7 @@ from regulargpt.classroom.nested import Machine
 from regulargpt.measurements.plane import principal_axes
 
 if TYPE_CHECKING:
+    from regulargpt.classroom.live.crowd import Crowd
     from regulargpt.models.base import Model
 
 Floats = npt.NDArray[np.floating]
@@ -36,6 +37,7 @@ class StateMap:
     network without those, the mean state after the prefixes that lead to each state of the automaton. `numbers` are
     theirs: prototypes from 1, states of the automaton from 0. `low` and `high` (2,) hold all that the plane was found
     from: `source` says what that is. `kind` says which points the page draws: a word's nodes, or its prefixes.
+    Behind them may stand a `crowd`.
     """
 
     kind: Kind
@@ -47,6 +49,7 @@ class StateMap:
     low: Floats
     high: Floats
     source: Source = "states"
+    crowd: Crowd | None = None
 
     @classmethod
     def of(
@@ -57,18 +60,22 @@ class StateMap:
         seen = (np.concatenate([states, anchors]) - mean) @ axes.T  # (rows + anchors, 2)
         return cls(kind, mean, axes, explained, anchors, tuple(numbers), seen.min(0), seen.max(0), source)
 
+    def seen(self, states: Floats) -> Floats:
+        """Where states (rows, width) lie in the plane (rows, 2)."""
+        return (states.astype(float) - self.mean) @ self.axes.T
+
     def data(self) -> dict[str, Any]:
         """JSON values for the script: the mean and the axes as they are, the anchors as places in the plane."""
         rows = np.concatenate([self.mean[None], self.axes])  # (3, width)
-        places = (self.anchors - self.mean) @ self.axes.T  # (anchors, 2)
         return {
             "kind": self.kind,
             "shape": list(rows.shape),
             "rows": encoded(rows),
             "explained": [round(share, 4) for share in self.explained],
             "source": self.source,
-            "anchors": [[float(f"{value:.6g}") for value in place] for place in places],
+            "anchors": [[float(f"{value:.6g}") for value in place] for place in self.seen(self.anchors)],
             "numbers": list(self.numbers),
+            "crowd": self.crowd and self.crowd.data(),
             "box": [[float(f"{value:.6g}") for value in corner] for corner in (self.low, self.high)],
         }
 
@@ -124,7 +131,7 @@ def last_states(model: Model, words: npt.NDArray[Any], token: int | None) -> Flo
     """The state at which each word's answer is read (words, width): at its last symbol, or at the token after it."""
     import torch
 
-    from regulargpt.measurements.states import layers
+    from regulargpt.measurements.layers import layers
     from regulargpt.models.tree.base import Tree
     from regulargpt.models.tree.nested import root_of
 

@@ -2,6 +2,8 @@
 // the length is bounded (regulargpt/certificate/checker/affine_forms.py). The maps M_s depend on the centres alone and are
 // computed once; lengths are functions of the radii of the balls.
 
+import { dot } from "../../models/layers.js";
+
 const EPSILON = 1e-5; // LayerNorm's
 
 // A matrix is {rows, columns, data}, row by row.
@@ -173,12 +175,6 @@ function gram(m) {
 
 function transposed({ rows, columns, data }) {
   return { rows: columns, columns: rows, data: Float64Array.from(data, (_, at) => data[(at % rows) * columns + Math.floor(at / rows)]) };
-}
-
-function dot(x, y) {
-  let sum = 0;
-  for (let i = 0; i < x.length; i += 1) sum += x[i] * y[i];
-  return sum;
 }
 
 function absoluteDot(x, y) {

@@ -1,7 +1,8 @@
 // A test: words of 1,000 symbols, and how many of them a network answers as the machine does. In a worker of its own.
 
+import { struck } from "./hits.js";
 import { answerOf } from "./machine.js";
-import { answersOfElements } from "./nested_machine.js";
+import { elementsByAnswer } from "./nested_machine.js";
 import { drawsOf, wordAlong } from "./nested_words.js";
 import { networkOf } from "./networks.js";
 import { Random } from "./random.js";
@@ -61,8 +62,7 @@ class LongWords {
 class LongWordsAlong extends LongWords {
   count(most) {
     const { language } = this;
-    const answers = answersOfElements(language);
-    this.elements = language.output_names.map((name) => [...answers.keys()].filter((e) => answers[e] === name));
+    this.elements = elementsByAnswer(language);
     Object.assign(this, { most, rows: drawsOf(language, most).rows });
   }
 
@@ -105,7 +105,14 @@ export function ask(given, said) {
   }
 }
 
+// What a network answers to words of a person's own, null where there is no word.
+function answers({ lane, words, hits = [], prototypes, language, ...given }) {
+  const network = hits.length ? struck(given, hits, prototypes, language.nesting?.direction) : networkOf(given, language);
+  return { lane, answers: words.map((word) => word && nameOf(network.logits(word), language.output_names)) };
+}
+
 // What a worker does with each message.
 export function begin(scope) {
-  scope.onmessage = ({ data }) => ask(data, (found) => scope.postMessage(found));
+  const said = (found) => scope.postMessage(found);
+  scope.onmessage = ({ data }) => (data.words ? said(answers(data)) : ask(data, said));
 }

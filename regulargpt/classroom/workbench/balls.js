@@ -2,7 +2,7 @@
 // length without replacing a state ("The unquantised network" in docs/certificate.md). What is proposed here the checker
 // decides, with the same bounds (block_bounds.py).
 
-import { erf } from "../../models/layers.js";
+import { dot, erf } from "../../models/layers.js";
 import { Weights } from "../../models/weights.js";
 import { Form, identity, source } from "./affine_forms.js";
 import { distance, imagesOf } from "./prototypes.js";
@@ -135,7 +135,6 @@ export class Block {
 
 // One head over two offsets, and how long what its first order leaves is (`attend` in block_bounds.py says why).
 function attended(r, q, k, v) {
-  const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
   const odds = Math.exp(dot(q.centre, k[1].centre) + r[1] - dot(q.centre, k[0].centre) - r[0]);
   const p = [1 / (1 + odds), odds / (1 + odds)];
   // Logit 1 less logit 0, to first order.

@@ -4,7 +4,7 @@ import { calmly } from "./calmly.js";
 import { CaseAim } from "./case_aim.js";
 import { LevelList } from "./level_list.js";
 import { renew } from "./renew.js";
-import { inOrder, trial } from "./wall.js";
+import { inOrder, ROUNDED, trial } from "./wall.js";
 import { WeightGrid } from "./weight_grid.js";
 
 const MOST_LISTED = 6; // hits in words
@@ -25,7 +25,7 @@ export class BreakPanel {
     place.append(this.levels.task, html("div", { class: "tools" }, ...this.tools, this.undo, this.mend), this.target, this.list, this.said, this.levels.place, html("p", { class: "caption" }, NOTE));
     bench.on("language", () => this.begin());
     // While it is used, a training that goes on does not draw it anew.
-    for (const kind of ["snapshot", "proven", "training"]) bench.on(kind, calmly(() => this.isUsed || this.changed()));
+    for (const kind of ["network", "proven", "training"]) bench.on(kind, calmly(() => this.isUsed || this.changed()));
     bench.on("hits", calmly(() => this.changed()));
     bench.on("wrong", () => this.say());
     bench.on("aim", () => this.aim(bench.aim));
@@ -132,7 +132,7 @@ export class BreakPanel {
   found(found, { red }) {
     if (found.length) return [this.noticed(found)];
     const { tried, ended, drawn, quantised } = found;
-    if (ended) return [html("p", {}, `As calculated here, it is still right on words of every length${red ? ": no word brings a red case to a wrong answer." : "."}`)];
+    if (ended) return [html("p", {}, `As calculated here${ROUNDED}, it is still right on words of every length${red ? ": no word brings a red case to a wrong answer." : "."}`)];
     const more = drawn ? `, and so are ${drawn} longer ones drawn at random` : "";
     const end = red ? ": no test of these notices. The proof does." : ". Strike harder, or elsewhere.";
     const lines = [html("p", {}, `All words of up to ${tried} symbols are still right${more}${end}`)];

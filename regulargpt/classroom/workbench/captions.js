@@ -1,5 +1,5 @@
 // The seven captions: one is read, and the panel that it is about is lit. Where there is room the one stands above the
-// panels; in one column all of them stand, each above its panel.
+// panels, in a few lines that can be unfolded; in one column all of them stand, each above its panel.
 
 import { calmly } from "./calmly.js";
 import { TrainButton } from "./train_button.js";
@@ -25,6 +25,7 @@ export class Captions {
     this.bench = bench;
     this.captions = [...document.querySelectorAll(".guide")];
     this.links = [...document.querySelectorAll(".way a")];
+    this.captions.forEach((caption) => caption.querySelector(".act").append(action("Read all", () => this.fold(!caption.classList.contains("open")), { class: "more" })));
     this.captions.slice(0, -1).forEach((caption, i) => caption.querySelector(".act").append(this.next(i + 2)));
     const last = this.captions[this.captions.length - 1];
     last.querySelector(".act").append(
@@ -39,6 +40,7 @@ export class Captions {
     Object.values(DONE).forEach(([kind, isDone], i) => bench.on(kind, () => isDone(bench) && !address.opening && this.finished(this.links[i])));
     bench.on("step", () => this.show());
     addEventListener("scroll", calmly(() => this.follow()));
+    addEventListener("resize", calmly(() => this.fold()));
     this.show();
   }
 
@@ -68,6 +70,17 @@ export class Captions {
     this.captions.forEach((caption, i) => caption.classList.toggle("current", i === step - 1));
     document.querySelectorAll(".panel").forEach((place) => place.classList.toggle("lit", place.classList.contains(panel)));
     this.links.forEach((link, i) => (i === step - 1 ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current")));
+    this.fold();
+  }
+
+  // What has no room in a caption is unfolded, or folded again; where all of it has room there is nothing to press.
+  fold(isOpen = false) {
+    const caption = this.captions[this.bench.step - 1];
+    const [says, more] = [".says", ".more"].map((part) => caption.querySelector(part));
+    caption.classList.toggle("open", isOpen);
+    more.textContent = isOpen ? "Fold" : "Read all";
+    more.setAttribute("aria-expanded", String(isOpen));
+    more.hidden = !isOpen && says.scrollHeight <= says.clientHeight + 1;
   }
 
   get isColumn() {

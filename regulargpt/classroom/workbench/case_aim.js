@@ -12,7 +12,9 @@ export class CaseAim {
   constructor(bench, { strike, aimed }) {
     Object.assign(this, { bench, strike, aimed, at: null });
     this.place = html("div");
+    this.lists = html("details", {}, html("summary", {}, "Choose by lists"));
     this.picks = { part: this.pick("part", "Where"), far: this.pick("far", "Left"), near: this.pick("near", "Right") };
+    this.lists.append(html("div", { class: "tools" }, ...Object.values(this.picks).map(({ place }) => place)));
   }
 
   pick(name, words) {
@@ -49,10 +51,10 @@ export class CaseAim {
     const lands = found.right ? [", and lands there."] : found.here ? [", but lands at ", chipOf(found.here)] : [", but at none."];
     const others = cases.elements.flatMap((element, k) => (k + 1 === found.here ? [] : [this.lander(k + 1, element)]));
     const shown = [
-      html("div", { class: "tools" }, ...Object.values(this.picks).map(({ place }) => place)),
-      html("p", {}, "It makes ", chipOf(right), ...lands),
+      html("p", { class: "aimed" }, html("b", {}, this.placeOf(this.at)), " makes ", chipOf(right), ...lands, " Press another node in the tree, or a square in the wall."),
       html("p", { class: "landings" }, "Let it land at ", ...others),
       html("div", { class: "tools" }, ...this.cutters()),
+      this.lists,
       html("p", { class: "caption" }, NOTE),
     ];
     const focused = document.activeElement;
@@ -103,10 +105,15 @@ export class CaseAim {
     return trial(network, prototypes, language.output_names)({ ...this.at, image: this.imageOf(this.at) });
   }
 
+  // Where a case is met, in words.
+  placeOf({ part, window }) {
+    return `${PARTS[part]}, ${[...window].reverse().map((item) => this.nameOf(part, item)).join(" then ")}`;
+  }
+
   // A hit in words.
   inWords({ kind, part, window, image, offset, name, index, by }) {
     if (kind === "weight") return `${layerOf(name)}, number ${index + 1}: ${by > 0 ? "+" : "−"}${Math.abs(by)}`;
-    const place = `${PARTS[part]}, ${[...window].reverse().map((item) => this.nameOf(part, item)).join(" then ")}`;
+    const place = this.placeOf({ part, window });
     return kind === "case" ? `${place}: lands at ${this.nameOf("nodes", image)}` : `${place}: blind to its ${offset ? "left" : "right"} child`;
   }
 }

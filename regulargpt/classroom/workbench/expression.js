@@ -7,6 +7,8 @@
 // repetition    = item ("*" | "+" | "?" | "{n}" | "{n,}" | "{,n}" | "{n,m}")?
 // item          = symbol | "." | "[" "^"? (symbol | symbol "-" symbol)+ "]" | "(" expression ")"
 //
+// What textbooks write otherwise (`languages.regex.textbook`) is answered with what to write here.
+//
 //   fromExpression(pattern, alphabet = null) -> { drawn, problem }; alphabet: its symbols in order, by default those of
 //                                               the pattern, sorted
 //
@@ -17,6 +19,12 @@ import { complete, minimised } from "./machine.js";
 import { Refusal, listed, tried } from "./refusal.js";
 
 const OPERATORS = "*|()?&+.^{}[]";
+const OURS = {
+  ...{ "∪": "|", "∩": "&", "∗": "*", Σ: ".", "∅": "a&b", "·": "ab", "⋅": "ab", "∘": "ab" },
+  ...{ ε: "()", ϵ: "()", ɛ: "()", λ: "()" },
+};
+const INFIX = /\+(?=[^*+?{|&^)])/;
+const PROGRAMS = /\+(?:$|[|&^)])|[|&^?{\[.]/; // a plus that is no union, and what only programs write
 const QUANTIFIERS = "*+?{";
 const SIMPLE = { "*": [0, null], "+": [1, null], "?": [0, 1] };
 const BLANK = /^[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/; // what Python calls a space
@@ -99,7 +107,19 @@ class Parser {
     const [tree, size] = this.expression();
     if (this.next) this.refuse("this ')' closes no bracket; remove it, or add '(' before");
     check(size, MOST_WRITTEN, `with its quantifiers written out the regular expression has ${comma(size)} symbols`);
+    this.refuseOpen(this.text(0));
     return tree;
+  }
+
+  // Refuses what may mean two things.
+  refuseOpen(text) {
+    const open = /epsilon|lambda/.exec(text) ?? (!PROGRAMS.test(text) && INFIX.exec(text));
+    if (!open) return;
+    const [what] = open;
+    const question = what === "+"
+      ? "'+' may repeat what is before it, or be a union; write (a+)b or a|b"
+      : `'${what}' are ${what.length} symbols here; write () for the empty word`;
+    this.refuse(question, [...text.slice(0, open.index)].length);
   }
 
   expression() {
@@ -221,6 +241,7 @@ class Parser {
     if (OPERATORS.includes(character)) {
       this.refuse(`${quoted(character)} is an operator and no symbol; use other characters as symbols`);
     }
+    if (character in OURS) this.refuse(`'${character}' is no symbol here; write ${OURS[character]}`);
     this.at += 1;
     return character;
   }

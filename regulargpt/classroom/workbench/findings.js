@@ -101,7 +101,7 @@ export class Findings {
   listElements(language) {
     const more = language.table.length - MOST_CHIPS;
     const chips = language.table.slice(0, MOST_CHIPS).map((_, element) => chip(element, language));
-    const caption = html("p", { class: "caption" }, "An element is what a word does to every state. A state has the colour of the shortest word that leads there.");
+    const caption = html("p", { class: "caption" }, "An element is what a word does to every state; ε is no symbol at all, which moves nothing. A state has the colour of the shortest word that leads there.");
     return [html("h3", {}, "Elements"), html("p", { class: "chips" }, ...chips, ...(more > 0 ? [` and ${more} more`] : [])), caption];
   }
 }

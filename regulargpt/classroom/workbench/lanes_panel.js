@@ -5,6 +5,7 @@ import { LANES, LEARNED } from "./bench.js";
 import { Curve } from "./curve.js";
 import { TrainButton } from "./train_button.js";
 import { ROUNDED } from "./wall.js";
+import { WordList } from "./word_list.js";
 
 export const NAMES = { regulargpt: "RegularGPT", lstm: "LSTM", transformer: "Transformer" };
 
@@ -22,7 +23,7 @@ export class LanesPanel {
     this.seed.addEventListener("change", () => this.sow());
     this.said = html("p", { class: "said", "aria-live": "polite" });
     const more = html("div", { class: "tools" }, this.one, this.slow, this.again, html("span", { class: "seed" }, html("label", { for: "seed" }, "Seed "), this.seed));
-    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), html("p", { class: "caption" }, KEY), more);
+    place.append(html("div", { class: "tools" }, new TrainButton(bench).place, this.said), html("p", { class: "ask" }, ASK), ...this.lanes.map((lane) => lane.place), html("p", { class: "caption" }, KEY), more, new WordList(bench, NAMES).place);
     for (const kind of ["language", "training", "snapshot", "proven", "wager", "hits"]) bench.on(kind, () => this.say());
     this.say();
   }
@@ -51,12 +52,11 @@ export class LanesPanel {
     const { bench } = this;
     const snapshot = bench.snapshots.regulargpt;
     if (bench.language === null) return bench.problem || "There is no machine yet that gives the answers.";
-    if (bench.proven && snapshot?.step === 0) return "A level's network: made, not trained. The hammer leads back to your own.";
+    if (bench.proven && bench.isLevel) return "A level's network: made, not trained. The hammer leads back to your own.";
     if (bench.proven && bench.hits.length) return "RegularGPT has been struck: it is not proven any more.";
-    if (bench.proven && bench.isKept) return "RegularGPT is proven. A level ended the training: the others can only begin again.";
     if (bench.proven) return bench.training === "going" ? "RegularGPT is proven. The others still learn." : "RegularGPT is proven: the wall says of what.";
     if (bench.failed) return bench.failed;
-    if (bench.training === "none") return "Nothing is learned yet: each answer is a guess.";
+    if (bench.training === "none") return snapshot?.note || "Nothing is learned yet: each answer is a guess.";
     if (!snapshot) return "They begin.";
     if (snapshot.note) return snapshot.note;
     return { words: "They learn from short words and their answers.", table: "RegularGPT now trains on its cases, too.", done: "" }[snapshot.phase];
@@ -78,7 +78,10 @@ class Lane {
     for (const kind of ["wager", "training", "language"]) bench.on(kind, () => this.sayWager());
     for (const kind of ["wrong", "hits", "language", "proven"]) bench.on(kind, () => this.sayWrong());
     for (const kind of ["tested", "language", "wager", "hits", "proven"]) bench.on(kind, () => this.sayEnd());
-    bench.on("language", () => this.step());
+    bench.on("language", () => {
+      this.curve.clear();
+      this.step();
+    });
     this.sayWager();
     this.step();
     this.sayWrong();
@@ -107,8 +110,8 @@ class Lane {
   }
 
   // Where it stands.
-  course({ step, phase, accuracy, seconds }) {
-    if (step === 0) return "It is made, not trained.";
+  course({ step, phase, accuracy, seconds, note }) {
+    if (step === 0) return note || "It is made, not trained.";
     const steps = `${step.toLocaleString("en")} ${step === 1 ? "step" : "steps"}`;
     if (this.lane === "regulargpt" && phase === "done") return `${steps}, ${Math.ceil(seconds)} seconds of calculating.`;
     return `${percent(accuracy)} of its last ${phase === "table" ? "cases" : "answers"} right, ${steps}.`;
@@ -116,18 +119,18 @@ class Lane {
 
   sayWrong() {
     const { bench, lane, isProven } = this;
-    const found = bench.wrong[lane];
+    const found = bench.wrong[lane]?.isAsked ? null : bench.wrong[lane];
     const isWrong = !isProven && found && found.answer !== found.truth;
     this.wrong.className = `first-wrong ${isProven ? "right" : isWrong ? "wrong" : ""}`;
     if (isProven) this.wrong.replaceChildren(`✓ Proven: right on every word, ${bench.proven.snapshot.balls ? "as it is" : "each node at its prototype"}.`);
-    else if (!found) this.wrong.replaceChildren();
+    else if (!found) this.wrong.replaceChildren(bench.snapshots[lane] ? "The page looks for a wrong word." : "");
     else if (!isWrong) this.wrong.replaceChildren("Right on ", found.ended ? "every word" : `all words of up to ${found.tried} symbols`, lane === LANES[0] ? ROUNDED : "", ".");
     else this.wrong.replaceChildren("✗ Wrong on ", found.word ? this.shown(found.word) : `a word of ${found.length.toLocaleString("en")} symbols`, `: it says ${found.answer ?? "nothing"}, not ${found.truth}.`);
   }
 
   // A word that can be put on the bench.
   shown(word) {
-    const text = word.length ? write(word, this.bench.language.alphabet) : "ε";
+    const text = write(word, this.bench.language.alphabet);
     return action(short(text, 16), () => this.bench.set.word(word), { class: "word-button", "aria-label": `show ${text}` });
   }
 

@@ -12,32 +12,13 @@ import { centred, driftOf, meansOf, standing } from "./prototypes.js";
 import { claimOf, unquantisedClaim } from "./saving.js";
 import { Table } from "./table.js";
 import { Tape } from "./tape.js";
-import { TransformerNetwork } from "./transformer.js";
+import { TRANSFORMER_ONLY, TransformerNetwork } from "./transformer.js";
 import { trainingWords } from "./nested_words.js";
-import { TreeNetwork } from "./tree_network.js";
+import { TREE_ONLY, TreeNetwork } from "./tree_network.js";
 import { answerTo, LONGEST } from "./words.js";
 
-const TREE = {
-  chunk_size: 2,
-  gates: false,
-  thickness: 1,
-  d_model: 16,
-  n_heads: 4,
-  d_ff: 64,
-  norm: "pre",
-  activation: "gelu",
-  attention_bias: true,
-  embedding_scale: 1,
-  state_norm: true,
-  distinct_levels: 1,
-  levels: 0,
-  pad: "learned",
-  attention: "dilated",
-  tied: false,
-  tree: "flat",
-};
-const BLOCKS = { d_model: 16, n_heads: 4, d_ff: 64, n_layers: 2, norm: "pre", activation: "gelu", dropout: 0, causal: true, tied: false };
-const TRANSFORMER = { ...BLOCKS, scale_embedding: true, random_positions: 0, encoding: { name: "sinusoidal" } };
+const TREE = { ...TREE_ONLY, gates: false, d_model: 16, n_heads: 4, d_ff: 64, tree: "flat" };
+const TRANSFORMER = { ...TRANSFORMER_ONLY, d_model: 16, n_heads: 4, d_ff: 64, n_layers: 2, causal: true, encoding: { name: "sinusoidal" } };
 // Of each lane: what learns, its options, and its rate on words. The LSTM has as many weights as the tree.
 const LANES = {
   regulargpt: { Network: TreeNetwork, options: TREE, rate: 3e-3 },
@@ -57,6 +38,7 @@ const MOST_ATTEMPTS = 4;
 const [STEADY, CLOSE, FEW] = [0.5, 0.2, 64];
 // What is said once every case is right.
 const AFTER = { note: "Every case is right. It trains on, until states stay near their prototypes by themselves, however long the word." };
+const ARRIVED = "It came with a link: trained elsewhere, and tried here.";
 // A network that is never proven learns for so many steps.
 const MOST_STEPS = 4000;
 // All words of a length are asked for, while they are no more than this.
@@ -231,6 +213,26 @@ function shortWords(language) {
   return { words, answers: words.map((word) => answerTo(language, word)) };
 }
 
+// The steps of a network that was trained elsewhere: none, but it is on the bench, and its cases are tried as after a
+// training. `numbers` are its weights, one after the other.
+export function* arrived({ language, cases, seed, numbers }) {
+  const learner = new Learner("regulargpt", language, seed);
+  const { network: { parameters }, network } = learner;
+  if (numbers.length !== parameters.value.length) return { proven: null, sentence: "its network is none for this machine." };
+  parameters.value.set(numbers);
+  look(learner, 0);
+  const prototypes = meansOf(network, cases);
+  yield { step: 0, phase: "words", loss: 0, accuracy: learner.accuracy, learner, note: ARRIVED, prototypes: () => prototypes };
+  const proven = yield* provenOf(network, prototypes, cases, language.output_names);
+  return proven ? { proven: { ...proven, sentence: sentenceOf(language, proven) } } : { proven: null, sentence: `${ARRIVED} Not all cases are right: nothing is proven.` };
+}
+
+// A network that is right in float32, with the balls that prove it as it is, or null; null where a case is wrong.
+function* provenOf(network, prototypes, cases, output_names) {
+  const found = yield* rounded(network, prototypes, cases, output_names);
+  return found && { ...found, balls: found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, output_names) : null };
+}
+
 // Rounds on the table, until every case is right; and then until the network is right as it is: balls prove it, or, of a
 // larger table, its states do not drift. What is proven, null if nothing is.
 function* table(learner, cases) {
@@ -244,11 +246,10 @@ function* table(learner, cases) {
     yield* tableRound(learner, tuned, { from, steps, contraction, ...(proven ? AFTER : {}) });
     from += steps;
     if (size === "few") solveLastLayer(tuned, `${learner.seed} ${from}`);
-    const found = yield* rounded(network, tuned.prototypes(quiet), cases, language.output_names);
+    const found = yield* provenOf(network, tuned.prototypes(quiet), cases, language.output_names);
     if (!found) continue;
-    const balls = found.drift < CLOSE ? yield* ballsOf(network, found.prototypes, cases, language.output_names) : null;
-    if (!proven || balls || found.drift < proven.drift) proven = { ...found, balls, weights: network.weights() };
-    if (balls || (found.drift < STEADY && size === "many")) break;
+    if (!proven || found.balls || found.drift < proven.drift) proven = { ...found, weights: network.weights() };
+    if (found.balls || (found.drift < STEADY && size === "many")) break;
   }
   if (proven) network.parameters.load(proven.weights);
   return proven;

@@ -7,7 +7,7 @@ import { asText } from "./machine_link.js";
 import { renew } from "./renew.js";
 
 const DRAWN = 150; // milliseconds, in which the panels above have their heights
-const NONE = "A level brings a machine and a network that is right on every word. A training that goes on ends with it.";
+const NONE = "A level brings a machine and a network. Rounded to its prototypes, that is right on every word. A training that goes on waits meanwhile.";
 
 export class LevelList {
   constructor(bench) {
@@ -68,7 +68,7 @@ export class LevelList {
     this.level = { number, ...made(LEVELS[number - 1]) };
     this.brought = this.level.drawn;
     address.say(true); // before the machine is said, which would take the place of one's own
-    bench.set.language(this.level.drawn);
+    bench.set.language(this.level.drawn, true);
     bench.set.snapshot(this.level.snapshot);
     bench.set.proven(this.level.proven);
     this.place.open = true;
@@ -82,7 +82,7 @@ export class LevelList {
     return true;
   }
 
-  // Back to the machine that was there, its wagers, and its networks if RegularGPT had been trained to the end.
+  // Back to the machine that was there, its wagers, and its networks, which go on if they were going.
   leave() {
     const { bench, own } = this;
     const { set } = bench;
@@ -92,17 +92,6 @@ export class LevelList {
     set.language(own.drawn);
     set.word(own.word);
     for (const lane of LANES) set.wager(lane, own.wagers[lane]);
-    if (own.proven || own.failed) this.bring(own);
-  }
-
-  bring({ snapshots, tested, proven, failed, hits }) {
-    const { set } = this.bench;
-    for (const lane of LANES) if (snapshots[lane]) set.snapshot(snapshots[lane]);
-    for (const lane of LANES) set.tested(lane, tested[lane]);
-    if (proven) set.proven(proven);
-    if (failed) set.failed(failed);
-    set.hits(hits);
-    set.training("ended");
   }
 
   // What a search says decides a level; null while it goes on.

@@ -11,6 +11,7 @@ import { casesOf } from "./cases.js";
 import { languageOf } from "./machine.js";
 import { oneHot } from "./one_hot.js";
 import { STARTERS } from "./starters.js";
+import { ROUNDED } from "./wall.js";
 
 const starter = (name) => STARTERS.find(({ title }) => title === name).drawn;
 
@@ -36,14 +37,14 @@ export function made(level) {
   const cases = casesOf(language);
   const count = cases.leaves.length + cases.nodes.length + cases.answers.filter((answer) => answer !== null).length;
   const snapshot = { lane: "regulargpt", step: 0, phase: "done", loss: 0, accuracy: 1, seconds: 0, point: null, note: "", ...oneHot(language, cases) };
-  const sentence = `This network is made, not trained, from the products of the machine's elements. All its ${count} cases are right, so it is right on words of every length.`;
+  const sentence = `This network is made, not trained, from the products of the machine's elements. All its ${count} cases are right, so, rounded to its prototypes, it is right on words of every length.`;
   return { ...level, drawn, language, cases, snapshot, proven: { snapshot, cases, sentence } };
 }
 
 // Passed: some word is wrong, all words of less than `less` symbols are right, and so many cases are `red`.
 export function verdict({ less }, { length, tried, ended, answer, truth }, red) {
   const no = (words) => ({ passed: false, words });
-  if (answer === truth && ended) return no("It is not broken: it is still right on every word.");
+  if (answer === truth && ended) return no(`It is not broken: it is still right on every word${ROUNDED}.`);
   if (answer !== truth && length < less) return no(`A word of ${length} ${length === 1 ? "symbol" : "symbols"} notices. That is less than ${less}.`);
   if (tried < less - 1) return no(`All words of up to ${tried} symbols are right. The page did not come to those of ${less - 1}: that decides nothing.`);
   if (answer === truth) return no(`All words of up to ${tried} symbols are right, and no wrong word came up: perhaps it is not broken.`);

@@ -51,18 +51,37 @@ export class LstmNetwork {
   }
 
   logits(tape, words) {
-    return tape.linear(tape.relu(this.states(tape, words)), ...this.readout);
+    return this.read(tape, this.states(tape, words));
+  }
+
+  read(tape, h) {
+    return tape.linear(tape.relu(h), ...this.readout);
+  }
+
+  // The states before the first symbol of so many words.
+  begin(words) {
+    const zeros = () => new Matrix(words, this.options.d_model, new Float64Array(words * this.options.d_model));
+    return { h: zeros(), c: zeros() };
+  }
+
+  // What each symbol adds to what goes into a state.
+  symbols(tape) {
+    return tape.linear(identity(this.n_symbols), ...this.input);
+  }
+
+  // The states after one symbol more, of which `read` has what they add.
+  next(tape, { h, c }, read) {
+    return cell(tape, tape.add(read, tape.linear(h, ...this.hidden)), c);
   }
 
   // The state after each word. The longest words come first: those that go on are then the first rows.
   states(tape, words) {
     const order = words.map((_, i) => i).sort((a, b) => words[b].length - words[a].length);
-    const symbols = tape.linear(identity(this.n_symbols), ...this.input);
-    const ended = [];
-    let [h, c] = [0, 1].map(() => zeros(tape, words.length, this.options.d_model));
+    const [symbols, ended] = [this.symbols(tape), []];
+    let { h, c } = this.begin(words.length);
     for (let t = 0; h.rows > 0; t += 1) {
       const read = tape.gather(symbols, order.slice(0, h.rows).map((i) => words[i][t]));
-      ({ h, c } = cell(tape, tape.add(read, tape.linear(h, ...this.hidden)), c));
+      ({ h, c } = this.next(tape, { h, c }, read));
       const last = order.slice(0, h.rows).findIndex((i) => words[i].length === t + 1);
       const going = last < 0 ? h.rows : last;
       if (going < h.rows) ended.unshift(h.part(going, h.rows));
@@ -74,5 +93,4 @@ export class LstmNetwork {
   }
 }
 
-const zeros = (tape, rows, columns) => new Matrix(rows, columns, tape.numbers(rows * columns));
 const identity = (n) => new Matrix(n, n, Float64Array.from({ length: n * n }, (_, i) => Number(i % (n + 1) === 0)));

@@ -1,22 +1,26 @@
 // The map: the nodes of some words as points, in one unit and one frame for the whole training, seen from two directions.
+// Of a network that is made, the frame follows the points.
 
 import { calmly } from "./calmly.js";
 import { mapWords } from "./map_words.js";
 import { levelsOf, runOf } from "./reading.js";
+import { inSlices } from "./slices.js";
 import { View } from "./view.js";
 import { landing } from "./wall.js";
 
 const MAP = { width: 440, height: 380, dot: 4, ring: 12 };
+const SIZE = [MAP.width, MAP.height];
+const EDGE = 3 * MAP.ring; // for a ring and its name
 const MOST_KEPT = 60; // snapshots
 const MOST_POINTS = 500;
 const MOST_NAMED = 12; // prototypes
 const TURN = 0.1; // radians between two snapshots
-const SHADOW = "The map is a shadow of all the numbers of a node: points may look nearer than they are, never farther.";
+const SHADOW = "The map is a shadow of all the numbers of a node: points may look nearer than they are, never farther. Dots are grey while the network learns from words alone: it knows no elements then.";
 const REACH = 1.4; // of the frame above and below its middle, in lengths that the norm gives a state at first
 
 export class MapPanel {
   constructor(place, bench) {
-    Object.assign(this, { bench, kept: [], marks: [] });
+    Object.assign(this, { bench, kept: [], marks: [], end: null });
     this.picture = svg("svg", { class: "cloud", viewBox: `0 0 ${MAP.width} ${MAP.height}`, role: "img" });
     this.range = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment of the training" });
     this.when = html("output", { class: "when" });
@@ -29,7 +33,7 @@ export class MapPanel {
     this.range.addEventListener("input", () => this.show());
     this.tint.addEventListener("change", () => this.show());
     bench.on("language", () => this.begin());
-    bench.on("snapshot", calmly(() => this.take()));
+    bench.on("network", calmly(() => this.take()));
     bench.on("hits", calmly(() => this.take(true)));
     this.begin();
   }
@@ -44,21 +48,33 @@ export class MapPanel {
   }
 
   forget() {
-    Object.assign(this, { kept: [], chosen: null, last: null, view: null, marks: [] });
+    this.end?.();
+    Object.assign(this, { end: null, again: false, kept: [], chosen: null, last: null, view: null, marks: [] });
     this.picture.replaceChildren();
     this.show();
   }
 
-  // The network as it is now, at the end of what is kept; or in the place of the last one, of which it is another.
+  // The network as it is now, at the end of what is kept; or in the place of the last one, of which it is another. What
+  // comes while one is calculated is taken after it.
   take(again = false) {
-    const { bench } = this;
-    const snapshot = bench.snapshots.regulargpt;
-    if (!snapshot && this.kept.length) this.forget();
-    if (!snapshot || !this.run || (snapshot === this.last && !again)) return;
-    this.last = snapshot;
+    const snapshot = this.bench.snapshots.regulargpt;
+    if (!snapshot && (this.kept.length || this.end)) this.forget();
+    this.again ||= again;
+    if (this.end || !snapshot || !this.run || (snapshot === this.last && !this.again)) return;
+    const replaces = this.again && this.kept.length > 0;
+    Object.assign(this, { last: snapshot, again: false, end: () => {} });
+    const end = inSlices(this.record(snapshot), (record) => {
+      this.end = null;
+      this.keep(record, replaces);
+      this.take();
+    });
+    this.end &&= end;
+  }
+
+  keep(record, replaces) {
     const isNewest = Number(this.range.value) === Number(this.range.max);
-    if (again) this.kept.pop();
-    this.kept.push(this.record(snapshot));
+    if (replaces) this.kept.pop();
+    this.kept.push(record);
     if (this.kept.length > MOST_KEPT) this.kept = this.kept.filter((_, i) => i % 2 === 0 || i === this.kept.length - 1);
     this.range.max = this.kept.length - 1;
     if (isNewest) this.range.value = this.range.max;
@@ -66,28 +82,35 @@ export class MapPanel {
   }
 
   // What is drawn of a snapshot: where points and prototypes are seen.
-  record({ step, phase, options }) {
-    const { prototypes } = this.bench;
-    const states = this.nodes().map(({ vector }) => Array.from(vector));
+  *record({ step, phase, options }) {
+    const { network, prototypes } = this.bench;
+    const states = (yield* this.nodes(network)).map(({ vector }) => Array.from(vector));
     const groups = this.kinds.map((kind) => states.filter((_, i) => this.chosen[i].kind === kind));
     const middles = groups.map((own) => own[0].map((_, j) => own.reduce((sum, state) => sum + state[j], 0) / own.length));
-    if (!this.view) this.view = new View(middles, states);
-    else this.view.turn(middles, states, TURN);
+    this.view = this.view ? yield* this.view.turned(middles, states, TURN) : yield* View.first(middles, states);
     const far = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
     const off = groups.map((own, k) => Math.max(...own.map((state) => far(state, middles[k]))));
     const apart = Math.min(...middles.flatMap((a, i) => middles.slice(0, i).map((b) => far(a, b))));
-    const unit = MAP.height / 2 / (REACH * Math.sqrt(options.d_model));
-    const at = (state) => this.view.at(state).map((value, i) => [MAP.width, MAP.height][i] / 2 + (i ? -unit : unit) * value);
+    const seen = (list) => list.map((state) => this.view.at(Array.from(state)));
+    const [nodes, known] = [seen(states), prototypes && seen(prototypes)];
+    const isMade = !step && phase === "done";
+    const unit = isMade ? fitted([...nodes, ...known]) : MAP.height / 2 / (REACH * Math.sqrt(options.d_model));
+    const at = (place) => place.map((value, i) => SIZE[i] / 2 + (i ? -unit : unit) * value);
     const strays = prototypes && states.map((state, i) => landing(state, prototypes).here !== this.chosen[i].kind + 1);
-    return { step, phase, unit, off, apart, strays, points: states.map(at), rings: prototypes && prototypes.map((point) => at(Array.from(point))) };
+    return { step, phase, unit, off, apart, strays, points: nodes.map(at), rings: known?.map(at) ?? null };
   }
 
   // The nodes of the words, each sub-word of a level once: always the same ones. Their kind is the prototype where they
   // should be, from 0.
-  nodes() {
-    const { bench, run, words } = this;
+  *nodes(network) {
+    const { run, words } = this;
     const kinds = new Map(run.standsFor.flatMap((elements, k) => elements.map((element) => [element, k])));
-    const all = words.flatMap((word) => levelsOf(word, run, bench.network, null).flat().map((node) => ({ ...node, kind: kinds.get(node.element), key: `${node.level} ${node.isOpen} ${word.slice(node.from, node.to)}` })));
+    const all = [];
+    for (const word of words) {
+      const own = levelsOf(word, run, network, null).flat();
+      all.push(...own.map((node) => ({ ...node, kind: kinds.get(node.element), key: `${node.level} ${node.isOpen} ${word.slice(node.from, node.to)}` })));
+      yield;
+    }
     if (!this.chosen) {
       const firsts = new Map();
       all.forEach(({ key, kind }, i) => {
@@ -105,6 +128,9 @@ export class MapPanel {
     this.say(record);
     if (!record) return;
     if (!this.marks.length) this.draw(record);
+    const [left, foot] = [12, MAP.height - 12];
+    this.scale[0].setAttribute("d", `M${left},${foot - 4} V${foot} H${left + record.unit} V${foot - 4}`);
+    this.scale[1].setAttribute("x", left + record.unit / 2);
     const { language, cases } = this.bench;
     // While it learns from words alone it knows of no elements: nobody sees them then who does not ask.
     const isTinted = this.tint.checked || (record.rings !== null && record.phase !== "words");
@@ -123,12 +149,11 @@ export class MapPanel {
   }
 
   // The points, which move from then on; a length beside them says how large the unit is.
-  draw({ unit, points }) {
+  draw({ points }) {
     this.rings = svg("g", { class: "rings" });
     this.marks = points.map(() => svg("circle", { class: "point", r: MAP.dot }));
-    const [left, foot] = [12, MAP.height - 12];
-    const scale = svg("path", { class: "unit", d: `M${left},${foot - 4} V${foot} H${left + unit} V${foot - 4}` });
-    this.picture.replaceChildren(scale, svg("text", { class: "unit", x: left + unit / 2, y: foot - 8 }, "1"), ...this.marks, this.rings);
+    this.scale = [svg("path", { class: "unit" }), svg("text", { class: "unit", y: MAP.height - 20 }, "1")];
+    this.picture.replaceChildren(...this.scale, ...this.marks, this.rings);
   }
 
   // A prototype.
@@ -166,5 +191,8 @@ export class MapPanel {
 
 const length = (value) => (value < 0.005 ? "less than 0.01" : value.toFixed(2));
 
+// The unit in which all places, round the middle, are in the frame, with their rings and names.
+const fitted = (places) => Math.min(...[0, 1].map((i) => (SIZE[i] / 2 - EDGE) / Math.max(...places.map((place) => Math.abs(place[i])), 1e-9)));
+
 // The place in the frame, so far from its edge, that is nearest to one.
-const inside = (place, far) => place.map((value, i) => Math.min([MAP.width, MAP.height][i] - far, Math.max(far, value)));
+const inside = (place, far) => place.map((value, i) => Math.min(SIZE[i] - far, Math.max(far, value)));

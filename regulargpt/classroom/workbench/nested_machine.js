@@ -182,6 +182,12 @@ export function answersOfElements(language) {
   return table.map((_, element) => outputs[statesAfter(language, numbersOf(alphabet, elements.words[element])).pop()]);
 }
 
+// The elements of each answer.
+export function elementsByAnswer(language) {
+  const answers = answersOfElements(language);
+  return language.output_names.map((name) => [...answers.keys()].filter((e) => answers[e] === name));
+}
+
 // The element of a word along its brackets.
 export function elementAlong({ elements, table, nesting: { direction, place } }, word) {
   const [partner, outer] = [partners(word, direction), []];

@@ -6,12 +6,11 @@
 // roots of rows, shorter by two symbols than the pair.
 
 import { answersOfElements } from "./nested_machine.js";
-import { windows, written } from "./shortlex.js";
+import { end, windows, written } from "./shortlex.js";
 
 // Yields and returns as shortestWrong of shortlex.js does. `isFinite` says that there are finitely many states, so that it is
 // decided first whether any word is wrong.
 export function* shortestAlong(language, space, { longest = Infinity, most = Infinity, looks = Infinity, isFinite = false } = {}) {
-  const end = (tried, ended = false) => ({ word: null, answer: null, truth: null, tried, ended });
   if (isFinite && !(yield* isAnyWrong(language, space))) return end(Infinity, true);
   const rows = new Rows(language, space);
   for (let length = 1; length <= longest; length += 1) {

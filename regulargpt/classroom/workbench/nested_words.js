@@ -1,7 +1,7 @@
 // Words with brackets, drawn by what they do: a word is a row of items, symbols and pairs, and it is one such row only. So
 // the words of each length and element are counted by their last items, as shares of all words of that length.
 
-import { answersOfElements } from "./nested_machine.js";
+import { answersOfElements, elementsByAnswer } from "./nested_machine.js";
 import { LONGEST, TrainingWords } from "./words.js";
 
 const DEEP = 0.5; // of the words: a long pair is more likely in them
@@ -130,8 +130,7 @@ class NestedTrainingWords extends TrainingWords {
   // By answer the lengths that have words.
   lengthsOf(language) {
     this.draws = drawsOf(language, LONGEST);
-    const answers = answersOfElements(language);
-    this.elements = language.output_names.map((name) => [...answers.keys()].filter((e) => answers[e] === name));
+    this.elements = elementsByAnswer(language);
     return this.elements.map((of) => [...this.draws.rows.keys()].filter((length) => length && of.some((e) => this.draws.rows[length][e])));
   }
 

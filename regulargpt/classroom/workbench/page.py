@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from importlib import resources
 from pathlib import Path
-
-from rjsmin import jsmin
 
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
 from regulargpt.classroom.lesson.wording import Step, captions, said, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
+from regulargpt.classroom.workbench.lean import HERE, lean
 from regulargpt.findings.markup import tag, text
 from regulargpt.storage.atomic import write_text
 
-HERE = "regulargpt/classroom/workbench"
 PANELS = {
     "editor": "The machine",
     "tree": "The tree over a word",
@@ -24,10 +21,6 @@ PANELS = {
     "wall": "The wall of cases",
     "break": "Hammer",
 }
-SCRIPT = re.compile(r"(<script(?: id=\"calculations\")?>\n)(.*?)(?=\n</script>)", re.DOTALL)
-STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
-SPACE, BESIDE, REMARK = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) "), re.compile(r"/\*.*?\*/", re.DOTALL)
-"""In a style sheet: a space, and one behind a sign; texts of ours have no such sign before a space."""
 # What runs in the page and in its workers; and what draws.
 CALCULATIONS = (
     *("worker", "searcher", "asking", "saving"),
@@ -65,14 +58,7 @@ def render(machine: str | None = None) -> str:
         has_workers=True,
         has_figures=False,
     )
-    named = page.replace(f'modules["{HERE}/', 'modules["').replace('modules["regulargpt/', 'modules["')
-    styled = STYLE.sub(lambda match: short(match[0]), named)
-    return SCRIPT.sub(lambda match: match[1] + str(jsmin(match[2])), styled)
-
-
-def short(sheet: str) -> str:
-    """A style sheet without comments, and without signs that it does as well without."""
-    return BESIDE.sub(r"\1", SPACE.sub(" ", REMARK.sub("", sheet))).replace(";}", "}")
+    return lean(page)
 
 
 def script(name: str) -> PageScript:
@@ -116,13 +102,13 @@ def caption(i: int, step: Step) -> str:
     heading = tag(
         "h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading", tabindex=-1
     )
-    says = tag("div", " ".join(tag("p", said(sentence)) for sentence in step.sentences), class_="says")
-    do = tag("p", tag("b", "To do: "), said(step.do), class_="do")
     take = tag("p", tag("b", "To take away: "), said(step.take), class_="takeaway")
+    says = tag("div", " ".join([*(tag("p", said(sentence)) for sentence in step.sentences), take]), class_="says")
+    do = tag("p", tag("b", "To do: "), said(step.do), class_="do")
     return tag(
         "section",
         tag("div", heading, says, class_="text"),
-        tag("div", do, take, class_="act"),
+        tag("div", do, class_="act"),
         id=step.name,
         class_="guide",
         data_panel=step.panel,

@@ -17,7 +17,8 @@ export function refuseOthers(options, only) {
 }
 
 export class Parameters {
-  // `places` are { name, shape } with `std` (drawn, with mean 0) or `fill` (0 if neither is there).
+  // `places` are { name, shape } with `std` (drawn, with mean 0) or `fill` (0 if neither is there); without a seed nothing
+  // is drawn, for weights that are there.
   constructor(places, seed) {
     const sizes = places.map(({ shape }) => shape.reduce((a, b) => a * b, 1));
     const size = sizes.reduce((a, b) => a + b, 0);
@@ -28,7 +29,7 @@ export class Parameters {
       this.places.set(place.name, { ...place, at, end: at + sizes[i] });
       at += sizes[i];
     });
-    this.draw(seed);
+    if (seed !== null) this.draw(seed);
   }
 
   // The weights that training starts with.

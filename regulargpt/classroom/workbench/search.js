@@ -18,7 +18,7 @@ import { answerOf } from "./machine.js";
 import { shortestAlong } from "./nested_search.js";
 import { answersOfElements } from "./nested_machine.js";
 import { networkOf } from "./networks.js";
-import { AsItIs, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
+import { AsItIs, end, Quantised, shortestWrong, truthsOf } from "./shortlex.js";
 import { nameOf } from "./wall.js";
 import { wordWith } from "./word_draws.js";
 
@@ -55,14 +55,14 @@ function* oneByOne(network, language, { longest, most }) {
     const word = Array(length).fill(0);
     for (let from = 0; from >= 0; from = increased(word, n_symbols)) {
       made += reader.cost(word, from);
-      if (made > most) return { word: null, answer: null, truth: null, tried: length - 1, ended: false };
+      if (made > most) return end(length - 1);
       if (made % 64 < reader.cost(word, from)) yield { tried: length - 1 };
       const truth = answerOf(language, word);
       const answer = nameOf(reader.answer(word, from), language.output_names);
       if (truth !== null && answer !== truth) return { word: [...word], answer, truth, length, tried: length - 1, ended: false };
     }
   }
-  return { word: null, answer: null, truth: null, tried: longest, ended: false };
+  return end(longest);
 }
 
 // Makes it the next word of its length, and gives the first place that changed; -1 after the last word.
@@ -86,8 +86,7 @@ class Carried {
 
   answer(word, from) {
     for (let i = from; i < word.length; i += 1) this.states[i + 1] = this.network.next(this.states[i], word[i]);
-    const last = this.states[word.length];
-    return this.network.read(last[last.length - 1].h);
+    return this.network.read(this.states[word.length]);
   }
 }
 

@@ -12,6 +12,9 @@ const MOST_WRITTEN = 100000; // symbols of a word that is written out
 const MOST_STATES = 1 << 15; // of the network as it is, that are kept
 const SHIFT = 2 ** 21;
 
+// What a search says that found no wrong word.
+export const end = (tried, ended = false) => ({ word: null, answer: null, truth: null, tried, ended });
+
 // Yields how far it is, { tried }, and returns { word, answer, truth, tried, ended }: `tried` says up to which length all words
 // were tried, `ended` that no longer word can be wrong either. Of a word too long to be written, `word` is null and `length`
 // says how long it is. `space` computes the states, of `most` windows at most, and `looks` windows of kinds are looked at.
@@ -20,7 +23,6 @@ export function* shortestWrong(language, space, { longest = Infinity, most = Inf
   const seen = new Set();
   let level = { full: language.letter.map((element, symbol) => ({ element, state: space.leaf(symbol), length: 1, symbol })), rest: [] };
   let [length, visits] = [1, 0];
-  const end = (tried, ended = false) => ({ word: null, answer: null, truth: null, tried, ended });
   for (let isFirst = true; ; isFirst = false) {
     const [full, rest] = [new Kinds(), new Kinds()];
     for (const [near, far, isFull] of windows(level)) {

@@ -27,6 +27,11 @@ export class Matrix {
     return new Matrix(end - first, this.columns, cut(this.value), cut(this.grad));
   }
 
+  // The same numbers, kept when the tape is cleared.
+  copy() {
+    return new Matrix(this.rows, this.columns, this.value.slice());
+  }
+
   // In each row the place of the largest number.
   best() {
     return Int32Array.from({ length: this.rows }, (_, i) => this.row(i).reduce((best, x, j, row) => (x > row[best] ? j : best), 0));

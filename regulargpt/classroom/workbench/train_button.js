@@ -21,10 +21,10 @@ export class TrainButton {
   }
 
   say() {
-    const { training, wagers, language, isKept } = this.bench;
+    const { training, wagers, language } = this.bench;
     const isOpen = LANES.some((lane) => wagers[lane] === null);
     const first = isOpen ? "Train without a wager" : "Train";
     this.place.textContent = training === "going" ? (this.next === "ended" ? "Stop the others" : "Pause") : (WORDS[training] ?? first);
-    this.place.disabled = language === null || isKept;
+    this.place.disabled = language === null;
   }
 }

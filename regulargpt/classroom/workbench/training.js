@@ -1,15 +1,18 @@
 // What goes on beside the page: a worker for each network that learns, one that looks for wrong words, and one that asks
 // long words. It hears of the bench what is wanted, and puts on the bench what comes back.
 
-import { LANES, LEARNED } from "./bench.js";
+import { LANES, LEARNED, MOST_ASKED } from "./bench.js";
 
 const [FIRST, ...RIVALS] = LANES;
 const LONGER = 60_000; // milliseconds for which the others learn on by themselves
 
+let calculations = null; // for all workers: a quarter of a million letters are copied once
+
 // A worker of the page's own calculations, which begins as one of its modules says.
-function worker(module, listener) {
-  const source = `${byId("calculations").textContent}\nmodules["regulargpt/classroom/workbench/${module}.js"].begin(self);`;
-  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+export function worker(module, listener) {
+  calculations ??= new Blob([byId("calculations").textContent]);
+  const begun = `\nmodules["regulargpt/classroom/workbench/${module}.js"].begin(self);`;
+  const address = URL.createObjectURL(new Blob([calculations, begun], { type: "text/javascript" }));
   const made = new Worker(address);
   made.onmessage = ({ data }) => listener(data);
   made.onerror = ({ message }) => listener({ is: "failed", sentence: `The calculation ended with an error: ${message}.` });
@@ -17,21 +20,43 @@ function worker(module, listener) {
   return made;
 }
 
+// What a learner of RegularGPT or another network says, on the bench.
+function heard({ set }, { is, sentence, ...message }) {
+  if (is === "snapshot") set.snapshot(message);
+  if (is === "proven") set.snapshot(message.snapshot);
+  if (is === "proven") set.proven({ sentence, ...message });
+  if (is === "failed") set.failed(sentence);
+}
+
 export class Training {
   constructor(bench) {
-    Object.assign(this, { bench, learners: null });
+    this.bench = bench;
     for (const kind of ["language", "training"]) bench.on(kind, () => this.follow());
+    bench.on("wrong", () => this.learners && this.ask());
+  }
+
+  // The others are asked their wrong words while they learn, beside the page.
+  ask() {
+    for (const lane of RIVALS) {
+      const word = this.bench.wrong[lane]?.word ?? null;
+      if (word?.length <= MOST_ASKED) this.tell({ do: "ask", word }, [lane]);
+    }
+  }
+
+  get learners() {
+    return this.bench.learning?.learners;
   }
 
   // What the reader wants now.
   follow() {
     const { training, onlyOne, speed } = this.bench;
     if (training === "none") this.stop();
-    if (training === "none" || (training === "ended" && !this.learners)) return; // what a level kept has no learners
+    if (training === "none" || (training === "ended" && !this.learners)) return;
     if (!this.learners) this.start();
+    for (const [lane, message] of this.bench.learning.waiting.splice(0)) this.hear(lane, message);
     this.tell({ do: "speed", speed });
     if (this.bench.isCompared && training === "going") this.tell({ do: "until", step: Infinity }, RIVALS);
-    if (training === "going") this.since = performance.now();
+    if (training === "going") this.bench.learning.since = performance.now();
     if (training === "going") this.tell({ do: "go" });
     else this.tell({ do: onlyOne ? "step" : "pause" });
   }
@@ -41,14 +66,16 @@ export class Training {
     // What a level of the hammer brought is over.
     if (proven) set.proven(null);
     if (hits.length) set.hits([]);
-    this.last = null;
-    this.learners = Object.fromEntries(LANES.map((lane) => [lane, worker("worker", (message) => this.hear(lane, message))]));
+    // What they say while they are put aside is heard when their machine is there again.
+    const learning = { last: null, since: 0, waiting: [] };
+    const hear = (lane) => (message) => (this.bench.learning === learning ? this.hear(lane, message) : learning.waiting.push([lane, message]));
+    learning.learners = Object.fromEntries(LANES.map((lane) => [lane, worker("worker", hear(lane))]));
+    this.bench.learning = learning;
     for (const lane of LANES) this.learners[lane].postMessage({ do: "start", lane, language, cases, seed, speed, paused: true, until: lane === FIRST ? Infinity : 1 });
   }
 
   stop() {
-    for (const learner of Object.values(this.learners ?? {})) learner.terminate();
-    this.learners = null;
+    this.bench.stopLearning();
   }
 
   tell(message, lanes = LANES) {
@@ -56,13 +83,8 @@ export class Training {
   }
 
   hear(lane, { is, sentence, ...message }) {
-    const { set } = this.bench;
-    if (!this.learners) return; // it was on its way when all was stopped
-    if (is === "snapshot") set.snapshot(message);
-    if (is === "proven") set.snapshot(message.snapshot);
-    if (is === "proven") set.proven({ sentence, ...message });
-    if (is === "failed") set.failed(sentence);
-    if (is === "proven" || is === "failed") Object.assign(this, { last: this.stepOf(FIRST), since: performance.now() });
+    heard(this.bench, { is, sentence, ...message });
+    if (is === "proven" || is === "failed") Object.assign(this.bench.learning, { last: this.stepOf(FIRST), since: performance.now() });
     if (!this.bench.isCompared) for (const rival of RIVALS) this.tell({ do: "until", step: this.until(rival) }, [rival]);
     this.end();
   }
@@ -73,8 +95,9 @@ export class Training {
 
   // The others take as many steps as the first, and more until they have learned.
   until(lane) {
-    if (this.last === null) return this.stepOf(FIRST);
-    return this.hasLearned(lane) ? this.last : Infinity;
+    const { last } = this.bench.learning;
+    if (last === null) return this.stepOf(FIRST);
+    return this.hasLearned(lane) ? last : Infinity;
   }
 
   hasLearned(lane) {
@@ -83,9 +106,10 @@ export class Training {
 
   // It is over when they have, or have had their time.
   end() {
-    const isLate = performance.now() > this.since + LONGER;
-    const isThere = (lane) => this.bench.snapshots[lane]?.phase === "done" || (this.stepOf(lane) >= this.last && (isLate || this.hasLearned(lane)));
-    if (this.last === null || this.bench.isCompared || !RIVALS.every(isThere)) return;
+    const { last, since } = this.bench.learning;
+    const isLate = performance.now() > since + LONGER;
+    const isThere = (lane) => this.bench.snapshots[lane]?.phase === "done" || (this.stepOf(lane) >= last && (isLate || this.hasLearned(lane)));
+    if (last === null || this.bench.isCompared || !RIVALS.every(isThere)) return;
     this.bench.set.training("ended");
   }
 }
@@ -100,6 +124,7 @@ export class Searches {
     this.stop();
     bench.on("snapshot", () => this.next());
     bench.on("hits", () => this.again());
+    bench.on("language", () => this.stop());
     for (const kind of ["language", "training"]) bench.on(kind, () => (bench.training === "none" ? this.stop() : this.next()));
   }
 
@@ -176,5 +201,33 @@ export class LongWordsAsked {
       const { options, weights } = snapshots[lane];
       this.worker.postMessage({ lane, options, weights, language, seed });
     }
+  }
+}
+
+// A network that came with a link, and is tried beside the page: what was learned here stays until it is known to fit.
+export class Arrivals {
+  constructor(bench) {
+    Object.assign(this, { bench, worker: null });
+    for (const kind of ["language", "training"]) bench.on(kind, () => this.worker?.terminate());
+  }
+
+  // `refuse` is told why it does not fit.
+  take(numbers, refuse) {
+    const { bench } = this;
+    const { language, cases, seed } = bench;
+    let first = true;
+    this.worker?.terminate();
+    const made = worker("worker", (message) => {
+      if (first && message.is === "failed") return refuse(message.sentence);
+      if (first) {
+        this.worker = null;
+        bench.set.again();
+        this.worker = made;
+      }
+      first = false;
+      return heard(bench, message);
+    });
+    this.worker = made;
+    made.postMessage({ do: "start", lane: FIRST, language, cases, seed, numbers });
   }
 }

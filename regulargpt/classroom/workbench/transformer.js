@@ -6,7 +6,7 @@ import { linearPlaces, normPlaces, Parameters, refuseOthers } from "./parameters
 import { Matrix } from "./tape.js";
 
 // The options that it has no other way for; d_model, d_ff, n_heads, n_layers and causal are free.
-const ONLY = { norm: "pre", activation: "gelu", dropout: 0, tied: false, scale_embedding: true, random_positions: 0 };
+export const TRANSFORMER_ONLY = { norm: "pre", activation: "gelu", dropout: 0, tied: false, scale_embedding: true, random_positions: 0 };
 
 // The names and shapes of the weights, as the Python class has them.
 function places({ d_model, d_ff, n_layers }, n_symbols, n_outputs) {
@@ -24,7 +24,7 @@ function places({ d_model, d_ff, n_layers }, n_symbols, n_outputs) {
 
 export class TransformerNetwork {
   constructor({ options, n_symbols, n_outputs, seed = 0 }) {
-    refuseOthers(options, ONLY);
+    refuseOthers(options, TRANSFORMER_ONLY);
     Object.assign(this, { options, n_symbols, n_outputs });
     this.parameters = new Parameters(places(options, n_symbols, n_outputs), seed);
     this.embedding = this.parameters.matrix("embedding.weight");

@@ -20,7 +20,7 @@ import { Forest } from "./forest.js";
 import { linearPlaces, normPlaces, Parameters, refuseOthers } from "./parameters.js";
 
 // The options that it has no other way for; d_model, d_ff, n_heads and gates are free.
-const ONLY = { chunk_size: 2, thickness: 1, norm: "pre", activation: "gelu", attention_bias: true, embedding_scale: 1, state_norm: true, pad: "learned", attention: "dilated", tied: false, distinct_levels: 1, levels: 0 };
+export const TREE_ONLY = { chunk_size: 2, thickness: 1, norm: "pre", activation: "gelu", attention_bias: true, embedding_scale: 1, state_norm: true, pad: "learned", attention: "dilated", tied: false, distinct_levels: 1, levels: 0 };
 
 // The names and shapes of the weights, as the Python class has them. Queries, keys and values lie side by side.
 function places({ d_model, d_ff, n_heads, gates }, n_symbols, n_outputs) {
@@ -44,7 +44,7 @@ function places({ d_model, d_ff, n_heads, gates }, n_symbols, n_outputs) {
 
 export class TreeNetwork {
   constructor({ options, n_symbols, n_outputs, seed = 0, direction = null }) {
-    refuseOthers(options, ONLY);
+    refuseOthers(options, TREE_ONLY);
     Object.assign(this, { options, n_symbols, n_outputs, direction });
     this.parameters = new Parameters(places(options, n_symbols, n_outputs), seed);
     const attn = (...names) => this.parameters.layer(...names.map((name) => `blocks.0.attn.${name}`));

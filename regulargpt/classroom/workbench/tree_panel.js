@@ -10,7 +10,7 @@ const DOTS = { width: 36, height: 34, row: 60, leaf: 20, gap: 6, edge: 34 };
 const LONGEST = 10000; // symbols
 const MOST_NAME = 3; // characters on a dot
 const KEY = "A dot has the colour of the element whose prototype is nearest to its numbers. Dashed, with ✗: the symbols below have another element.";
-const BEFORE = "Rims and letters are by the machine: the element of the symbols below. No network has colours yet.";
+const BEFORE = "A dot is grey while no network has been trained. Its rim and its letters are by the machine: the element of the symbols below, or ε where they move nothing.";
 const ALONG = "The tree follows the brackets. What stands in a pair is merged first, as a word of its own; then come a node over the opening bracket and the inside, and one over this and the closing bracket. An element is here what words do wherever they stand.";
 const PACE = { value: 3 }; // steps in a beat of the player
 
@@ -96,7 +96,7 @@ export class TreePanel {
     const again = calmly(() => this.refresh());
     bench.on("language", () => this.begin());
     bench.on("word", () => this.take());
-    for (const kind of ["snapshot", "hits"]) bench.on(kind, again);
+    for (const kind of ["network", "hits"]) bench.on(kind, again);
     this.begin();
   }
 

@@ -10,6 +10,7 @@ const FINEST = 1e-3; // turn
 const NEAR = 0.25; // squared: points nearer than that are as good as one
 const OF_STATES = 0.3; // how much it counts that single states are apart, too
 const SAMPLE = 24; // of these
+const FIRST_SAMPLE = 8; // of these, for the first look in many directions
 
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 const plus = (a, b, by) => a.map((value, i) => value + by * b[i]);
@@ -23,22 +24,28 @@ function upright([first, second]) {
   return [a, unit(plus(second, a, -dot(second, a)))];
 }
 
+// Generators, which give the page its turn between the turns of a view.
 export class View {
-  // The best of some views of states, and of the middles of their classes.
-  constructor(middles, states) {
-    const random = new Random(0, "view");
-    const width = states[0].length;
-    const sets = setsOf(middles, states);
-    const views = Array.from({ length: STARTS }, (_, n) => upright([0, 1].map((axis) => Array.from({ length: width }, (_, i) => random.normal((2 * n + axis) * width + i)))));
-    const turned = views.map((axes) => better(axes, sets, WIDE));
-    this.axes = turned.reduce((best, axes) => (score(axes, sets) > score(best, sets) ? axes : best));
-    this.centre = mean(middles);
+  constructor(axes, centre) {
+    Object.assign(this, { axes, centre });
   }
 
-  // Turn towards where these are seen farthest apart, by at most so many radians.
-  turn(middles, states, most) {
-    this.axes = better(this.axes, setsOf(middles, states), most);
-    this.centre = mean(middles);
+  // The best of some views of states, and of the middles of their classes.
+  static *first(middles, states) {
+    const random = new Random(0, "view");
+    const width = states[0].length;
+    const sets = setsOf(middles, states, FIRST_SAMPLE);
+    const turned = [];
+    for (let n = 0; n < STARTS; n += 1) {
+      const drawn = [0, 1].map((axis) => Array.from({ length: width }, (_, i) => random.normal((2 * n + axis) * width + i)));
+      turned.push(yield* better(upright(drawn), sets, WIDE));
+    }
+    return new View(turned.reduce((best, axes) => (score(axes, sets) > score(best, sets) ? axes : best)), mean(middles));
+  }
+
+  // Turned towards where these are seen farthest apart, by at most so many radians.
+  *turned(middles, states, most) {
+    return new View(yield* better(this.axes, setsOf(middles, states), most), mean(middles));
   }
 
   // Where a state is seen: right of the centre and above it, in the unit of the states.
@@ -48,9 +55,9 @@ export class View {
 }
 
 // The points that are to lie apart, and how much each pair of them counts.
-function setsOf(middles, states) {
-  const step = Math.max(1, Math.floor(states.length / SAMPLE));
-  const some = states.filter((_, i) => i % step === 0).slice(0, SAMPLE);
+function setsOf(middles, states, most = SAMPLE) {
+  const step = Math.max(1, Math.floor(states.length / most));
+  const some = states.filter((_, i) => i % step === 0).slice(0, most);
   return [[middles, 1], [some, OF_STATES]].map(([points, share]) => ({ points, by: share / Math.max(1, points.length * (points.length - 1)) }));
 }
 
@@ -83,9 +90,10 @@ function slope(axes, sets) {
 }
 
 // Axes that score higher, turned by at most so many radians.
-function better(axes, sets, most) {
+function* better(axes, sets, most) {
   let [left, size, now] = [most, most / 2, score(axes, sets)];
   for (let n = 0; n < TRIES && left > FINEST && size > FINEST; n += 1) {
+    yield;
     const rise = slope(axes, sets);
     const steep = Math.hypot(...rise.flat());
     if (steep < 1e-9) break;

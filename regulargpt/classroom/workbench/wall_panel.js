@@ -5,7 +5,7 @@ import { inOrder, ROUNDED, trial } from "./wall.js";
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
 const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
 const MOMENT = 12; // milliseconds of work between two pictures
-const AT_ONCE = 200; // cases at least, for on a busy computer a moment may hold one
+const AT_ONCE = 40; // cases at least, for on a busy computer a moment may hold one
 const NO_WALL = "The LSTM and the Transformer have no wall: nothing on this page gathers what they carry at a few points, so it has no list of cases to try. They may be right.";
 const ALONG = "The page finds no machine with a stack in a network's answers: what is right in each case is said by the machine that was drawn. Below a node there may be symbols beside elements, such as the brackets of a pair.";
 const HELP = "Point at a square, or walk there with arrow keys, to read its case.";
@@ -19,17 +19,17 @@ export class WallPanel {
     this.progress = html("progress", { value: 0, max: 1, "aria-label": "Cases that are right" });
     this.tables = html("div", { class: "squares wall-squares", role: "group", "aria-label": "The cases, a square for each; arrow keys walk through them" });
     this.detail = html("p", { class: "detail" });
-    this.proof = html("div", { class: "proof", role: "status" });
+    [this.proof, this.claim] = [html("div", { class: "proof", role: "status" }), html("div", { class: "claim" })];
     this.wrong = html("p", { class: "first-wrong" });
     this.along = html("p", { class: "caption" });
-    place.append(this.count, this.progress, this.along, this.tables, this.detail, this.proof, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
+    place.append(this.proof, this.count, this.progress, this.along, this.tables, this.detail, this.claim, html("h3", {}, "The shortest wrong word so far"), this.wrong, html("p", { class: "caption" }, NO_WALL));
     this.tables.addEventListener("keydown", (event) => this.key(event));
     this.tables.addEventListener("click", ({ target }) => this.aim(target));
     this.tables.addEventListener("focusin", ({ target }) => this.stop(target));
     for (const kind of ["focusin", "mouseover"]) this.tables.addEventListener(kind, ({ target }) => this.look(target.closest("[data-place]")));
     bench.on("language", () => this.build());
     new ResizeObserver(() => this.cases.length && this.roomy() !== this.room && this.build()).observe(this.tables);
-    for (const kind of ["snapshot", "hits", "proven"]) bench.on(kind, () => this.turn());
+    for (const kind of ["network", "hits", "proven"]) bench.on(kind, () => this.turn());
     for (const kind of ["wrong", "proven", "hits"]) bench.on(kind, () => this.sayWrong());
     this.build();
   }
@@ -142,17 +142,18 @@ export class WallPanel {
     if (!left) this.sayProof(tried && right === all && !bench.hits?.length);
   }
 
-  // What is proven, in the checker's words.
+  // What is proven: the verdict stands first, and the checker's words below the squares.
   sayProof(allRight) {
-    const { proven } = this.bench;
-    const state = allRight && proven ? proven.sentence : null;
-    if (state === this.proved) return;
-    this.proved = state;
-    this.proof.replaceChildren();
-    if (!state) return;
+    const proven = allRight ? this.bench.proven : null;
+    if (proven === this.proved) return;
+    this.proved = proven;
+    for (const place of [this.proof, this.claim]) place.replaceChildren();
+    if (!proven) return;
     const note = html("p", {}, "Checked here in double precision; the proof is ", html("code", {}, "regulargpt check"), ", whose file you can save.");
     const which = proven.snapshot?.balls ? "the network as it is, and with each node moved to its nearest prototype." : "the network with each node moved to its nearest prototype.";
-    this.proof.append(html("p", {}, html("b", {}, "✓ Proven: right on every word, "), which), html("p", { class: "caption" }, state), note, action("Save the file", () => this.bench.save()));
+    this.proof.append(html("p", {}, html("b", {}, "✓ Proven: right on every word, "), which), action("Save the file", () => this.bench.save()));
+    this.bench.share?.().then((share) => share && this.proved === proven && this.claim.append(action("Copy a link with this trained network", ({ target }) => share(target))));
+    this.claim.append(html("p", { class: "caption" }, proven.sentence), note);
   }
 
   // The network's own; those of the others stand with their lanes.
@@ -166,7 +167,7 @@ export class WallPanel {
     if (!found) return ["Not searched yet."];
     const tried = found.ended ? ", at any length" : ` of at most ${found.tried} symbols`;
     if (found.word === null) return [found.length ? `One of ${found.length.toLocaleString("en")} symbols, too long to be shown.` : `None${tried}${ROUNDED}.`];
-    const text = write(found.word, this.bench.language.alphabet) || "ε";
+    const text = write(found.word, this.bench.language.alphabet);
     const show = action(short(text, 24), () => this.bench.set.word(found.word), { class: "word-button", "aria-label": `show ${text}` });
     return [show, ` It answers ${found.answer ?? "nothing"}; right is ${found.truth}.`];
   }

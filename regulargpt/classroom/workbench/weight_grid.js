@@ -23,11 +23,18 @@ export class WeightGrid {
     this.place = html("div", { class: "weights" }, field("Weights", this.names), html("div", { class: "heat-map" }, this.canvas, this.mark), note, html("div", { class: "tools" }, field("Row", this.row), field("Column", this.column)), html("div", { class: "tools" }, field("Add", this.slider), this.value));
     this.names.addEventListener("change", () => this.choose(this.names.value, 0));
     for (const input of [this.row, this.column]) input.addEventListener("input", () => this.go(this.row.value - 1, this.column.value - 1));
-    // A slider moves faster than a page is drawn.
-    this.slider.addEventListener("input", calmly(() => this.strike({ kind: "weight", name: this.name, index: this.index, by: Number(this.slider.value) })));
+    // A slider moves faster than a page is drawn: the last place it was moved to counts, whatever is drawn meanwhile.
+    const moved = calmly(() => {
+      this.strike(this.asked);
+      this.asked = null;
+    });
+    this.slider.addEventListener("input", () => {
+      this.asked = { kind: "weight", name: this.name, index: this.index, by: Number(this.slider.value) };
+      moved();
+    });
     this.canvas.addEventListener("click", ({ offsetX, offsetY }) => this.go(...this.under(offsetX, offsetY)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    Object.assign(this, { weights: null, name: null, index: 0 });
+    Object.assign(this, { weights: null, name: null, index: 0, asked: null });
   }
 
   // The weights as they are without hits, and what hits add to them.
@@ -90,7 +97,7 @@ export class WeightGrid {
       if (input !== typed) input.value = at + 1;
     }
     const [before, by] = [data[this.index], this.added(this.index)];
-    if (document.activeElement !== this.slider) this.slider.value = by;
+    if (document.activeElement !== this.slider && !this.asked) this.slider.value = by;
     this.value.textContent = by ? `${number(before)} → ${number(before + by)}` : number(before);
     this.canvas.setAttribute("aria-label", `${layerOf(this.name)}: row ${row + 1} of ${rows}, column ${column + 1} of ${columns}, ${this.value.textContent}. Arrow keys choose another weight.`);
     this.paint(rows, columns, data);

@@ -40,7 +40,7 @@ function joined(parts) {
 }
 
 // The checksum of ISO 3309, bit by bit.
-function crc32(bytes) {
+export function crc32(bytes) {
   let rest = -1;
   for (const byte of bytes) {
     rest ^= byte;

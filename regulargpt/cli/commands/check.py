@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt.cli.output import CheckBar, emit, printed, say
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import FILE, PATH
 
 if TYPE_CHECKING:
     from regulargpt.certificate.checker import AcceptedChain, AcceptedRefutation, AcceptedStack, AnyAccepted
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("certificate", type=PATH)
-@click.option("--weights", type=PATH, help="The weights.  [default: beside the certificate]")
-@click.option("--network", type=PATH, help="config.json.  [default: beside the certificate]")
-@click.option("--automaton", type=PATH, help="The automaton.  [default: beside the certificate]")
+@click.option("--weights", type=FILE, help="The weights.  [default: beside the certificate]")
+@click.option("--network", type=FILE, help="config.json.  [default: beside the certificate]")
+@click.option("--automaton", type=FILE, help="The automaton.  [default: beside the certificate]")
+@click.option("--refutation", "refuted", is_flag=True, help="Check a folder's refutation, not its certificate.")
 @click.option("--language", help="Also prove that the automaton is that of this language, as in --language parity.")
 @printed
 def command(
@@ -28,24 +29,29 @@ def command(
     weights: Path | None,
     network: Path | None,
     automaton: Path | None,
+    refuted: bool,
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Check a certificate from its files alone: independent code, in rigorous arithmetic."""
+    """Check a certificate from its files alone: independent code, in rigorous arithmetic.
+
+    Of a folder that is its certificate.json: that the network is right. A refutation, that it is wrong, is checked
+    where it is named, or with --refutation.
+    """
     named = None if language is None else (language, automaton_of(language))
-    from regulargpt.certificate.checker import Malformed, Rejected, check
+    from regulargpt.certificate.checker import AcceptedRefutation, Malformed, Rejected, check
     from regulargpt.cli import FAILED
-    from regulargpt.storage.folder import CERTIFICATE, CONFIG, REFUTATION, RunFolder
 
     given = {"weights": weights, "network": network, "automaton": automaton}
-    path = certificate / CERTIFICATE if certificate.is_dir() else certificate
-    if certificate.is_dir() and not path.exists() and (certificate / REFUTATION).exists():
-        path = certificate / REFUTATION
-    if (certificate / CONFIG).exists() and not path.exists():
-        raise RunFolder(certificate).without_certificate()
+    path = place_of(certificate, refuted)
     try:
         with closing(CheckBar()) as progress:
             accepted = check(path, {name: file for name, file in given.items() if file is not None}, named, progress)
+        is_wrong = isinstance(accepted, AcceptedRefutation)
+        if refuted and not is_wrong:
+            raise Rejected("it is a certificate, of a network that is right; leave --refutation out")
+        if is_wrong and not refuted and certificate.is_dir():
+            raise Rejected(f"it is a refutation, of a network that is wrong; check it with `regulargpt check {path}`")
     except OSError as error:
         hint = "give a certificate that `regulargpt verify` wrote, with its files beside it"
         raise UserError(f"{error.filename or path} cannot be read ({error.strerror}); {hint}") from error
@@ -58,6 +64,25 @@ def command(
     return 0
 
 
+def place_of(certificate: Path, refuted: bool) -> Path:
+    """The file to check: of a folder its certificate, or its refutation. UserError where the folder has none."""
+    from regulargpt.storage.folder import CERTIFICATE, CONFIG, REFUTATION, RunFolder
+
+    if not certificate.is_dir():
+        return certificate
+    path, place = certificate / (REFUTATION if refuted else CERTIFICATE), shown(certificate)
+    if path.exists():
+        return path
+    if refuted:
+        raise UserError(f"{place} has no {REFUTATION}; `regulargpt verify {place}` writes one, if it finds a proof")
+    if (certificate / REFUTATION).exists():
+        remedy = f"`regulargpt check --refutation {place}` checks that"
+        raise UserError(f"{place} has no {CERTIFICATE}, but a {REFUTATION}, that the network is wrong; {remedy}")
+    if (certificate / CONFIG).exists():
+        raise RunFolder(certificate).without_certificate()
+    return path
+
+
 def automaton_of(language: str) -> str:
     """The automaton of a language as the checker reads it; UserError if there is no such language."""
     from languages.convert.machines import to_json
@@ -68,12 +93,15 @@ def automaton_of(language: str) -> str:
 
 
 def as_record(accepted: AnyAccepted) -> dict[str, object]:
-    """For programs: all that was counted."""
+    """For programs: whether it is a certificate or a refutation, and all that was counted."""
     import dataclasses
+
+    from regulargpt.certificate.checker import AcceptedRefutation
 
     fields = {field.name: getattr(accepted, field.name) for field in dataclasses.fields(accepted)}
     fields.pop("functions", None)
-    return {"accepted": True, **fields}
+    kind = "refutation" if isinstance(accepted, AcceptedRefutation) else "certificate"
+    return {"accepted": True, "kind": kind, **fields}
 
 
 def text_of_stack(accepted: AcceptedStack) -> str:

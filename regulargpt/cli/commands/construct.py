@@ -8,15 +8,13 @@ import click
 
 from regulargpt.cli.flags import field_options, fields_of
 from regulargpt.cli.output import printed
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, WholeRange
 
 
 @click.command()
 @click.argument("language")
 @click.option("--out", required=True, type=PATH, help="Run folder.")
-@click.option(
-    "--chunk-size", type=click.IntRange(2, 1024), default=2, show_default=True, help="Chunk size C of regulargpt."
-)
+@click.option("--chunk-size", type=WholeRange(2, 1024), default=2, show_default=True, help="Chunk size C.")
 @click.option("--representation", help="matrix or one-hot; along brackets one-hot.  [default: the smaller one]")
 @field_options("--test-len", "--extra-lengths", "--samples", "--seed", "--device", "--threads")
 @printed

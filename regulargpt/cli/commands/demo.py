@@ -12,7 +12,7 @@ import click
 
 from languages.errors import UserError, shown
 from regulargpt.cli.output import CheckBar, as_json, emit, say
-from regulargpt.cli.types import PATH, page_path
+from regulargpt.cli.types import PATH, NewFileType
 
 if TYPE_CHECKING:
     from regulargpt.classroom.data import PageRun
@@ -32,8 +32,12 @@ MORE_LENGTHS = 20
 @click.option("--train", is_flag=True, help="Train a network until it is proven, in runs/; minutes, not seconds.")
 @click.option("--run", "folder", type=PATH, help="The lesson is about this run, which is proven.")
 @click.option("--beside", type=PATH, help="Another run on the language: its network answers beside.")
-@click.option("--out", type=PATH, help=f"The page.  [default: {NAME}]")
-@click.option("--workbench", type=PATH, help="Write this page instead: draw a machine, train, prove and break in it.")
+@click.option("--out", type=NewFileType(NAME), help=f"The page.  [default: {NAME}]")
+@click.option(
+    "--workbench",
+    type=NewFileType(WORKBENCH),
+    help="Write this page instead: draw a machine, train, prove and break in it.",
+)
 @as_json
 def command(
     language: str | None,
@@ -51,9 +55,9 @@ def command(
     """
     if workbench is not None:
         refuse_beside({"--train": train, "--run": folder, "--beside": beside, "--out": out})
-        return write_workbench(page_path(workbench, Path(WORKBENCH), "--workbench"), language, as_json)
+        return write_workbench(workbench, language, as_json)
     refuse(language, train, folder)
-    path = page_path(out, Path(NAME))
+    path = out or Path(NAME)
     name = language or (None if folder else LANGUAGE)
     with TemporaryDirectory() as temporary, closing(CheckBar()) as progress:
         other = None if beside is None else beside_it(beside, name, progress)

@@ -14,7 +14,7 @@ import click
 from languages.errors import UserError, shown
 from regulargpt.cli.measuring import shared
 from regulargpt.cli.output import emit, printed, say, table
-from regulargpt.cli.types import PATH, PLACE
+from regulargpt.cli.types import FILE, PLACE, NewFileType, WholeRange
 from regulargpt.objectives.measures import measure
 from regulargpt.tables import number
 
@@ -39,18 +39,18 @@ SAID = {
     "--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500; of no language as trained]"
 )
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
-@click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of no language 128]")
+@click.option("--samples", type=WholeRange(min=1), help="Words a length.  [default: 512; of no language 128]")
 @click.option(
     "--attention", help="What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W."
 )
-@click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
-@click.option("--bias", type=PATH, help="File of `regulargpt lengthen`: add its bias to what attention sees.")
+@click.option("--temperature", type=FILE, help="File of `regulargpt align`: sharpen attention so in the test.")
+@click.option("--bias", type=FILE, help="File of `regulargpt lengthen`: add its bias to what attention sees.")
 @click.option(
     "--quantised",
     is_flag=True,
     help="Replace each state by the nearest prototype, or point, of RUN's certificate; `check` says if that holds.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
+@click.option("--seed", type=WholeRange(min=0), help="Seed of the test words.  [default: the run's]")
 @shared("device")
 @click.option(
     "--set",
@@ -61,7 +61,11 @@ SAID = {
 )
 @shared("text", "named")
 @shared("train_len")
-@click.option("--words-out", type=PATH, help="Write the test words with the network's answers to this new CSV file.")
+@click.option(
+    "--words-out",
+    type=NewFileType("words.csv"),
+    help="Write the test words with the network's answers to this new CSV file.",
+)
 @printed
 def command(
     folder: Path,
@@ -106,10 +110,10 @@ def command(
     usual = MANY if is_language(config.data.name) else {}
     chosen = {} if samples is None else {"evaluation.samples": samples}
     config = config.replaced({**usual, **chosen, "device": device})
-    wanted = given or usual_lengths(config)
+    wanted, notes = (given, []) if given else usual_lengths(run, config)
     if preset is not None:
         config = protocol(preset).test_of(config)
-        wanted = tuple(config.tested)
+        wanted, notes = tuple(config.tested), []
     else:
         config = config.replaced({"protocol": ""}).reading(written)
     added = None if bias is None else read_bias(bias, run.config, run.weights)
@@ -126,6 +130,8 @@ def command(
     with closing(Bars()) as bars:
         of_words = config.seed if seed is None else seed
         result = evaluate(run, config, wanted, of_words, bars.watch, changes, sharper, quantised, words_out, added)
+    if notes := [*run.notes, *notes]:
+        result["notes"] = notes
     emit(result) if as_json else say(text(result))
     if words_out is not None:
         say(f"test words with their answers written to {shown(words_out)}", err=True)
@@ -149,14 +155,17 @@ def network(
     return open_run(RunFolder.open(place), on=on, reads=False, device=device)
 
 
-def usual_lengths(config: RunConfig) -> Sequence[int]:
-    """Those of a test where nobody names any."""
+def usual_lengths(run: Opened, config: RunConfig) -> tuple[Sequence[int], list[str]]:
+    """Those of a test where nobody names any, and what is said of lengths that are left out."""
     from languages.registry import level_of
     from regulargpt.data import is_language
     from regulargpt.options.lengths import read_lengths
+    from regulargpt.runs.opened import OpenedRun
 
     is_endless = is_language(config.data.name) and level_of(config.data.name) != "unknown"
-    return read_lengths("41-500") if is_endless else config.tested
+    if is_endless:
+        return read_lengths("41-500"), []
+    return (config.tested, []) if isinstance(run, OpenedRun) else run.usual_lengths()
 
 
 def changed(config: RunConfig, settings: Iterable[str]) -> dict[str, Any]:
@@ -218,8 +227,6 @@ def check_out(out: Path) -> None:
         raise UserError(f"--words-out {shown(out)}: words are written as CSV; give a name that ends in .csv")
     if os.path.lexists(out):
         raise UserError(f"{shown(out)} exists; choose another --words-out")
-    if not out.parent.is_dir():
-        raise UserError(f"--words-out {shown(out)}: the folder {shown(out.parent)} does not exist; make it first")
 
 
 def text(result: dict[str, Any]) -> str:
@@ -227,7 +234,8 @@ def text(result: dict[str, Any]) -> str:
     from regulargpt.cli.running import guessed, other_measures, scoring, sharpened, text_lengths
 
     if "extrapolation" in result:
-        return "\n".join([f"scoring {scoring(result)}", *text_lengths(result), *changes(result)])
+        lines = [f"scoring {scoring(result)}", *text_lengths(result), *result.get("notes", []), *changes(result)]
+        return "\n".join(lines)
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]
     inside, beyond = ({T: v for T, v in values.items() if (T in scored) is wanted} for wanted in (True, False))

@@ -13,7 +13,7 @@ import click
 from languages.errors import UserError, one_of
 from languages.registry import WITHOUT_MACHINE, level_of, no_known_machine
 from regulargpt.cli.output import CountBar, emit, printed, say, table
-from regulargpt.cli.types import PATH, FiniteRange
+from regulargpt.cli.types import PATH, FiniteRange, NewFileType, WholeRange
 from regulargpt.extraction import LONGEST, SECONDS
 from regulargpt.training.proof import no_certificate
 
@@ -35,7 +35,7 @@ OF_ROWS = "; extract from a run of supervision 'last'"
 
 @click.command()
 @click.argument("folder", type=PATH)
-@click.option("--out", type=PATH, help=f"A .json or .dot file.  [default: FOLDER/{DEFAULT}]")
+@click.option("--out", type=NewFileType(DEFAULT), help=f"A .json or .dot file.  [default: FOLDER/{DEFAULT}]")
 @click.option(
     "--from",
     "source",
@@ -49,7 +49,7 @@ OF_ROWS = "; extract from a run of supervision 'last'"
 )
 @click.option(
     "--longest",
-    type=click.IntRange(1, LONGEST),
+    type=WholeRange(1, LONGEST),
     help="Symbols of the longest words that the network is to answer.  [default: the training length]",
 )
 @click.option(
@@ -122,8 +122,6 @@ def check_out(out: Path) -> None:
         raise UserError(f"--out {out}: a machine is written as .json or .dot; choose one of these endings")
     if out.exists():
         raise UserError(f"{out} exists; choose another --out")
-    if not out.parent.is_dir():
-        raise UserError(f"--out {out}: the folder {out.parent} does not exist; make it first")
 
 
 def chosen(config: RunConfig, source: str | None, codebook: str | None, for_answers: Sequence[str]) -> str:

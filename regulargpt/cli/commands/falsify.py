@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from regulargpt.cli.output import CheckBar, emit, printed, say
-from regulargpt.cli.types import PATH, FiniteRange
+from regulargpt.cli.types import PATH, FiniteRange, WholeRange
 
 WORDS, SECONDS = 1_000_000, 120.0
 
@@ -18,7 +18,7 @@ WORDS, SECONDS = 1_000_000, 120.0
 @click.argument("folder", metavar="RUN", type=PATH)
 @click.option(
     "--words",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=WORDS,
     show_default=True,
     help="Most words; a longer one counts as one for each 8 symbols, more where attention is quadratic.",
@@ -28,14 +28,15 @@ WORDS, SECONDS = 1_000_000, 120.0
     type=FiniteRange(min=0),
     default=SECONDS,
     show_default=True,
-    help="Most seconds, of the words, and again of a proof; 0: no end.",
+    help="Most seconds of processor time, of the words, and again of a proof; loading does not count. 0: no end.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the words that are drawn.  [default: the run's]")
+@click.option("--seed", type=WholeRange(min=0), help="Seed of the words that are drawn.  [default: the run's]")
 @printed
 def command(folder: Path, words: int, seconds: float, seed: int | None, as_json: bool) -> None:
     """Look for words that a trained network answers wrongly: the shortest, and families of ever longer ones.
 
-    The result is in RUN/falsified.json. Equal words give equal results, as long as the seconds last.
+    What was wrong before is asked first. The result is in RUN/falsified.json. Equal words give equal results, as long
+    as the seconds last.
     """
     from regulargpt.runs.opened import open_run
     from regulargpt.storage.folder import RunFolder

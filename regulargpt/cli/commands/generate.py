@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.measuring import shared
-from regulargpt.cli.output import as_json, emit, say
-from regulargpt.cli.types import PLACE, FiniteRange
+from regulargpt.cli.output import CountBar, as_json, emit, say
+from regulargpt.cli.types import PLACE, FiniteRange, WholeRange
 
 if TYPE_CHECKING:
     from regulargpt.runs.opened import Opened
@@ -22,7 +22,7 @@ MOST_SYMBOLS = 100_000
 @click.command()
 @click.argument("folder", metavar="RUN", type=PLACE)
 @click.option("--prompt", default="\n", help="The text that goes on.  [default: a newline]")
-@click.option("--symbols", type=click.IntRange(1, MOST_SYMBOLS), default=200, show_default=True, help="How many more.")
+@click.option("--symbols", type=WholeRange(1, MOST_SYMBOLS), default=200, show_default=True, help="How many more.")
 @click.option(
     "--temperature",
     type=FiniteRange(min=0, max=1000),
@@ -30,8 +30,8 @@ MOST_SYMBOLS = 100_000
     show_default=True,
     help="0: always the likeliest symbol; 1: as the model expects them; above: more surprising.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the symbols.")
-@click.option("--window", type=click.IntRange(min=1), help="Positions that are remembered.  [default: all]")
+@click.option("--seed", type=WholeRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the symbols.")
+@click.option("--window", type=WholeRange(min=1), help="Positions that are remembered.  [default: all]")
 @click.option(
     "--attention", help="What a position of a Transformer sees: full, bca, sliding:W, sinks:S:W, self-extend:G:W."
 )
@@ -75,30 +75,52 @@ def command(
     read = spelling(run)[0](prompt)
     if not len(read):
         raise UserError("--prompt has no symbol that the network knows; write another one")
+    progress = CountBar("generate")
+    progress.begin()
     writer = Writer.of(run, len(read) + symbols, changes, attention or "full")
-    began, pieces, count = time.perf_counter(), [], 0
+    pieces, times = [], [time.perf_counter()]
     drawn = writer.continuation(read, symbols, temperature=temperature, seed=seed, window=window)
     if not as_json:
         click.echo(harmless(prompt), nl=False)
 
     def counted() -> Iterator[int]:
-        nonlocal count
         for symbol in drawn:
-            count += 1
+            times.append(time.perf_counter())
             yield symbol
 
     for piece in readable(counted(), writer.decode):
         pieces.append(piece)
         if not as_json:
             click.echo(harmless(piece), nl=False)
-    rate = count / (time.perf_counter() - began)
+    progress.close()
+    reading, rate = speed(times)
     if as_json:
         asked = {"prompt": prompt, "symbols": symbols, "temperature": temperature, "seed": seed, "window": window}
         tested = {"attention": attention or "full", "changes": changes}
-        emit({"run": str(folder), **asked, **tested, "text": "".join(pieces), "symbols_per_second": round(rate, 1)})
+        per_second = {
+            "symbols_per_second": None if rate is None else round(rate, 1),
+            "prompt_seconds": round(reading, 3),
+        }
+        emit({"run": str(folder), **asked, **tested, "text": "".join(pieces), **per_second})
         return
     click.echo()
-    say(f"{count:,} symbols, {rate:,.0f} a second", err=True)
+    a_second = "" if rate is None else f", {rate:,.{int(rate < 10)}f} a second"
+    say(f"{len(times) - 1:,} symbols{a_second}; {len(read):,} of the prompt read in {reading:.1f} s", err=True)
+    for note in run.notes:
+        say(note, err=True)
+
+
+def speed(times: Sequence[float]) -> tuple[float, float | None]:
+    """The seconds before the first symbol, in which the prompt is read, and how many a second come behind it.
+
+    `times` are those of the beginning and of each symbol.
+
+    >>> speed([0.0, 8.0, 8.5, 9.0]), speed([0.0, 8.0]), speed([0.0])
+    ((8.0, 2.0), (8.0, None), (0.0, None))
+    """
+    if len(times) < 3:
+        return times[-1] - times[0], None
+    return times[1] - times[0], (len(times) - 2) / max(times[-1] - times[1], 1e-9)
 
 
 def opened(place: Path, train_len: int | None, device: str) -> Opened:

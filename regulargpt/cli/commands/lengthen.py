@@ -10,7 +10,7 @@ import click
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.measuring import shared, show
 from regulargpt.cli.output import printed, say
-from regulargpt.cli.types import PATH, PLACE, FiniteRange
+from regulargpt.cli.types import PATH, PLACE, FiniteRange, WholeRange
 from regulargpt.encodings.options import ADDED
 
 
@@ -30,15 +30,15 @@ from regulargpt.encodings.options import ADDED
 )
 @click.option(
     "--length",
-    type=click.IntRange(2, 1_000_000),
+    type=WholeRange(2, 1_000_000),
     help="Symbols of a training segment.  [default: twice what the network was trained on]",
 )
-@click.option("--steps", type=click.IntRange(1, 1_000_000), default=300, show_default=True, help="Training steps.")
-@click.option("--batch-size", type=click.IntRange(1, 65_536), default=4, show_default=True, help="Segments a step.")
+@click.option("--steps", type=WholeRange(1, 1_000_000), default=300, show_default=True, help="Training steps.")
+@click.option("--batch-size", type=WholeRange(1, 65_536), default=4, show_default=True, help="Segments a step.")
 @click.option(
     "--lr", type=FiniteRange(min=0, min_open=True, max=1000), default=0.02, show_default=True, help="Learning rate."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Draws the segments.")
+@click.option("--seed", type=WholeRange(0, 2**63 - 1), default=0, show_default=True, help="Draws the segments.")
 @click.option(
     "--set",
     "settings",
@@ -48,7 +48,7 @@ from regulargpt.encodings.options import ADDED
 )
 @shared("device")
 @click.option("--lengths", help="Where it is tested, as in 512,1024.  [default: the training length to --length]")
-@click.option("--words", type=click.IntRange(min=2), default=32, show_default=True, help="Test segments a length.")
+@click.option("--words", type=WholeRange(min=2), default=32, show_default=True, help="Test segments a length.")
 @click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/lengthen; of hf:PATH lengthen/NAME]")
 @printed
 def command(

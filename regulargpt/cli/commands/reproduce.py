@@ -13,7 +13,7 @@ import click
 from languages.errors import UserError
 from regulargpt.cli.engines import choose_engine, engine_options, given
 from regulargpt.cli.output import emit, printed, say, table
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, WholeRange
 from regulargpt.runs.exits import FAILED, STOPPED
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ KINDS = ("published", "ours", "difference", "state")
 )
 @click.option("--model", type=PATH, help="Of table-5.4: ask a T5 checkpoint on disk, hf:PATH.")
 @click.option(
-    "--samples", type=click.IntRange(min=1), help="With --model: prompts a column.  [default: 2, 20 or 100 by scale]"
+    "--samples", type=WholeRange(min=1), help="With --model: prompts a column.  [default: 2, 20 or 100 by scale]"
 )
 @click.option(
     "--out",

@@ -12,7 +12,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import CheckBar, emit, printed, say, width
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, NewFileType
 from regulargpt.runs.exits import FAILED
 
 if TYPE_CHECKING:
@@ -36,7 +36,12 @@ MOST_NAMED = 20
 @click.option("--measure", metavar="NAME", help="What to show.  [default: what the runs' scores are of]")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the table.  [default: text]")
 @click.option("--caption", default="", metavar="TEXT", help="A caption of the table.")
-@click.option("--plot", type=PATH, metavar="FILE", help="Draw the measure by length too: .png, .svg or .pdf.")
+@click.option(
+    "--plot",
+    type=NewFileType("accuracy.png"),
+    metavar="FILE",
+    help="Draw the measure by length too: .png, .svg or .pdf.",
+)
 @printed
 def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked: Any) -> int:
     """Gather runs into a table, with statistics over seeds and curves by length.

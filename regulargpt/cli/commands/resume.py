@@ -15,7 +15,7 @@ from regulargpt.cli.types import PATH
 @printed
 def command(folder: Path, as_json: bool) -> int:
     """Go on with an interrupted run, exactly where it stopped; of a finished run, print its result again."""
-    from regulargpt.runs.opened import config_of
+    from regulargpt.runs.configured import config_of
     from regulargpt.storage.folder import RunFolder
 
     config = config_of(RunFolder.open(folder))

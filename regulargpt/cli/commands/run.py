@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.flags import field_options, fields_of
+from regulargpt.cli.flags import certify_option, field_options, fields_of
 from regulargpt.cli.output import printed, say
 from regulargpt.cli.types import FILE, PATH
 from regulargpt.config.recipes import resolve
@@ -46,9 +46,7 @@ def notice_trivial(words: Data) -> None:
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: answers]")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
 @field_options(example=resolve(USUAL.recipe, USUAL.model.name, USUAL.data.name, {}))
-@click.option(
-    "--certify", is_flag=True, help="Prove it with the language's automaton, not with one learned from answers."
-)
+@certify_option
 @click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
 @click.option("--tensorboard", is_flag=True, help="Log to RUN/tensorboard too (extra: tracking).")
 @click.option(

@@ -9,23 +9,23 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import as_json, as_line, emit, say
-from regulargpt.cli.types import FILE, FiniteRange
+from regulargpt.cli.types import FiniteRange, NewFileType, WholeRange
 
 
 @click.command()
 @click.argument("language")
-@click.option("--length", type=click.IntRange(min=1), required=True, help="Symbols in each word.")
-@click.option("--count", type=click.IntRange(min=1), default=10, show_default=True, help="How many words.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same words.")
+@click.option("--length", type=WholeRange(min=1), required=True, help="Symbols in each word.")
+@click.option("--count", type=WholeRange(min=1), default=10, show_default=True, help="How many words.")
+@click.option("--seed", type=WholeRange(min=0), default=0, show_default=True, help="The same seed, the same words.")
 @click.option("--near-misses", type=FiniteRange(0, 1), default=0.0, help="Share of near misses in the non-members.")
-@click.option("--edits", type=click.IntRange(1, 1000), default=1, show_default=True, help="Most edits of a near miss.")
+@click.option("--edits", type=WholeRange(1, 1000), default=1, show_default=True, help="Most edits of a near miss.")
 @click.option(
     "--swaps",
     type=FiniteRange(0, 1),
     default=0.0,
     help="Share of the near misses in which two symbols changed places instead.",
 )
-@click.option("--out", type=FILE, help="Write to this file, not to the terminal.")
+@click.option("--out", type=NewFileType("words.jsonl"), help="Write to this file, not to the terminal.")
 @click.option(
     "--text", is_flag=True, help="`word label` a line, or segments and documents as they are, instead of JSON lines."
 )

@@ -6,14 +6,13 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say
+from regulargpt.cli.types import WholeRange
 
 
 @click.command()
 @click.argument("language")
 @click.option("--dot", is_flag=True, help="Print the automaton in Graphviz's language.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample words or lines."
-)
+@click.option("--seed", type=WholeRange(min=0), default=0, show_default=True, help="Seed of the sample words or lines.")
 @printed
 def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
     """Show a language: its machine, its monoid or algebra, sample words; a text: its size, its digest, a few lines; or

@@ -9,7 +9,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.engines import choose_engine, engine_options
-from regulargpt.cli.flags import field_options, flags
+from regulargpt.cli.flags import certify_option, field_options, flags
 from regulargpt.cli.output import printed
 from regulargpt.cli.types import PATH
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--protocol", "protocols", multiple=True, metavar="NAMES", help="Protocols.  [default: none]")
 @field_options(several=True)
-@click.option("--certify", is_flag=True, help="Train on until the certificate holds, where there can be one.")
+@certify_option
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUES", help="Any field: training.clip=0.5,1.")
 @click.option("--out", type=PATH, help="Sweep folder.  [default: sweeps/LANGUAGES-MODELS]")
 @engine_options

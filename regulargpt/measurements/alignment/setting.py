@@ -15,7 +15,7 @@ from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import HALVINGS, Groups, Search, search
 from regulargpt.measurements.alignment.statistics import ByHead, Sharpness, sharpness
-from regulargpt.measurements.sample import refuse_many
+from regulargpt.measurements.sample import refuse_many, why_not
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.runs.opened import Opened, open_run
 from regulargpt.storage.atomic import shown
@@ -126,7 +126,7 @@ def setting_of(
     run = as_measured(place)
     config, source = run.config, run.data
     train_len = max(source.lengths(config.data.train_len), default=0)
-    length = TIMES * config.data.train_len if length is None else length
+    length = default_length(run) if length is None else length
     if length <= train_len:
         raise UserError(f"--length {length}: the run was trained on up to {train_len} symbols; choose a longer one")
     for T in (train_len, length):
@@ -147,6 +147,22 @@ def setting_of(
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
     return Setting(model, run.weights, short, long, by, on)
+
+
+def default_length(run: Opened) -> int:
+    """8, 4 or 2 times the training length, the first that is possible; of a language always 8 times.
+
+    Raises UserError for a text or a network without any of them.
+    """
+    train_len, is_text = run.train_len, run.data.kind == "text"
+    for length in (times * train_len for times in (TIMES, 4, 2)):
+        if not is_text or (length <= LONGEST and why_not(run, length) is None):
+            return length
+    if 2 * train_len > LONGEST:
+        reason = f"at most {LONGEST:,} symbols are aligned"
+    else:
+        reason = (why_not(run, 2 * train_len) or "").removesuffix("; choose a shorter length, or a longer text")
+    raise UserError(f"nothing longer than the training length {train_len:,} can be aligned: {reason}")
 
 
 def symbols_of_search(train_len: int, length: int, words: int = SEGMENTS, tried: int = HALVINGS) -> int:

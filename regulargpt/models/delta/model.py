@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.errors import UserError
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import Draw, RmsNorm, convolution, start_of_steps
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.mixing.model import Mixing
@@ -95,7 +96,7 @@ class DeltaMixer(Mixer):
         q, k, v, beta, *gates = (part.transpose(1, 2) for part in inputs)  # (batch, heads, length, ...)
         log_decay = gates[0] if gates else beta.new_zeros(beta.shape[:3])
         size = max(1, self.chunk // self.householders)
-        o, S = self.forms.delta(q * q.shape[-1] ** -0.5, k, v, beta, log_decay, state[0], size)
+        o, S = chunks.delta(q * q.shape[-1] ** -0.5, k, v, beta, log_decay, state[0], size)
         return o.transpose(1, 2), (S,)
 
     def output(
@@ -148,10 +149,9 @@ class Delta(Mixing):
         conv: int = 4,
         mlp: str = "swiglu",
         init: str = "fan-in",
-        backend: str = "own",
         generator: torch.Generator | None = None,
     ):
         generator = generator or torch.Generator().manual_seed(0)
         layer = (d_model, n_heads, householders, gate, range, output_gate, conv, init, generator)
         mixers = [DeltaMixer(*layer) for _ in [None] * n_layers]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator, backend=backend)
+        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)

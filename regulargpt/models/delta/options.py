@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from regulargpt.models.mixing.options import HeadsOptions
 from regulargpt.options import option
@@ -32,8 +32,6 @@ class DeltaOptions(HeadsOptions):
     conv: int = option(
         4, "Symbols that the short convolution reaches; 0: there is none.", least=0, most=64, why="at least 0"
     )
-
-    widest: ClassVar[int | None] = 256
 
     def arguments(self) -> dict[str, Any]:
         return super().arguments() | {"output_gate": self.gates_outputs}

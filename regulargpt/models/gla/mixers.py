@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.models.mixing.chunks import WIDEST
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import Draw, RmsNorm
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 
@@ -66,11 +66,10 @@ class PerHead(Mixer):
 
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length n_heads V"], State]:
         """A chunk at a time; symbol by symbol where gates are so near 0 that a factor of a chunk might overflow."""
-        size = self.at_once(self.chunk)
-        if size == self.chunk and float(inputs[3].detach().amin()) * size < -WIDEST:
+        if float(inputs[3].detach().amin()) * self.chunk < -chunks.WIDEST:
             return self.loop(inputs, state)
         (S,), found = state, []
-        for part in zip(*(x.split(size, 1) for x in inputs), strict=True):
+        for part in zip(*(x.split(self.chunk, 1) for x in inputs), strict=True):
             q, k, v, log_decay = (x.transpose(1, 2) for x in part)  # each (batch, n_heads, chunk, ...)
             o, S = self.chunked(q, k, v, log_decay, S)
             found.append(o.transpose(1, 2))  # (batch, chunk, n_heads, V)
@@ -85,7 +84,7 @@ class PerHead(Mixer):
         S: Float[Tensor, "batch n_heads K V"],
     ) -> tuple[Float[Tensor, "batch n_heads chunk V"], Float[Tensor, "batch n_heads K V"]]:
         """o at each symbol of a chunk, and S after it."""
-        return self.forms.gated(q, k, v, log_decay, S)
+        return chunks.gated(q, k, v, log_decay, S)
 
 
 class PerChannel(PerHead):

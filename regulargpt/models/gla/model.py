@@ -62,7 +62,6 @@ class Gla(Mixing):
         decay: str = "channel",
         mlp: str = "swiglu",
         init: str = "fan-in",
-        backend: str = "own",
         generator: torch.Generator | None = None,
     ):
         if d_model % (2 * n_heads):
@@ -70,4 +69,4 @@ class Gla(Mixing):
         generator = generator or torch.Generator().manual_seed(0)
         mixer, draw = choose("decay", decay, DECAYS), Draw(init, generator)
         mixers = [mixer(d_model, n_heads, draw) for _ in range(n_layers)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator, backend=backend)
+        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from regulargpt.encodings.rotary import BASE, rotate_halves
 from regulargpt.models.gla.mixers import PerHead
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import Draw
 from regulargpt.models.mixing.mixer import Inputs, State
 
@@ -46,7 +47,7 @@ class Retention(PerHead):
         """Positions are those in the chunk, where the state is at 0. All words have the same gates: those of one do."""
         chunk = q.shape[-2]
         angle = torch.arange(1, chunk + 1, device=q.device)[:, None] * angles(q)  # (chunk, K / 2)
-        o, S = self.forms.additive(rotate_halves(q, angle), rotate_halves(k, angle), v, log_decay[:1, ..., 0], S)
+        o, S = chunks.additive(rotate_halves(q, angle), rotate_halves(k, angle), v, log_decay[:1, ..., 0], S)
         return o, backwards(S, chunk)
 
 

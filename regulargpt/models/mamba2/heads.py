@@ -40,7 +40,7 @@ class Heads(Mixer):
 
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length heads P"], State]:
         (S,), found = state, []
-        for part in zip(*(x.split(self.at_once(CHUNK), 1) for x in inputs), strict=True):
+        for part in zip(*(x.split(CHUNK, 1) for x in inputs), strict=True):
             o, S = self.chunk(tuple(x.transpose(1, 2) for x in part), S)
             found.append(o.transpose(1, 2))  # (batch, chunk, heads, P)
         return torch.cat(found, 1), (S,)

@@ -64,7 +64,6 @@ class Mamba2(Mixing):
         n_layers: int = 2,
         mlp: str = "none",
         init: str = "fan-in",
-        backend: str = "own",
         version: int = 2,
         d_state: int = 32,
         expand: int = 2,
@@ -75,4 +74,4 @@ class Mamba2(Mixing):
         draw, sizes = Draw(init, generator), (d_model, n_heads, d_state, expand)
         turns = choose("version", str(version), {"2": False, "3": True})
         mixers = [Turning(*sizes, draw) if turns else Ssd(*sizes, conv, draw) for _ in range(n_layers)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator, backend=backend)
+        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.models.mamba2.heads import Heads
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import Draw, RmsNorm, convolution, start_of_steps
 from regulargpt.models.mixing.mixer import Inputs, State
 
@@ -64,4 +65,4 @@ class Ssd(Heads):
     ) -> tuple[Float[Tensor, "batch heads chunk P"], Float[Tensor, "batch heads N P"]]:
         C, B, v, _, log_a = inputs
         C, B = (x.expand(-1, self.n_heads, -1, -1) for x in (C, B))  # (batch, heads, chunk, N)
-        return self.forms.additive(C, B, v, log_a, S)
+        return chunks.additive(C, B, v, log_a, S)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.models.mamba2.heads import Heads
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import Draw, RmsNorm, start_of_steps
 from regulargpt.models.mixing.mixer import Inputs, State
 
@@ -96,7 +97,7 @@ class Turning(Heads):
         after = torch.cat([gain_before[:, :, 1:], torch.zeros_like(gain[:, :, :1])], 2)  # (batch, heads, chunk)
         phi = angles.cumsum(2)
         turned_q, turned_k = (turned(x[..., None], phi)[..., 0] for x in (q, k))
-        o, S = self.forms.additive(turned_q, turned_k, (gain + after)[..., None] * v, log_a, S)
+        o, S = chunks.additive(turned_q, turned_k, (gain + after)[..., None] * v, log_a, S)
         # At the symbol itself it has not yet counted as k', v'.
         early = after * (q * k).sum(-1)
         return o - early[..., None] * v, turned(S, -phi[:, :, -1])

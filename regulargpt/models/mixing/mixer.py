@@ -20,21 +20,15 @@ from torch import Tensor
 
 from regulargpt.models.hooks import Hooked, HookPoint, carried
 from regulargpt.models.layers import Readout
-from regulargpt.models.mixing import chunks, kernels
 
 Inputs = tuple[Tensor, ...]
 """What symbols bring, each (batch, length, ...); of one symbol each (batch, ...)."""
-LONGEST = 2**31 - 1
-"""Symbols of any piece."""
 State = tuple[Tensor, ...]
 """What is carried, each (batch, ...)."""
 
 
 class Mixer(Hooked):
     """One layer's recurrence. `hook_recurrent` sees its whole state S after each symbol, (batch, length, numbers)."""
-
-    backend: str = "own"
-    """What trains it; whatever else asks it, a test or a proof, has the forms of `chunks`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,15 +55,6 @@ class Mixer(Hooked):
         self, o: Float[Tensor, "batch read *value"], x: Float[Tensor, "batch read d_model"], at: Inputs
     ) -> Float[Tensor, "batch read d_model"]:
         """What goes on, of some positions: the norm, gates and the last linear layer."""
-
-    @property
-    def forms(self) -> Any:
-        """The module that computes a piece: `chunks`, or in training that of the backend, with the same functions."""
-        return kernels if self.training and self.backend == "fla" else chunks
-
-    def at_once(self, size: int) -> int:
-        """How many symbols are computed at once, where `size` are on a CPU: kernels cut a piece themselves."""
-        return size if self.forms is chunks else LONGEST
 
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length *value"], State]:
         """o at each symbol, and the last state."""

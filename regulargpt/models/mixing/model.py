@@ -57,13 +57,10 @@ class Mixing(Recurrent):
         init: str,
         generator: torch.Generator,
         block: Callable[[Mixer, int, str, Draw], nn.Module] = Block,
-        backend: str = "own",
     ):
         super().__init__(d_model, n_outputs, generator)
         draw = Draw(init, generator)
         self.n_symbols = n_symbols
-        for mixer in mixers:
-            mixer.backend = backend
         self.embedding = embedding(n_symbols, d_model, generator, std=1.0 if init == "fan-in" else 0.02)
         self.blocks = nn.ModuleList(block(mixer, d_model, mlp, draw) for mixer in mixers)
         self.norm: nn.Module = RmsNorm(d_model)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from regulargpt.models.options import RecurrentOptions
 from regulargpt.options import option
@@ -30,33 +29,8 @@ class HeadsOptions(MixingOptions):
     """Those whose mixer has heads."""
 
     n_heads: int = option(4, "Heads of the state.", least=1, most=65_536, why="a state has at least 1 head")
-    backend: Literal["own", "fla"] = option(
-        "own", "What computes the recurrence in training: our own form, or flash-linear-attention's GPU kernels."
-    )
-
-    widest: ClassVar[int | None] = None
-    """The most channels of a head that its kernel takes."""
-
-    def record(self) -> dict[str, Any]:
-        return {key: value for key, value in super().record().items() if key != "backend"}
-
-    def why_not_on(self, device: str) -> str | None:
-        """The kernels need a GPU and their package.
-
-        >>> HeadsOptions("gla", backend="fla").why_not_on("cpu")
-        "model.backend = 'fla' trains on a GPU; choose --device cuda where there is one, or backend = 'own'"
-        """
-        if self.backend == "own":
-            return None
-        if device != "cuda":
-            return "model.backend = 'fla' trains on a GPU; choose --device cuda where there is one, or backend = 'own'"
-        missing = [name for name in ("fla", "einops", "triton") if find_spec(name) is None]
-        said = "model.backend = 'fla': {} is not installed; pip install 'fla-core[cuda]', or choose 'own'"
-        return said.format(missing[0]) if missing else None
 
     def problems(self) -> Iterator[str]:
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
-        if self.backend == "fla" and self.widest and self.d_model // self.n_heads > self.widest:
-            yield f"backend = 'fla': its kernel takes heads of at most {self.widest} channels; give more n_heads"
         yield from super().problems()

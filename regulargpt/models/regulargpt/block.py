@@ -113,8 +113,8 @@ class Block(Hooked):
         self.ff_in = linear(d_model, d_ff, generator)
         self.ff_out = linear(d_ff, d_model, generator)
         self.activation = choose("activation", activation, ACTIVATIONS)
-        # The FFN's weights lie in the block itself; its hook point stands where other models have it.
-        self.mlp = nn.ModuleDict({"hook_post": HookPoint()})
+        # The FFN's weights lie in the block itself; its hook points stand where other models have them.
+        self.mlp = nn.ModuleDict({"hook_pre": HookPoint(), "hook_post": HookPoint()})
         self.hook_attn_out, self.hook_mlp_out, self.hook_resid_post = HookPoint(), HookPoint(), HookPoint()
 
     def normed(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
@@ -133,7 +133,8 @@ class Block(Hooked):
         return self.hook_resid_post(x)
 
     def ffn(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        return self.hook_mlp_out(self.ff_out(self.mlp["hook_post"](self.activation(self.ff_in(x)))))
+        units = self.activation(self.mlp["hook_pre"](self.ff_in(x)))  # (*rows, d_ff)
+        return self.hook_mlp_out(self.ff_out(self.mlp["hook_post"](units)))
 
     @property
     def may_split(self) -> bool:

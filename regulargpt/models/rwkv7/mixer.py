@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.models.layers import undrawn
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.rwkv7.starts import Starts
 
@@ -81,7 +82,7 @@ class Rwkv7Mixer(Mixer):
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length n_heads d_head"], State]:
         """A chunk at a time: the decays of one have a sum of logarithms of at most 13."""
         r, log_w, k, v, kappa, removed, _ = (part.transpose(1, 2) for part in inputs)  # (batch, n_heads, length, ...)
-        o, S = self.forms.removing(r, k, v, kappa, removed, log_w, state[0].mT, CHUNK)
+        o, S = chunks.removing(r, k, v, kappa, removed, log_w, state[0].mT, CHUNK)
         return o.transpose(1, 2), (S.mT,)
 
     def output(

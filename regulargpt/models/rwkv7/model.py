@@ -67,7 +67,6 @@ class Rwkv7(Mixing):
         range: str = "unit",
         mlp: str = "swiglu",
         init: str = "fan-in",
-        backend: str = "own",
         generator: torch.Generator | None = None,
     ):
         if d_model % n_heads or d_model == n_heads:
@@ -76,7 +75,7 @@ class Rwkv7(Mixing):
         removal = choose("range", range, REMOVALS)
         depths = enumerate([n_layers] * n_layers)  # `range` is an option here
         mixers = [Rwkv7Mixer(d_model, n_heads, removal, depth, generator) for depth in depths]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator, backend=backend)
+        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
 
     def beside(
         self, x: Float[Tensor, "batch length d_model"], carries: Any

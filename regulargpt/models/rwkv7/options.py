@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from regulargpt.models.mixing.options import HeadsOptions
 from regulargpt.options import option
@@ -21,8 +21,6 @@ class Rwkv7Options(HeadsOptions):
     range: Literal["unit", "signed"] = option(
         "unit", "What a symbol removes along its key: a times it, or twice that, which reaches the factor -1."
     )
-
-    widest: ClassVar[int | None] = 256
 
     @property
     def title(self) -> str:

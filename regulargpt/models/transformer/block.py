@@ -18,10 +18,10 @@ class Mlp(Hooked):
         self.activation = choose("activation", activation, ACTIVATIONS)
         self.ff_in = linear(d_model, d_ff, generator)
         self.ff_out = linear(d_ff, d_model, generator)
-        self.hook_post = HookPoint()
+        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
 
     def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        return self.ff_out(self.hook_post(self.activation(self.ff_in(x))))
+        return self.ff_out(self.hook_post(self.activation(self.hook_pre(self.ff_in(x)))))
 
 
 class Block(Hooked):

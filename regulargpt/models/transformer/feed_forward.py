@@ -44,9 +44,12 @@ class FeedForward(Hooked):
         self.ff_gate = linear(d_model, d_ff, generator, bias) if gated else None
         self.ff_in = linear(d_model, d_ff, generator, bias)
         self.ff_out = linear(d_ff, d_model, generator, bias)
-        self.hook_post = HookPoint()
+        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
 
     def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         units = self.ff_in(x)  # (*rows, d_ff)
-        units = self.activation(units) if self.ff_gate is None else self.activation(self.ff_gate(x)) * units
+        if self.ff_gate is None:
+            units = self.activation(self.hook_pre(units))
+        else:
+            units = self.activation(self.hook_pre(self.ff_gate(x))) * units
         return self.ff_out(self.hook_post(units))

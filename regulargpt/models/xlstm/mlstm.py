@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.errors import UserError
+from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import EPS, Draw, ShortConvolution
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 
@@ -99,8 +100,8 @@ class MlstmMixer(Mixer):
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length H K"], State]:
         """Chunks of the additive algorithm, each from the scale m of its symbols; n is one more column of C."""
         found = []
-        for piece in zip(*(part.transpose(1, 2).split(self.at_once(CHUNK), 2) for part in inputs[:5]), strict=True):
-            h, state = chunk(piece, state, self.forms.additive)
+        for piece in zip(*(part.transpose(1, 2).split(CHUNK, 2) for part in inputs[:5]), strict=True):
+            h, state = chunk(piece, state, chunks.additive)
             found.append(h)
         return torch.cat(found, 2).transpose(1, 2), state  # (batch, length, H, K)
 

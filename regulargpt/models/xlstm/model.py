@@ -30,7 +30,6 @@ class Xlstm(Mixing):
         blocks: str = "",
         mlp: str = "none",
         init: str = "fan-in",
-        backend: str = "own",
         generator: torch.Generator | None = None,
     ):
         generator = generator or torch.Generator().manual_seed(0)
@@ -41,9 +40,7 @@ class Xlstm(Mixing):
                 return MlstmMixer(d_model, n_heads, conv, draw)
             return SlstmMixer(d_model, n_heads, conv, draw, layer / max(1, n_layers - 1))
 
-        super().__init__(
-            n_symbols, n_outputs, d_model, [*map(mixer, range(n_layers))], mlp, init, generator, backend=backend
-        )
+        super().__init__(n_symbols, n_outputs, d_model, [*map(mixer, range(n_layers))], mlp, init, generator)
 
 
 class Mlstm(Xlstm):

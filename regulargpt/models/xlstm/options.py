@@ -37,8 +37,6 @@ class XlstmOptions(HeadsOptions):
         if set(self.blocks) - set("ms"):
             yield f"blocks = {self.blocks!r}; write m for mLSTM and s for sLSTM, as ms"
             return
-        if self.backend == "fla" and "m" not in self.kinds:
-            yield "backend = 'fla' has no kernel for sLSTM; choose 'own'"
         if "m" in self.kinds and self.d_model % 2:
             yield f"d_model = {self.d_model} is odd; q, k and v of mLSTM are made of 2 d_model numbers, four at a time"
         if "s" in self.kinds and self.d_model == self.n_heads:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import languages
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data import is_language
+from regulargpt.runs import keep
 from regulargpt.runs.exits import FAILED, STOPPED
 from regulargpt.runs.sweep.engine import Engine
 from regulargpt.runs.sweep.folder import State, SweepFolder, is_sweep, refuse_other
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import manifest
 from regulargpt.storage.atomic import at_work
+from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
 
 Plan = Mapping[str, State]
@@ -59,6 +62,7 @@ def sweep(
     # All refusals come before the first write.
     check(wanted.values())
     engine.check()
+    refuse_edited(SweepFolder(Path(path)), wanted)
     folder = SweepFolder.create(path)
     with at_work(), folder.locked(), StopRequested() as stop:
         folder.add(wanted)
@@ -83,6 +87,7 @@ def plan(path: str | Path, configs: Iterable[RunConfig]) -> Plan:
     check(wanted.values())
     refuse_other(Path(path))
     folder = SweepFolder(Path(path))
+    refuse_edited(folder, wanted)
     # Read for its refusal: `sweep` adds to this list.
     _ = folder.names if is_sweep(folder.path) else ()
     return {name: folder.state(name) for name in wanted}
@@ -103,6 +108,29 @@ def check(configs: Iterable[RunConfig]) -> None:
             from regulargpt.construct import configuration
 
             configuration.check(config, languages.get(config.data.name))
+
+
+def refuse_edited(folder: SweepFolder, wanted: Mapping[str, RunConfig]) -> None:
+    """Raise UserError where a language's file has changed since a run of this sweep began, which keeps the former.
+
+    Runs of two languages would stand under one name in the table.
+    """
+    now: dict[str, dict[str, str]] = {}
+    for name, config in wanted.items():
+        run, language = folder.run_path(name), config.data.name
+        if not (began := began_with(RunFolder(run))):
+            continue
+        if language not in now:
+            now[language] = keep.digests(config.data)
+        if any(now[language].get(option) != digest for option, digest in began.items()):
+            raise UserError(f"{language} is not what {shown(run)} began with; put it back, or choose another --out")
+
+
+def began_with(run: RunFolder) -> dict[str, str]:
+    """The digests of the files that a run keeps; none of one that is missing, or damaged, which is found later."""
+    with suppress(UserError):
+        return {option: digest for option, (_, digest) in run.kept_names().items()}
+    return {}
 
 
 def find_damage(folder: SweepFolder, names: Iterable[str]) -> None:

@@ -138,7 +138,7 @@ class SweepFolder:
         """Check every file of a finished run; IntegrityError naming the one that is damaged."""
         path = self.run_path(name)
         manifest.verify(path)
-        refuse_changed(name, path / CONFIG, RunFolder(path).config_text)
+        refuse_other_run(name, RunFolder(path))
 
     def failure(self, name: str) -> dict[str, Any]:
         """What failed/NAME.json says: `run`, `reason` and `kind`."""
@@ -189,9 +189,14 @@ def refuse_other(path: Path) -> None:
         raise UserError(f"{atomic.shown(path)} is not empty and no sweep folder; choose another --out")
 
 
-def refuse_changed(name: str, path: Path, config_text: str) -> None:
+def refuse_other_run(name: str, run: RunFolder) -> None:
+    """Raise IntegrityError if a run folder has not the config that the run's name was made of, or was altered."""
+    refuse_changed(name, run.path / CONFIG, run.config_text, run.kept_files())
+
+
+def refuse_changed(name: str, path: Path, config_text: str, kept: Mapping[str, Path] = {}) -> None:
     """Raise IntegrityError if this is not the config.toml that the run's name was made of."""
-    if not is_name_of(name, config_text):
+    if not is_name_of(name, config_text, kept):
         raise manifest.IntegrityError(
             f"{atomic.shown(path)} is not the config that the run {name} is named after; restore it from a copy"
         )

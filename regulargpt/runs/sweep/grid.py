@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from typing import Any
 
 from languages.errors import UserError
 from regulargpt.config.phases import PHASES
-from regulargpt.config.recipes import apart, resolve, usual_model
+from regulargpt.config.recipes import BY_BRACKETS, apart, resolve, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
-from regulargpt.options import ConfigError
+from regulargpt.options import ConfigError, shown
 from regulargpt.runs.sweep.values import read_values
+from regulargpt.training.given import Given, given, phrase
 from regulargpt.training.proof import EVERY, no_certificate
 
 MOST_RUNS = 100_000
@@ -130,7 +132,54 @@ class Grid:
             for key, value in fields.items()
         ]
         words = f"all models have the same words (alone {listed(alone)})"
-        return [f"{words}; write the language so, or --set them, for all"] if alone else []
+        return [
+            *([f"{words}; write the language so, or --set them, for all"] if alone else []),
+            *self.several(),
+            *self.unlike(),
+        ]
+
+    def unlike(self) -> list[str]:
+        """What some of the runs are given beside their batches, where not all are given the same.
+
+        >>> Grid(("parity",), ("lstm", "transformer")).unlike()[0].partition(" (chain")[0]
+        'not all is shown to all: lstm on parity is also given answers beside the batches'
+        >>> Grid(("parity",), ("lstm", "gru")).unlike()
+        []
+        """
+        found: dict[str, list[tuple[str, Given]]] = defaultdict(list)
+        kinds = set()
+        for config in self.configs:
+            had = given(flat(config))
+            kinds.add(had and had.kind)
+            if had is not None:
+                found[had.kind].append((f"{config.model.title} on {config.data.name}", had))
+        parts = [
+            f"{listed(run for run, _ in of)} {'is' if len({run for run, _ in of}) == 1 else 'are'} also given "
+            + phrase(had for _, had in of)
+            for of in found.values()
+        ]
+        said = f"not all is shown to all: {'; '.join(parts)}; --recipe words gives none of it"
+        return [said] if len(kinds) > 1 else []
+
+    def several(self) -> list[str]:
+        """The models that are not one network in all languages, under the same recipe and protocol.
+
+        >>> Grid(("parity", "brackets-2"), ("regulargpt", "lstm")).several()
+        ['regulargpt is not one network: model.tree = flat on parity, nested on brackets-2; --set it for all']
+        """
+        found: dict[Any, dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+        for language, model, recipe, preset in self.axes():
+            for key, value in network(self.base(language, model, recipe, preset)).items():
+                if key not in self.values:
+                    found[model, recipe, preset][key][shown(value)].append(language)
+        apart = {
+            f"{model} is not one network: {key} = "
+            + ", ".join(f"{value} on {listed(languages)}" for value, languages in by_value.items()): None
+            for (model, *_), of_model in found.items()
+            for key, by_value in of_model.items()
+            if len(by_value) > 1
+        }
+        return [f"{line}; --set it for all" for line in apart]
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""
@@ -170,6 +219,16 @@ class Grid:
         n = math.prod(map(len, (self.languages, self.models, self.recipes, self.protocols, *values)))
         if n > MOST_RUNS:
             raise UserError(f"{n:,} runs; a sweep has at most {MOST_RUNS:,}")
+
+
+def network(config: RunConfig) -> dict[str, Any]:
+    """What of a config the function depends on that the network computes, beside its weights.
+
+    >>> network(RunConfig().replaced({"model.name": "lstm"}))
+    {'model.d_model': 64, 'model.n_layers': 1}
+    """
+    of_brackets = {key: value for key, value in flat(config).items() if key in BY_BRACKETS}
+    return {f"model.{key}": value for key, value in config.model.arguments().items()} | of_brackets
 
 
 def listed(texts: Iterable[str], most: int = 3) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
@@ -39,14 +41,14 @@ def digits(config: RunConfig) -> str:
     return digest(json.dumps(changed(config), sort_keys=True).encode())[:DIGITS]
 
 
-def is_name_of(name: str, config_text: str) -> bool:
-    """Whether the run of this name has this config.toml.
+def is_name_of(name: str, config_text: str, kept: Mapping[str, Path] = {}) -> bool:
+    """Whether the run of this name has this config.toml, and keeps these files of its language.
 
     >>> is_name_of(name_of(RunConfig()), RunConfig().render()), is_name_of(name_of(RunConfig()), "seed = 1")
     (True, False)
     """
     try:
-        return name.rpartition("-")[2] == digits(RunConfig.parse(config_text))
+        return name.rpartition("-")[2] == digits(RunConfig.parse(config_text, kept=kept))
     except CannotImport:
         raise  # a class of the user's that is not installed here: the config may be as good as ever
     except UserError:

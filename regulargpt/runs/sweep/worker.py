@@ -11,7 +11,7 @@ from pathlib import Path
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.exits import FAILED, STOPPED, is_out_of_memory
-from regulargpt.runs.sweep.folder import Kind, SweepFolder, refuse_changed
+from regulargpt.runs.sweep.folder import Kind, SweepFolder, refuse_other_run
 from regulargpt.storage.folder import CONFIG, RunFolder
 from regulargpt.storage.lock import LockedError
 
@@ -69,7 +69,7 @@ def run_or_resume(config: RunConfig, path: Path, name: str) -> None:
         run.run(config, path, watch)
         return
     # A folder that was copied or renamed here would otherwise be counted as this run.
-    refuse_changed(name, path / CONFIG, RunFolder.open(path).config_text)
+    refuse_other_run(name, RunFolder.open(path))
     run.resume(path, watch)
 
 

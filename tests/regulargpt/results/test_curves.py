@@ -1,15 +1,20 @@
 """What the pictures of groups show: every group, its band, its name, its failures; long lengths on a log axis."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from languages.errors import UserError
 from regulargpt import plots
+from regulargpt.objectives.measures import MEASURES
 from regulargpt.plots import COLOURS, Line, panels, single
 from regulargpt.results.beside import Beside
-from regulargpt.results.curves import ACCURACY, curves, in_panels, label, picture
+from regulargpt.results.curves import ACCURACY, curves, in_panels, label, note, picture
+from regulargpt.results.read import guesses
 from regulargpt.results.row import Row
+from regulargpt.results.rows import collect
+from tests.test_imports import ROOT
 
 LANGUAGE, MODEL = "data.name", "model.name"
 
@@ -42,7 +47,7 @@ FAILED = row("x", "failed", language="tomita-0", model="model-0")
 
 def lines(rows: list[Row]) -> list[Line]:
     """A line each language."""
-    return [curve.line(label(curve.group.key, ["language"])) for curve in curves(rows, [LANGUAGE])]
+    return [curve.line(label(curve.group.key, ["language"]) + note(curve)) for curve in curves(rows, [LANGUAGE])]
 
 
 def test_curves_are_mean_worst_and_best_of_the_runs_that_have_a_length():
@@ -76,6 +81,66 @@ def test_lengths_that_are_grouped_by_are_the_axis(tmp_path: Path, monkeypatch):
     plain, pivoted = ([line.get_xydata().tolist() for line in figure.axes[0].lines] for figure in drawn)
     assert plain == pivoted
     assert [text.get_text() for text in drawn[1].legends[0].get_texts()] == ["tomita-0", "tomita-1"]
+
+
+def known(rows: list[Row]) -> list[Row]:
+    """Rows that also say chance, training and proofs: of each language and model one of two runs is proven."""
+    lengths = {f"tomita-{k}": 40 + 10 * (k > 0) for k in range(20)}
+    return [
+        replace(
+            row,
+            steps=10,
+            config={**row.config, "data.train_len": lengths[str(row.config[LANGUAGE])]},
+            guesses={"accuracy": (50.0, 60.0)},
+            proven=row.run.endswith("0"),
+            as_it_is=row.run.endswith("0"),
+        )
+        for row in rows
+    ]
+
+
+def labels(rows: list[Row], by: list[str], monkeypatch) -> list[set[str]]:
+    """What each panel has besides curves, after the names in the legend."""
+    drawn: list = []
+    monkeypatch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
+    picture(Path("a.png"), rows, by, ["language", "model"][: len(by)])
+    (figure,) = drawn
+    figure.draw_without_rendering()
+    axes = figure.axes
+    assert not any(legend.get_window_extent().overlaps(one.bbox) for legend in figure.legends for one in axes)
+    named = {text.get_text().replace("\n", " ") for legend in figure.legends for text in legend.get_texts()}
+    return [named, *({str(line.get_label()) for line in one.lines} for one in axes)]
+
+
+def test_chance_training_and_proofs_are_in_every_picture(monkeypatch):
+    names, drawn = labels(known(runs(1)), [LANGUAGE], monkeypatch)
+    assert names == {"tomita-0 (1 of 2 proven)", "chance", "longest training length"}
+    assert {"chance", "longest training length"} <= drawn
+    names, drawn = labels(known(runs(2)), [LANGUAGE], monkeypatch)
+    assert {"chance", "longest training length of the line of its colour"} <= drawn & names
+    names, *panels = labels(known(runs(3, 6)), [LANGUAGE, MODEL], monkeypatch)
+    assert len(panels) == 3
+    assert all({"chance", "longest training length"} <= drawn for drawn in panels)
+    assert names == {"chance", "longest training length", *(f"model-{k}" for k in range(6))}
+    assert labels(runs(1), [LANGUAGE], monkeypatch)[0] == {"tomita-0"}  # a table that says neither
+
+
+def test_chance_is_known_of_runs_that_were_measured_before_there_were_several_scores():
+    assert guesses({"measure": "accuracy", "chance": 50.0, "majority": 50.2}) == {"accuracy": (50.0, 50.2)}
+    assert guesses({"measure": "nats", "chance": None, "majority": None}) == guesses({}) == {}
+    rows = collect([ROOT / "docs" / "certified" / "parity"]).rows
+    assert [curve.chance for curve in curves(rows, ["language"])] == [50.0]
+
+
+def test_runs_that_are_not_alike_have_no_training_length_in_common():
+    rows = known(runs(2))
+    (alike,) = curves(rows[:6], [])
+    (unlike,) = curves(rows, [])
+    (untrained,) = curves([replace(row, steps=0) for row in rows], [])
+    assert (alike.trained, unlike.trained, untrained.trained) == (40, None, None)
+    scaled = MEASURES["scaled_accuracy"]
+    assert curves(rows, [], scaled)[0].chance == 0
+    assert curves(rows, [])[0].chance == 50
 
 
 def test_groups_of_which_every_run_failed_are_named_too():

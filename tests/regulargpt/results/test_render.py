@@ -47,10 +47,10 @@ dyck-2 & 3 & 100 & 100 & -- & 100--100 & 10000 & -- & 1 & 0 & -- \\
 """,
 }
 CSV = """
-language,chunk_size,max,mean,sd,min,low,high,first_below_99,n_runs,n_failed,n_proven,n_asked,first_wrong,n_as_it_is,measure,chance,majority,differ,conditions
-parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2,21,0,accuracy,50.0,52.5,,b
-a_b,,,,,,,,,1,1,0,0,,0,accuracy,,,"lr, clip",a
-dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0,,0,accuracy,,,,
+language,chunk_size,max,mean,sd,min,low,high,first_below_99,n_runs,n_failed,n_proven,n_asked,first_wrong,n_as_it_is,measure,chance,majority,differ,conditions,given,given_least,given_most
+parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2,21,0,accuracy,50.0,52.5,,b,,,
+a_b,,,,,,,,,1,1,0,0,,0,accuracy,,,"lr, clip",a,,,
+dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0,,0,accuracy,,,,,,,
 """
 MANY = Group(("rnn",), 7, 0, (90.0, *(95.0,) * 5, 99.5), 99.5, 94.9, 2.8, 90.0, 90.0, 99.5, 41, 0, 0)
 FEW = Group(("lstm",), 1, 0, (50.0,), 50.0, 50.0, None, 50.0, None, None, 41, 0, 0)

@@ -27,7 +27,7 @@ def test_the_columns_of_the_table(tmp_path: Path):
     made.done(tmp_path / "b", ALL_RIGHT, made.config_text(model__name="lstm", training__clip=2.0))
     assert to_csv(rows(tmp_path)).splitlines()[0] == (
         "run,status,reason,language,model,recipe,supervision,protocol,tested,seed,clip,"
-        "steps,train_seconds,proven,as_it_is,first_wrong,measure,length,samples,in_score,accuracy"
+        "steps,train_seconds,proven,as_it_is,first_wrong,given,n_given,measure,length,samples,in_score,accuracy"
     )
 
 
@@ -294,7 +294,7 @@ def test_a_table_that_was_written_can_be_read_again(tmp_path: Path):
     [
         ("", "results.csv is no table of runs; give results.csv, or a folder of runs"),
         ("length,accuracy\n", "results.csv is no table of runs; give results.csv, or a folder of runs"),
-        ("HEAD\na,done\n", "results.csv, line 2: 2 columns, not 20; restore it from a copy"),
+        ("HEAD\na,done\n", "results.csv, line 2: 2 columns, not 22; restore it from a copy"),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path: Path, monkeypatch, text: str, message: str):

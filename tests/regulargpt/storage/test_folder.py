@@ -307,6 +307,42 @@ def test_environment_says_what_but_not_who_or_where(monkeypatch):
     assert environment("cuda:9")["commit"] is None
 
 
+@pytest.mark.usefixtures("anew")
+def test_the_commit_is_of_the_package_s_own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Not of one around the environment that it is installed in, be that committed, nor of one whose hook runs now."""
+    user = ("-c", "user.name=a", "-c", "user.email=a@b")
+
+    def added(root: Path, *files: str) -> None:
+        for file in files:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).touch()
+        for command in (("init", "-q"), ("add", *files)):
+            subprocess.run(["git", "-C", root, *command], check=True)
+
+    def committed(root: Path) -> str:
+        subprocess.run(["git", "-C", root, *user, "commit", "-qm", "x"], check=True)
+        return subprocess.check_output(["git", "-C", root, "rev-parse", "HEAD"], text=True).strip()
+
+    package = "regulargpt/__init__.py"
+    added(tmp_path / "new", package)
+    added(tmp_path / "clone", package)
+    added(tmp_path / "user", "__init__.py", f"venv/site-packages/{package}")
+    clone = committed(tmp_path / "clone")
+    committed(tmp_path / "user")
+    (tmp_path / "user/untracked" / package).parent.mkdir(parents=True)
+    places = {"clone": clone, "new": None, "user/venv/site-packages": None, "user/untracked": None}
+    for place, commit in places.items():
+        monkeypatch.setattr(quick.ENVIRONMENT, "PACKAGE", tmp_path / place / "regulargpt")
+        for hook in ("", "user/.git"):
+            with monkeypatch.context() as patch:
+                if hook:
+                    patch.setenv("GIT_DIR", str(tmp_path / hook))
+                assert environment()["commit"] == commit
+    (tmp_path / "clone" / package).write_text("changed")
+    monkeypatch.setattr(quick.ENVIRONMENT, "PACKAGE", tmp_path / "clone/regulargpt")
+    assert environment()["commit"] == f"{clone}-dirty"
+
+
 def test_a_folder_that_became_a_run_while_waiting_for_it_is_refused(tmp_path, monkeypatch):
     @contextlib.contextmanager
     def slow(folder):

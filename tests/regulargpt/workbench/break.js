@@ -1,13 +1,13 @@
 // What the tests of the hammer ask of the workbench's scripts, in one call each.
 
-const { search } = modules["search.js"];
-const { struck, weightsWith, hitsAsText, hitsFromText } = modules["hits.js"];
-const { oneHot } = modules["one_hot.js"];
-const { inOrder, landing, nameOf, trial } = modules["wall.js"];
-const { casesOf } = modules["cases.js"];
-const { LEVELS, made } = modules["levels.js"];
+const { search } = modules.search;
+const { struck, weightsWith, hitsAsText, hitsFromText } = modules.hits;
+const { oneHot } = modules.one_hot;
+const { inOrder, landing, nameOf, trial } = modules.wall;
+const { casesOf } = modules.cases;
+const { LEVELS, made } = modules.levels;
 
-const languageOf = (drawn) => modules["machine.js"].languageOf(drawn).language;
+const languageOf = (drawn) => modules.machine.languageOf(drawn).language;
 const wordsOf = (n) => Array.from({ length: 2 ** n }, (_, code) => Array.from({ length: n }, (_, i) => (code >> i) & 1));
 
 function ended(steps) {
@@ -72,7 +72,7 @@ function played([number, text]) {
   const tried = trial(struck(snapshot, hits, prototypes), prototypes, language.output_names);
   const red = inOrder(cases).filter((one) => !tried(one).right);
   const found = ended(search({ network: snapshot, hits, prototypes, language }));
-  const { passed } = modules["levels.js"].verdict(level, found, red.length);
+  const { passed } = modules.levels.verdict(level, found, red.length);
   return [red.filter(({ part }) => part === "answers").length, found.length ?? null, found.answer, passed];
 }
 

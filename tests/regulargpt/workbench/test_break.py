@@ -182,7 +182,7 @@ def test_the_shortest_wrong_word_of_the_network_as_it_is_is_the_first_of_all_wor
 
 
 RIVALS: list[dict[str, Any]] = [
-    {"name": "lstm", "d_model": 6, "n_layers": 2},
+    {"name": "lstm", "d_model": 6, "n_layers": 1},
     {"name": "transformer", "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2, "encoding": {"name": "sinusoidal"}},
 ]
 
@@ -261,7 +261,7 @@ def test_a_tie_is_no_answer_on_the_wall_and_in_the_search(scripts: Browser):
     assert scripts.evaluate(f"{json.dumps([case[:2] for case in TIES])}.map(played)") == [found for *_, found in TIES]
 
 
-CASE = "modules['wall.js'].inOrder(bench.cases)[20]"
+CASE = "modules.wall.inOrder(bench.cases)[20]"
 # Of each level a hit that passes, with the length of the word that notices, and an easy one that does not.
 LEVELS = {
     1: (("nodes", [1, 1], 2), 3, ("leaves", [1, 1], 2)),
@@ -275,7 +275,7 @@ LEVELS = {
 def opened(browser: Browser, written: Path, address: str = "", **how: Any) -> None:
     """The workbench at an address; `bench` is what its panels share."""
     browser.open(written, address, **how)
-    browser.evaluate("globalThis.bench = modules['start.js'].bench;0")
+    browser.evaluate("globalThis.bench = modules.start.bench;0")
 
 
 def strike(browser: Browser, part: str, window: list[int], what: int | str) -> None:
@@ -296,6 +296,9 @@ def test_a_level_has_a_solution_and_refuses_an_easy_break(browser: Browser, writ
     opened(browser, written, f"#level={level}")
     browser.wait("bench.wrong.regulargpt?.ended")
     assert "made, not trained" in browser.one(".task .hint")
+    # Of the network as it is, which nothing proves, nothing is said.
+    said = "so, rounded to its prototypes, it is right on words of every length."
+    assert said in browser.evaluate("bench.proven.sentence")
     strike(browser, *easy)
     assert browser.one(".task .verdict").startswith("✗ A word of ")
     browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Undo"))
@@ -341,11 +344,12 @@ def test_a_weight_is_struck_by_its_slider_and_mended(browser: Browser, written: 
     before = browser.evaluate(states)
     for by in (0.5, -1.5):
         browser.choose("#weight-by", by)
+        browser.choose("#weight-row", 1)  # draws at once; where the slider was moved to is not forgotten
         browser.wait(f"bench.hits[0]?.by === {by}")
     assert browser.evaluate("bench.hits") == [{"kind": "weight", "name": name, "index": 1, "by": -1.5}]
     assert browser.evaluate(states) != before
     browser.wait("bench.wrong.regulargpt !== null")
-    assert browser.one("#weight-by + output, .weights output").endswith("→ −1.500")
+    browser.wait("document.querySelector('#weight-by + output, .weights output').textContent.endsWith('→ −1.500')")
     browser.click(".break .tools button", [*browser.all(".break .tools button")].index("Mend everything"))
     assert browser.evaluate("bench.hits") == []
     assert browser.evaluate(states) == before
@@ -362,6 +366,10 @@ def test_a_square_of_the_wall_and_a_node_of_the_tree_aim_the_hammer(browser: Bro
     browser.wait("document.querySelectorAll('.panel.tree .node').length === 1")
     browser.evaluate("document.querySelector('.panel.tree .node').dispatchEvent(new Event('click', { bubbles: true }))")
     assert browser.evaluate(aimed) == ["leaves", "1", "2"]
+    # That is the way that is shown; the lists are folded.
+    assert browser.one(".break .aimed").startswith("First level, a then b makes [ab]")
+    assert "Press another node in the tree, or a square in the wall." in browser.one(".break .aimed")
+    assert browser.all(".break select", "e.checkVisibility()") == [False] * 3
 
 
 def test_a_level_ends_with_its_machine_and_gives_back_ones_own(browser: Browser, written: Path):
@@ -413,3 +421,30 @@ def test_a_screen_reader_has_all_of_it_and_nothing_is_too_wide(browser: Browser,
     browser.pause(60)
     browser.assert_fits()
     assert violations(browser) == []
+
+
+# Of the map as it is drawn: the share of the frame over which rings and points lie, and whether all are in it.
+FRAMED = """(() => {
+  const frame = document.querySelector("svg.cloud").getBoundingClientRect();
+  const drawn = [...document.querySelectorAll(".cloud :is(.ring circle, .point)")];
+  const boxes = drawn.map((e) => e.getBoundingClientRect());
+  const [left, top] = ["left", "top"].map((side) => Math.min(...boxes.map((box) => box[side])));
+  const [right, bottom] = ["right", "bottom"].map((side) => Math.max(...boxes.map((box) => box[side])));
+  const isInside = left >= frame.left && top >= frame.top && right <= frame.right && bottom <= frame.bottom;
+  return [Math.max((right - left) / frame.width, (bottom - top) / frame.height), isInside];
+})()"""
+
+
+def test_the_map_of_a_level_fills_its_frame(browser: Browser, written: Path):
+    """Also where a weight was struck."""
+    for level in LEVELS:
+        opened(browser, written, f"#level={level}")
+        browser.wait("document.querySelectorAll('.cloud .ring').length > 1")
+        for by in (0, 40):
+            hits = [{"kind": "weight", "name": "embedding.weight", "index": 0, "by": by}] if by else []
+            browser.evaluate(f"bench.set.hits({json.dumps(hits)})")
+            browser.pause(200)
+            share, is_inside = browser.evaluate(FRAMED)
+            assert share > 0.5, (level, by)
+            assert is_inside, (level, by)
+        browser.evaluate("bench.set.hits([])")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -283,7 +284,17 @@ def patterns() -> list[str]:
         found.append(pair[0])
 
     draw()
-    return [*dict.fromkeys(found), "a[^b]*c.", "[a-c-]+|b?", "[ab]*a[ab]{2}", "a{,2}b{2,}|", ".a|ñ", "(a|)(|b)&.?"]
+    return [
+        *dict.fromkeys(found),
+        "a[^b]*c.",
+        "[a-c-]+|b?",
+        "[ab]*a[ab]{2}",
+        "a{,2}b{2,}|",
+        ".a|ñ",
+        "(a|)(|b)&.?",
+        "(a+)b",
+        "a+b+",
+    ]
 
 
 def test_expressions_are_those_of_the_project(page: Browser):
@@ -315,10 +326,20 @@ def test_expressions_are_refused_as_the_project_refuses_them(page: Browser):
         else:
             assert ours == message, pattern
     wrong = ["".join(random.Random(seed).choices("ab*|()?&+.^{}[]2,- ", k=8)) for seed in range(400)]
+    wrong += ["".join(random.Random(seed).choices("ab*()+", k=6)) for seed in range(400)]
+    wrong += ["(a+b)*", "a|epsilon", "😀lambda", "😀a+b"]
     found = results(page, "expression", "(text) => fromExpression(text).problem", wrong)
     for ours, pattern in zip(found, wrong, strict=True):
-        theirs = outcome(Dfa.from_regex, pattern).split("; give the alphabet too")[0]
+        theirs = re.split("; give the alphabet too|, or list them behind", outcome(Dfa.from_regex, pattern))[0]
         assert ours.removesuffix("; give the alphabet too") == ("" if theirs.startswith("Dfa(") else theirs)
+
+
+def test_what_textbooks_write_is_answered_with_what_to_write_here(page: Browser):
+    marks = {"a∪b": "|", "Σ": ".", "a∗": "*", "ε": "()", "a·b": "ab", "∅": "a&b"}
+    found = results(page, "expression", "(text) => fromExpression(text).problem", marks)
+    for problem, (pattern, ours) in zip(found, marks.items(), strict=True):
+        mark = next(c for c in pattern if c not in "ab")
+        assert problem == f"'{pattern}', position {pattern.index(mark) + 1}: '{mark}' is no symbol here; write {ours}"
 
 
 def machines() -> list[Dfa | MooreMachine]:

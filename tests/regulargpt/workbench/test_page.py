@@ -17,7 +17,7 @@ from languages.convert.json_text import read_json
 from regulargpt.classroom import document
 from regulargpt.classroom.lesson.wording import Sentence, captions, glossary, plain
 from regulargpt.classroom.live.twins import gathered
-from regulargpt.classroom.workbench import page
+from regulargpt.classroom.workbench import lean, page
 from regulargpt.classroom.workbench.beginning import machine_of
 from regulargpt.cli import call
 from tests.regulargpt.axe import violations
@@ -26,6 +26,7 @@ from tests.regulargpt.test_lesson import terms_of
 from tests.regulargpt.test_page_print import CONTROLS, CUT, SHEET
 
 MOST_BYTES = 400_000
+EMPTY_LOOP = re.compile(r"^\s*(for|while) \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);$")
 LANE = ".lane[data-lane={}]"
 OURS = LANE.format("regulargpt")
 # Parity of one's own: other names and places than the machine that is there.
@@ -71,11 +72,41 @@ def test_a_caption_assumes_only_what_an_earlier_one_gave():
 def test_no_template_stands_in_a_template():
     """What makes the scripts short would take the inner one for code, and its blanks away."""
     hole_with_template = re.compile(r"\$\{(?:[^`{}]|\{[^`{}]*\})*`")
-    calculations = gathered(map(page.script, page.CALCULATIONS)) | gathered([page.script(page.START)])
-    shared = [name for name in (*document.SCRIPTS, *page.SHARED) if name not in document.FIGURES]
-    scripts = [*calculations.values(), *map(document.file, shared)]
+    scripts = page_scripts().values()
     assert hole_with_template.search("`${a ? `b c` : {}}`")
     assert [found[0] for script in scripts for found in hole_with_template.finditer(script)] == []
+
+
+def test_no_text_of_a_script_loses_a_sign_and_no_loop_its_end():
+    """What makes the scripts short takes away signs at the end of a block, wherever they stand."""
+    for name, source in page_scripts().items():
+        lines = [line for line in source.splitlines() if not line.lstrip().startswith("//")]
+        texts = re.findall(r'"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`', "\n".join(lines))
+        assert [text for text in texts if lean.ENDED.search(text)] == [], name
+        # A loop without a body, at the end of a block, would have none.
+        assert EMPTY_LOOP.search("\n".join(lines)) is None, name
+
+
+def test_what_nothing_names_is_left_out_and_nothing_else():
+    kept = "function f() {\n  return g;\n}\nconst g = (x) => x;\n// f is called, not h.\nf();\n"
+    unused = "function h() {\n  k();\n}\nconst k = () => {\n  1;\n};\nclass H {\n}\nconst n = new Map();\n"
+    assert lean.needed(kept + unused) == kept + "const n = new Map();\n"
+    method = "  {}(x) {{\n    return x;\n  }}\n"
+    made = "class M {{\n{}}}\nnew M().a();\n"
+    assert lean.needed(made.format(method.format("a") + method.format("b"))) == made.format(method.format("a"))
+    # A name of a class is a short text, not a word of a sentence or of the code.
+    assert lean.classes('<p class="a b"><script>f("c d", `e ${g("h")} i`, "a j is no k"); const l = 1;') == set(
+        "abcdehi"
+    )
+    style = "<style>.a, .b:is(.c, .d) { color: red; } @media print { .c { x: y; } #a:hover { x: y; } }</style>"
+    assert lean.sheet(style, {"a"}) == "<style>.a{color:red}@media print{#a:hover{x:y}}</style>"
+
+
+def page_scripts() -> dict[str, str]:
+    """All scripts of the page by their names, as they lie beside the classes."""
+    found = gathered(map(page.script, page.CALCULATIONS)) | gathered([page.script(page.START)])
+    shared = [name for name in (*document.SCRIPTS, *page.SHARED) if name not in document.FIGURES]
+    return found | {name: document.file(name) for name in shared}
 
 
 def test_a_word_of_the_glossary_is_marked_where_it_first_stands():
@@ -139,13 +170,98 @@ def test_a_link_to_no_machine_says_so_and_is_renewed(browser: Browser, written: 
         text = machine if isinstance(machine, str) else json.dumps(machine, separators=(",", ":"))
         browser.evaluate(f"location.hash = '#machine=' + encodeURIComponent({json.dumps(text)})")
         browser.wait("document.querySelector('.found .said .note') !== null && !location.hash")
-        assert browser.one(".found .said .note").startswith("The address names no machine")
+        assert browser.one(".found .said .note").startswith("The link is cut or damaged: it names no machine")
         assert browser.count(".plane .state") == 2
     browser.open(written, "#machine=nonsense&step=3")
-    assert browser.one(".found .said .note").startswith("The address names no machine")
+    assert browser.one(".found .said .note").startswith("The link is cut or damaged: it names no machine")
     assert browser.evaluate("location.hash") == "#step=3"
     browser.evaluate(f"location.hash = '#machine={OWN}'")
     browser.wait("document.querySelector('.found .said .note') === null")
+
+
+@pytest.mark.parametrize("end", ["&seed=7&st", "&hits=c!nodes!1.1!2~c!no", "&see=1"])
+def test_a_link_that_is_cut_says_so(browser: Browser, written: Path, end: str):
+    browser.open(written, "#level=1&hits=c!nodes!1.1!2&step=6")
+    assert browser.count(".found .said .note") == 0
+    browser.open(written, f"#level=1{end}")
+    browser.wait("document.querySelector('.found .said .note') !== null")
+    assert browser.one(".found .said .note") == "The link is cut or damaged: its end is not there."
+
+
+def test_a_trained_network_is_not_lost_by_another_machine_or_by_leaving(browser: Browser, written: Path):
+    """Who chooses a machine is asked; undoing it brings the networks back; and so is who leaves the page."""
+    browser.open(written)
+    browser.choose(".panel.editor select", "2", "change")
+    assert browser.count(".panel.editor .problem button") == 0  # nothing is learned
+    browser.evaluate("globalThis.bench = modules.start.bench; bench.set.one();0")
+    steps = "bench.lanes.map((lane) => bench.snapshots[lane]?.step)"
+    browser.wait(f"String({steps}) === '1,1,1'")
+    browser.choose(".panel.editor select", "4", "change")
+    assert browser.one(".panel.editor .problem").startswith("The networks of this machine stay behind.")
+    assert violations(browser) == []
+    browser.click(".panel.editor .problem button", 1)
+    assert browser.one(".panel.editor select", "e.value") == "2"
+    assert browser.evaluate(steps) == [1, 1, 1]
+    for way in ("4", "a*b"):
+        if way == "4":
+            browser.choose(".panel.editor select", way, "change")
+        else:
+            browser.choose(".panel.editor .begin form input", way)
+            browser.click(".panel.editor .begin form button")
+        browser.click(".panel.editor .problem button")
+        assert browser.evaluate("[bench.training, bench.network]") == ["none", None]
+        assert browser.one(".panel.editor select", "e.value") == (way if way == "4" else "")
+        browser.click(".panel.editor [aria-label=Undo]")
+        assert browser.evaluate(f"[bench.training, ...{steps}]") == ["paused", 1, 1, 1]
+        assert browser.one(".lane .stands").endswith(" 1 step.")
+    # The networks go on from where they were.
+    browser.evaluate("bench.set.one()")
+    browser.wait(f"String({steps}) === '2,2,2'")
+    browser.key("Tab")  # a browser asks only whom it has seen
+    browser.open(written)
+    assert browser.asked == ["beforeunload"]
+    browser.key("Tab")
+    browser.open(written)
+    assert browser.asked == ["beforeunload"]  # nothing is learned
+
+
+def test_what_waits_while_a_level_is_there_is_asked_for_too_and_a_levels_learners_end(browser: Browser, written: Path):
+    browser.open(written)
+    browser.evaluate(
+        "globalThis.bench = modules.start.bench; globalThis.ended = 0; const end = Worker.prototype.terminate;"
+        "Worker.prototype.terminate = function () { ended += 1; end.call(this); }; bench.set.one();0"
+    )
+    browser.wait("bench.snapshots.regulargpt?.step === 1")
+    own = browser.evaluate("globalThis.own = bench.drawn;0")
+    assert own == 0
+    browser.click(".break .levels button", 0)
+    browser.wait("bench.isLevel")
+    assert browser.evaluate("[bench.training, bench.kept.length, onbeforeunload !== null]") == ["none", 1, True]
+    browser.evaluate("bench.set.training('going')")
+    browser.wait("bench.learning !== null")
+    before = browser.evaluate("ended")
+    browser.evaluate("bench.set.language(own)")
+    assert browser.evaluate("ended") >= before + 3
+    assert browser.evaluate("[bench.training, bench.snapshots.regulargpt.step]") == ["paused", 1]
+
+
+def test_the_surprise_of_level_4_is_one_press_away(browser: Browser, written: Path):
+    """With what a trained network was, and the way back."""
+    browser.open(written)
+    browser.click(".panel.editor .surprise button")
+    browser.wait("document.querySelector('.task .verdict').textContent !== ''")
+    assert browser.one(".task .verdict").startswith("✓ No word of less than 20 symbols notices")
+    assert browser.one(".guide.current", "e.id") == "break"
+    browser.click(".break .task button")
+    assert browser.evaluate("modules.machine_link.asText(modules.start.bench.drawn)") == "even-number-of-a"
+
+
+def test_the_quickest_machine_comes_first_and_its_time_is_said(browser: Browser, written: Path):
+    browser.open(written)
+    times = browser.evaluate("modules.starters.STARTERS.map(({ seconds }) => seconds)")
+    assert times == sorted(times)
+    said = browser.all(".panel.editor select option")[2:]
+    assert [re.search(r" \(about (\d+) s\)$", text)[1] for text in said] == list(map(str, times))  # type: ignore[index]
 
 
 def test_captions_lead_through_the_panels_and_back(browser: Browser, written: Path):
@@ -181,6 +297,66 @@ def test_captions_lead_through_the_panels_and_back(browser: Browser, written: Pa
         "break",
         "guide",
     ]
+
+
+# What a person sees of some parts: the height of the caption, whether each part is whole below it and in the window.
+SEEN = """(selector) => {
+  const { bottom } = document.querySelector(".guide.current").getBoundingClientRect();
+  const parts = [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect());
+  return parts.map((e) => e.height > 0 && e.top >= bottom && e.bottom <= innerHeight);
+}"""
+MADE = """(() => {
+  globalThis.bench = modules.start.bench;
+  const { snapshot, proven } = modules.levels.made(modules.levels.LEVELS[0]);
+  bench.set.snapshot(snapshot);
+  bench.set.proven(proven);
+})()"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1024, 768), (390, 844)])
+def test_the_proof_is_seen_where_the_wall_is_read(browser: Browser, written: Path, width: int, height: int):
+    """And beside it the wall and the map, where there are columns; without scrolling, from caption 5 on."""
+    browser.look(width, height, still=True)
+    browser.open(written)
+    browser.evaluate(MADE)
+    browser.click(".way a", 4)
+    browser.pause(100)
+    shown = (".wall .proof p", ".wall .proof button", *((".wall-squares td", "svg.cloud") if width > 390 else ()))
+    for selector in shown:
+        assert set(browser.evaluate(f"({SEEN})({selector!r})")) == {True}, selector
+
+
+@pytest.mark.parametrize("width", [1280, 1024])
+def test_a_caption_is_a_bar_that_can_be_unfolded(browser: Browser, written: Path, width: int):
+    """No sentence is lost: what is cut off is read by a button, which is there only then."""
+    browser.look(width, 768, still=True)
+    browser.open(written)
+    folded = 0
+    for i in range(7):
+        browser.click(".way a", i)
+        browser.pause()
+        assert browser.one(".guide.current", "e.offsetHeight") < 120
+        cut = "e.scrollHeight > e.clientHeight + 1"
+        is_cut = browser.one(".guide.current .says", cut)
+        assert browser.one(".guide.current .more", "e.checkVisibility()") == is_cut
+        folded += is_cut
+        if is_cut:
+            browser.key("Enter", at=".guide.current .more")
+            assert browser.one(".guide.current .says", cut) is False
+            assert browser.one(".guide.current .more", "[e.textContent, e.ariaExpanded]") == ["Fold", "true"]
+    assert folded > 0
+
+
+def test_letters_of_every_machine_are_large_enough_to_read(browser: Browser, written: Path):
+    browser.look(1280, 800, still=True)
+    browser.open(written)
+    sizes = """modules.starters.STARTERS.map(({ drawn }) => {
+      modules.start.bench.set.language(drawn);
+      const plane = document.querySelector(".plane");
+      const letters = [...plane.querySelectorAll("text")].map((e) => parseFloat(getComputedStyle(e).fontSize));
+      return Math.min(...letters) * plane.getScreenCTM().a;
+    })"""
+    assert min(browser.evaluate(sizes)) >= 14
 
 
 def is_there(browser: Browser, selector: str) -> None:
@@ -219,6 +395,7 @@ def test_the_lanes_go_step_by_step_and_forget(browser: Browser, written: Path):
     assert steps(2) != first
     # Another machine forgets the wager, too; caption 1 is done with the machine that it speaks of, however it came.
     browser.choose(".panel.editor select", "3", "change")
+    browser.click(".panel.editor .problem button")
     assert browser.count(".way .done") == 0
     assert (browser.all(".wager [aria-pressed=true]"), browser.all(".lane .stands")) == ([], [""] * 3)
     browser.choose(".panel.editor select", "1", "change")
@@ -260,7 +437,7 @@ def test_from_a_drawing_to_a_proof_and_a_wrong_word_by_the_keyboard(
     names = [machine.output_names[i] for i in machine.answers(words)]
     assert names == [truth.output_names[i] for i in truth.answers(words)]
     assert call(["check", str(folder)]) == 0
-    claims = browser.one(".panel.wall .proof .caption")
+    claims = browser.one(".panel.wall .claim .caption")
     assert claims in " ".join(capsys.readouterr().out.split())
     assert "The same holds of the network as it is, without replacing any state" in claims
     # Weights are struck until a square is red, and a word is wrong.
@@ -293,10 +470,10 @@ VERDICTS = [
     ("transformer", True, (5, 5), False, ""),  # it goes on
 ]
 JUDGED = """(lane, wager, [right, tried], asItIs) => {
-  const bench = new modules["bench.js"].Bench();
-  bench.set.language(modules["starters.js"].STARTERS[0].drawn);
+  const bench = new modules.bench.Bench();
+  bench.set.language(modules.starters.STARTERS[0].drawn);
   const place = html("div");
-  new modules["lanes_panel.js"].LanesPanel(place, bench);
+  new modules.lanes_panel.LanesPanel(place, bench);
   if (wager !== null) bench.set.wager(lane, wager);
   bench.set.proven({ snapshot: { balls: asItIs ? {} : null }, sentence: "" });
   bench.set.tested(lane, { right, tried, of: 20 });
@@ -334,19 +511,19 @@ ASKED = """() => {
   const states = [null, 0, null, 1].map((output, q) => ({ name: `${q}`, x: 0, y: 0, output }));
   const arrows = states.map((_, q) => ({ from: q, to: (q + 1) % 4, symbols: [0] }));
   const drawn = { alphabet: ["a"], outputs: ["x", "y"], states, initial: 0, arrows };
-  const { language } = modules["machine.js"].languageOf(drawn);
-  const network = modules["one_hot.js"].oneHot(language, modules["cases.js"].casesOf(language));
+  const { language } = modules.machine.languageOf(drawn);
+  const network = modules.one_hot.oneHot(language, modules.cases.casesOf(language));
   let last = null;
-  modules["asking.js"].ask({ ...network, language, seed: 0, lane: "regulargpt" }, (found) => { last = found; });
+  modules.asking.ask({ ...network, language, seed: 0, lane: "regulargpt" }, (found) => { last = found; });
   return [last.right, last.tried, ...last.lengths];
 }"""
 
 
-LONG = """[0, 1].map((seed) => modules["starters.js"].STARTERS.map(({ drawn }) => {
-  const { language } = modules["machine.js"].languageOf(drawn);
-  const words = modules["asking.js"].longWords(language, seed);
+LONG = """[0, 1].map((seed) => modules.starters.STARTERS.map(({ drawn }) => {
+  const { language } = modules.machine.languageOf(drawn);
+  const words = modules.asking.longWords(language, seed);
   const all = Array.from({ length: 20 }, (_, i) => words.word(i));
-  const answers = all.map((word) => modules["machine.js"].answerOf(language, word));
+  const answers = all.map((word) => modules.machine.answerOf(language, word));
   return { names: language.output_names, lengths: all.map((word) => word.length), answers, text: all.join(";") };
 }))"""
 
@@ -371,6 +548,15 @@ def test_on_paper_all_captions_stand_and_nothing_is_cut(browser: Browser, writte
     assert browser.evaluate(CUT) == browser.evaluate(CONTROLS) == []
     assert all(browser.all(".guide", "e.checkVisibility()"))
     browser.assert_fits()
+    # Nor does a list stand there with nothing in it, as where all that it has are buttons; before a level and in it.
+    for address in ("", "#level=3&step=6"):
+        browser.evaluate(f"location.hash = {address!r}")
+        browser.pause(300)
+        browser.all(".panel details", "{ e.open = true; }")
+        empty = "e.checkVisibility() && !e.innerText.trim()"
+        assert True not in browser.all(".panel :is(ol, ul, li, .landings)", empty)
+        assert not [text for text in browser.all(".panel p") if text.strip() == "Let it land at"]
+        assert browser.all(".panel .landings", "e.checkVisibility()") in ([], [False])
 
 
 @pytest.mark.parametrize("language", ["cycle-navigation", "dyck-2", "symmetric-3", "regex:(ab)*", "brackets-2"])
@@ -385,3 +571,33 @@ def test_it_begins_with_the_machine_of_a_language(browser: Browser, tmp_path: Pa
     assert "machine=" not in browser.evaluate("address.link()")
     assert browser.evaluate(HIDDEN) == 0
     assert browser.evaluate(HIDDEN) == 0
+
+
+def test_a_word_has_a_symbol_in_every_sentence(browser: Browser, written: Path):
+    """As the checker states it: nothing that is said of all words is false of the empty one, for it is no word here."""
+    browser.open(written)
+    assert "a word is a row of one symbol or more" in plain(spoken()[2])
+    browser.all("details", "{ e.open = true; }")
+    assert "ε is no symbol at all" in browser.one(".panel.editor")
+    assert "A dot is grey while no network has been trained." in browser.one(".panel.tree")
+    says = browser.evaluate("modules.starters.STARTERS.map(({ says }) => says)")
+    assert not [text for text in [*says, browser.one("body", "e.innerText")] if "empty word" in text]
+    for number in range(1, 6):
+        browser.open(written, f"#level={number}")
+        assert "empty word" not in browser.one("body", "e.innerText")
+
+
+def test_a_rule_that_is_left_out_is_for_no_element(browser: Browser, written: Path):
+    style = "".join(document.file(name) for name in ("page.css", "states.css", "lesson/lesson.css", *page.styles()))
+    whole, left = lean.sheet(style, set(lean.NAME.findall(style))), lean.STYLE.findall(written.read_text("utf-8"))[0]
+    out = list(selectors(whole) - selectors(left))
+    assert any(".plot" in one for one in out)
+    for address in ("", "#step=5", "#machine=brackets-of-any-depth", "#level=4&hits=c!leaves!1.1!1&step=6"):
+        browser.open(written, address)
+        browser.all("details", "{ e.open = true; }")
+        browser.pause(300)
+        assert browser.evaluate(f"{json.dumps(out)}.filter((one) => document.querySelector(one))") == []
+
+
+def selectors(style: str) -> set[str]:
+    return {one for rule in lean.RULE.finditer(style) for one in lean.COMMA.split(rule[1]) if "@" not in one}

@@ -219,8 +219,9 @@ def test_the_last_square_turns_and_the_panel_says_what_is_proven(browser: Browse
     browser.evaluate(f"bench.set.proven({{ sentence: {json.dumps(said)} }})")
     assert browser.one(".wall .proof") == ""  # a square is red
     show(browser, 1)
-    assert said in browser.one(".wall .proof")
-    assert "Checked here in double precision; the proof is regulargpt check" in browser.one(".wall .proof")
+    assert said in browser.one(".wall .claim")
+    assert "Checked here in double precision; the proof is regulargpt check" in browser.one(".wall .claim")
+    assert browser.one(".wall .proof").startswith("✓ Proven: right on every word, the network with each node")
     browser.click(".wall .proof button")
     assert browser.evaluate("bench.saved")
     assert browser.one(".wall .first-wrong") == (
@@ -242,7 +243,7 @@ def test_the_last_square_turns_and_the_panel_says_what_is_proven(browser: Browse
     browser.evaluate("bench.set.proven({ sentence: '' }); bench.set.hits([])")
     assert browser.one(".wall .first-wrong").startswith("None, at any length")
     browser.evaluate("bench.set.again()")
-    assert browser.one(".wall .proof") == ""
+    assert browser.all(".wall :is(.proof, .claim)") == [""] * 2
     assert browser.count(".wall-squares td:is(.right, .wrong)") == 0
 
 
@@ -465,11 +466,16 @@ def colours_of(browser: Browser) -> int:
 
 
 # The directions after each moment, each of which is drawn.
-FILM = """(steps) => Array.from({ length: steps }, (_, i) => {
-  show(i);
-  panels.map.take();
-  return panels.map.view.axes;
-})"""
+FILM = """async (steps) => {
+  const seen = [];
+  for (let i = 0; i < steps; i += 1) {
+    show(i);
+    panels.map.take();
+    while (panels.map.end) await new Promise((done) => setTimeout(done));
+    seen.push(panels.map.view.axes);
+  }
+  return seen;
+}"""
 
 
 def seeded(name: str) -> torch.Generator:

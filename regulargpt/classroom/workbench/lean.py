@@ -1,0 +1,98 @@
+"""A page without what it does as well without: signs, and what nothing in it names. Only `modules` has another name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from rjsmin import jsmin
+
+HERE = "regulargpt/classroom/workbench"
+SCRIPT = re.compile(r"(<script(?: id=\"calculations\")?>\n)(.*?)(?=\n</script>)", re.DOTALL)
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+MODULE = re.compile(rf'modules\["(?:{HERE}/|regulargpt/)?([\w/${{}}]+)\.js"\]')
+"""A module by its path, which the page writes shorter: `modules.search`, `modules.models$layers`."""
+NAMED = re.compile(r"\bmodules(?=\.[\w$]+[=;])")
+CONSTANT = re.compile(r"( *)const (.*);")
+ENDED = re.compile(r";(?=\})|(?<=\})\n")
+"""In scripts that say where each statement ends: what stands at the end of a block."""
+DECLARED = re.compile(
+    r"^(?:(?:function\*?|class) (\w+).*?^\}|const (\w+) = (?:[^\n]*;|\([^\n]*=> \{$.*?^\};))\n", re.M | re.S
+)
+METHOD = re.compile(r"^  (?:static |get |set )?\*?(\w+)\([^\n]*\) \{$.*?^  \}\n", re.M | re.S)
+LINE = re.compile(r"^\s*//.*", re.M)
+PURE = re.compile(r"function|class|const \w+ = (?:\(|\w+ =>|[\d\"])")
+SPACE, BESIDE, REMARK = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) "), re.compile(r"/\*.*?\*/", re.DOTALL)
+"""In a style sheet: a space, and one behind a sign; texts of ours have no such sign before a space."""
+RULE = re.compile(r"([^{};]+)\{[^{}]*\}")
+COMMA = re.compile(r",(?![^()]*\))")
+NAME = re.compile(r"[.#]([a-zA-Z][\w-]*)")
+CLASSES = re.compile(r'\b(?:class|id)="([^"]*)"')
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
+HOLE = re.compile(r"\$\{(?:[^{}]|\{[^{}]*\})*\}")
+LISTED = re.compile(r" *[a-z][\w-]*(?: +[a-z][\w-]*){0,2} *")
+"""A text that may be classes: at most three small words."""
+
+
+def lean(page: str) -> str:
+    """The page, which does the same."""
+    named = MODULE.sub(lambda match: f"modules.{match[1].replace('/', '$')}", needed(page))
+    known = classes(STYLE.sub("", named))
+    styled = STYLE.sub(lambda match: sheet(match[0], known), named)
+    return SCRIPT.sub(lambda match: match[1] + script(match[2]), styled)
+
+
+def needed(page: str) -> str:
+    """Without functions, classes, constants and methods that are named where they are declared, and nowhere else."""
+    once = {word for word, count in Counter(re.findall(r"\w+", LINE.sub("", page))).items() if count == 1}
+
+    def kept(match: re.Match[str]) -> str:
+        return "" if (match[1] or match[2]) in once and PURE.match(match[0]) else match[0]
+
+    found = METHOD.sub(lambda match: "" if match[1] in once else match[0], DECLARED.sub(kept, page))
+    return found if found == page else needed(found)
+
+
+def script(source: str) -> str:
+    """A script without comments, and without signs that it does as well without."""
+    named = NAMED.sub("$", str(jsmin(together(source))).replace("const modules={};", "const modules={},$=modules;"))
+    return ENDED.sub("", named)
+
+
+def together(source: str) -> str:
+    r"""A script whose constants on neighbouring lines are declared together.
+
+    >>> together("  const a = 1;\n  const b = 2;\nconst c = 3;")
+    '  const a = 1,\n  b = 2;\nconst c = 3;'
+    """
+    lines, before = list[str](), None
+    for line in LINE.sub("", source).split("\n"):
+        found = CONSTANT.fullmatch(line)
+        if found and found[1] == before:
+            lines[-1] = f"{lines[-1][:-1]},"
+            line = f"{found[1]}{found[2]};"
+        if line:
+            lines.append(line)
+            before = found and found[1]
+    return "\n".join(lines)
+
+
+def classes(page: str) -> set[str]:
+    """The names that elements may have: of its HTML, and of texts in its scripts, those in a template's holes, too."""
+    code = LINE.sub("", page)
+    texts = [found[0] or HOLE.sub(" ", found[1]) for found in LITERAL.findall(code)]
+    inner = [found[0] for hole in HOLE.findall(code) for found in LITERAL.findall(hole)]
+    said = [*CLASSES.findall(page), *filter(LISTED.fullmatch, [*texts, *inner])]
+    return {name for text in said for name in text.split()}
+
+
+def sheet(style: str, known: set[str]) -> str:
+    """A style sheet without comments, and without rules for what the page never names."""
+
+    def kept(match: re.Match[str]) -> str:
+        all_of_them = COMMA.split(match[1])
+        some = [one for one in all_of_them if known.issuperset(NAME.findall(one))]
+        return match[0].replace(match[1], ",".join(some), 1) if some else ""
+
+    short = BESIDE.sub(r"\1", SPACE.sub(" ", REMARK.sub("", style))).replace(";}", "}")
+    return RULE.sub(kept, short)
