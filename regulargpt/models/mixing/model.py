@@ -40,7 +40,6 @@ class Block(Hooked):
         return self.hook_resid_post(x), carries
 
     def entered(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
-        """What the mixer reads of x."""
         return self.norm(x)
 
 

@@ -100,7 +100,6 @@ class PostBlock(Hooked):
         return self.hook_resid_post(x), carries
 
     def entered(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
-        """What the mixer reads of x."""
         return x
 
 
