@@ -24,16 +24,16 @@ from experiments.page.record import Page
 from experiments.refutations import with_refutations
 from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
-from experiments.text.page import text_page
-from experiments.text.results import write_losses
-from experiments.text.runs import TableRuns
-from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
+from regulargpt.text.experiments.page import text_page
+from regulargpt.text.experiments.results import write_losses
+from regulargpt.text.experiments.runs import TableRuns
+from regulargpt.text.experiments.table import TextTable
 
 # Of environment.json, what a reader of the page wants to know.
 ENVIRONMENT_KEYS = ("commit", "source", "python", "torch", "numpy", "device", "device_name", "cpu_count", "system")

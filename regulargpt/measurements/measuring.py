@@ -13,8 +13,7 @@ from regulargpt.findings.files import refuse_file
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
 from regulargpt.options.registry import load
-from regulargpt.runs.opened import Opened
-from regulargpt.runs.pretrained import T5OnText
+from regulargpt.runs.opened import HasResults, Opened
 
 
 def measured(
@@ -44,7 +43,7 @@ def measured(
         refuse_file(out)
     subject = options.subject(None if place is None else str(place))
     begun()
-    if out is None and isinstance(subject, Opened | T5OnText):
+    if out is None and isinstance(subject, HasResults):
         out = refuse_file(subject.results(options.files or name))
     loaded = row.load()
     measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside

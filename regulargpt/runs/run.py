@@ -22,8 +22,7 @@ from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, shortest_wrong
-from regulargpt.evaluation.extrapolation import text_facts
-from regulargpt.evaluation.reference import reference
+from regulargpt.evaluation.segmented import Segmented
 from regulargpt.falsification.hunt import LONGEST_KEPT, SYMBOLS
 from regulargpt.falsification.known import Known
 from regulargpt.falsification.sentences import in_summary
@@ -255,14 +254,23 @@ def test(work: Work, model: nn.Module) -> Results:
             words = data.build(other.data)
             found = tested(other, words, objectives.build(other.objective, words))
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
-        against = reference(model, work.data, work.objective, work.config, work.config.seed, work.device)
+        beside = facts_beside(work, model, points)
         wrong = shortest_wrong(points, work.data, model, work.objective, work.device)
     return Results(
-        as_result(points, work.config) | wrong | text_facts(points, work.config, against),
+        as_result(points, work.config) | wrong | beside,
         extra,
         segments.render(segments.of_points(points)),
         asked_again(points),
     )
+
+
+def facts_beside(work: Work, model: nn.Module, points: Sequence[Point]) -> dict[str, Any]:
+    """What a test on segments says beside its measures; nothing of other words."""
+    if not isinstance(work.data, Segmented):
+        return {}
+    config, base = work.config, work.config.data.train_len
+    against = work.data.reference(model, work.objective, config, config.seed, work.device, base)
+    return work.data.facts(points, config, against, base)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest

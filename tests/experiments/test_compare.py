@@ -18,13 +18,13 @@ from experiments.reproduction import comparison
 from experiments.score_page import reading, standings
 from experiments.shortcuts import with_shortcuts
 from experiments.table_6_1 import EVEN
-from experiments.text.table import TextTable
 from regulargpt import data
 from regulargpt.config.schema import RunConfig
 from regulargpt.options import Options
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.experiments.table import TextTable
 from tests.experiments.folders import filled
 from tests.regulargpt.results.made import believe
 
