@@ -1,4 +1,20 @@
-"""RegularGPT in balls (section 6.2): the leaves and the pad, the block over a window (Eq. 6.1), the state norm."""
+"""RegularGPT in balls (section 6.2): the leaves and the pad, the block over a window (Eq. 6.1), the state norm.
+
+* is number by number. LN(x) = u / sqrt(mean(u^2) + 10^-5) * gain + bias, where
+u = x - mean(x); GELU(x) = x Phi(x), Phi the normal distribution function; S is LN `state_norm`, or the identity.
+
+    leaf of symbol a   S(embedding[a] * embedding_scale);   the pad is `pad` itself
+    y_j = LN1(x_j)     (norm = pre)  or  x_j  (norm = post), for the states x_0 .. x_{C-1} of a window
+    q = Wq y_0 + bq,  k_j = Wk y_j + bk,  v_j = Wv y_j + bv    split into n_heads parts
+    p_j = exp(q k_j / sqrt(d_head) + r_j) / sum over the window     in each head
+    z = x_0 + Wo (sum_j p_j v_j) + bo                          the heads side by side
+    pre:   f = S(z + FFN(LN2(z)))
+    post:  z' = LN1(z);  f = S(LN2(z' + FFN(z')))
+    FFN(x) = W_out act(W_in x + b_in) + b_out;   logits = W x + b
+
+With `gates`, v_j = Wv (g_j * y_j) + bv, (g_0, .., g_{C-1}) = gate(ReLU(wider(ReLU(wide(y_0, .., y_{C-1}))))). A number
+of r may be minus infinity, but not all of a head.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +35,7 @@ Projected = tuple[Balls, Balls, Balls, Balls]  # of rows (n, d): themselves, que
 
 
 class RegularGPT(Network):
-    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word.
-
-    With `gates` values are W_V (g_j * x_j), (g_0, ..., g_{C-1}) = MLP(x_0, ..., x_{C-1}): C d -> 2 d -> 4 d -> C d.
-    """
+    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word."""
 
     SIZES = ("d_model", "n_heads", "d_ff", "chunk_size")
     CHOICES: ClassVar = {"norm": ("pre", "post"), "activation": ("gelu", "relu"), "tree": ("flat", "nested")}
