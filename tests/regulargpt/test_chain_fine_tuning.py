@@ -18,9 +18,10 @@ from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.boxes import bounds_of, images, saturated
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
-from regulargpt.certificate.chain.phase import ChainFineTuning
+from regulargpt.certificate.chain.phase import ChainFineTuning, Chains, ChainTuning
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.certificate.chain.tuning import ChainTuner
+from regulargpt.certificate.proof_phase import Closed, Seeking
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.finite.chain import Chain
@@ -241,8 +242,8 @@ def test_closed_boxes_hold_what_their_states_become():
     (phase,), model = trainer.further, trainer.model
     assert is_bounded(model)
     assert isinstance(phase, ChainFineTuning)
-    target = phase.sought.goal
-    assert target is not None
+    assert isinstance(phase.strategy, Chains)
+    target = phase.strategy.sought.needed()
     assert closed(as_float64(model), target.moves, 1e-3) is None
     with torch.enable_grad():
         while not trainer.finished:
@@ -250,7 +251,9 @@ def test_closed_boxes_hold_what_their_states_become():
     chain, moves = Chain(model), target.moves
     boxes = closed(as_float64(model), moves, chain_phase.SLACK)
     assert boxes is not None
-    assert phase.points is not None
+    assert isinstance(phase.now, Closed)
+    assert isinstance(phase.last, ChainTuning)
+    assert torch.equal(phase.last.points, boxes.centre)
     source = Interval(boxes.lower[moves.source], boxes.upper[moves.source])
     logits, after = stepped(chain, points_in(source, 500, 0), moves.symbols)
     assert (after >= boxes.lower[moves.target] + chain_phase.SLACK).all()
@@ -277,7 +280,7 @@ def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path):
     def stop(trainer: Trainer, folder: Path, later: int) -> None:
         (phase,) = trainer.further
         assert isinstance(phase, ChainFineTuning)
-        if phase.began_at is not None and trainer.step_count == phase.began_at + later:
+        if isinstance(phase.last, ChainTuning) and phase.last.done(trainer) == later:
             assert phase.is_active
             trainer.save(RunFolder(folder))
             raise Stop
@@ -295,8 +298,8 @@ def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path):
 
 def test_what_comes_to_nothing_is_given_up_and_words_go_on(monkeypatch):
     """With the weights from before; and it is tried again once all short words are right."""
-    monkeypatch.setattr(ChainFineTuning, "holds", lambda *_: False)
-    monkeypatch.setattr(ChainFineTuning, "table_holds", lambda *_: False)
+    monkeypatch.setattr(Chains, "closed", lambda *_: None)
+    monkeypatch.setattr(Chains, "table_holds", lambda *_: False)
     monkeypatch.setattr(chain_phase, "own_error", lambda *_: None)
     known = {"phases__chain_fine_tuning__automaton": "known", "phases__chain_fine_tuning__steps": 7}
     trainer, begun, before = trainer_of(config_of(training__steps=60, **known)), list[int](), dict[str, Tensor]()
@@ -312,7 +315,7 @@ def test_what_comes_to_nothing_is_given_up_and_words_go_on(monkeypatch):
         if was_active and not phase.is_active:
             assert all(torch.equal(weights[name], weight) for name, weight in before.items())
     assert begun == [20, 40]
-    assert (phase.given_up, trainer.step_count) == (2, 60)
+    assert (phase.now, trainer.step_count) == (Seeking(given_up=2), 60)
 
 
 def test_units_that_are_stuck_begin_anew():

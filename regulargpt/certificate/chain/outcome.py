@@ -28,7 +28,6 @@ from regulargpt.finite.chain import chain_of
 from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
-from regulargpt.storage.manifest import digest
 
 Floats = npt.NDArray[np.float64]
 
@@ -159,6 +158,5 @@ def certificate_of(product: Product, boxes: Boxes | None, files: Mapping[str, by
         claim = unquantised_chain_claim(boxes.slack)
         unquantised = {"claim": claim, "slack": boxes.slack, "radii": boxes.radii.tolist()}
     claim = chain_claim(machine.alphabet, len(points), record.answers_every_word(machine))
-    named = {name: {"file": file, "sha256": digest(files[name])} for name, file in record.NAMES.items()}
-    of_points = {"claim": claim, "unquantised": unquantised, **named, "points": points}
+    of_points = {"claim": claim, "unquantised": unquantised, **record.named(files), "points": points}
     return record.text({"format": FORMAT, **KIND, **of_points})

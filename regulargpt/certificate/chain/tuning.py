@@ -170,6 +170,17 @@ class ChainTuner:
         self.loss_before = torch.inf
         return len(found)
 
+    def steps_to_close(self, done: int) -> int:
+        """Of `done` steps, those on what is to be closed: on boxes, or on points where there are none."""
+        if not is_bounded(self.chain.model):
+            return done
+        return 0 if self.full_at is None else done - self.full_at
+
+    @property
+    def float64_points(self) -> Float[Tensor, "K D"]:
+        """Where the points are now, in float64 and on the CPU."""
+        return self.points.detach().cpu().double()
+
     @property
     def may_be_closed(self) -> bool:
         """Whether boxes may be closed, as far as the last step says."""
