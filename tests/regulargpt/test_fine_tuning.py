@@ -1,7 +1,6 @@
 """Training until the certificate holds, and then on the certified table."""
 
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -342,7 +341,7 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
     trainer = train(in_fine_tuning(end, certain_from=10)[0], 10)
     certified, table = weights(trainer), tuner_of(trainer).table
     assert stage_of(trainer).certified_at == 10
-    loses(trainer, lambda *_: CertificationAttempt(False, None if missed else lambda: table, (1,), missed))
+    certifies(trainer, lambda *_: CertificationAttempt(False, None if missed else lambda: table, (1,), missed))
     assert not same(weights(train(trainer, 19)), certified)
     trainer.step()
     assert same(weights(trainer), certified)
@@ -352,13 +351,6 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
         stage = stage_of(trainer)
         assert (stage.certified_at, stage.taken_back, trainer.finished) == (10, True, True)
         assert tuner_of(trainer).free is None
-
-
-def loses(trainer: Trainer, attempt: Callable[..., CertificationAttempt]) -> None:
-    """From here on the certificate is what this says, in a training that has begun."""
-    tuning = tuning_of(trainer)
-    assert tuning is not None
-    vars(tuning.certifier)["attempt"] = attempt
 
 
 # Settling

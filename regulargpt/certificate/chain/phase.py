@@ -13,11 +13,10 @@ from torch import Tensor, nn
 
 from languages.automata import MooreMachine
 from languages.convert.machines import AnyMachine
-from regulargpt.certificate.chain.bounded import is_bounded
+from regulargpt.certificate.chain.bounded import box_network
 from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.outcome import chain_outcome
-from regulargpt.certificate.chain.points import own_error
-from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.chain.points import Candidate
 from regulargpt.certificate.chain.search import refuse_trivial
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.certificate.chain.tuning import ChainTuner
@@ -26,7 +25,6 @@ from regulargpt.certificate.outcome import Outcome
 from regulargpt.certificate.proof_phase import Closed, Open, ProofPhase, Seeking, Tuning, Weights, is_last, kept
 from regulargpt.certificate.tuning.target import Files, TowardsAutomaton
 from regulargpt.finite.chain import chain_of
-from regulargpt.finite.chain_rows import Rows
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.finite.specification import specified_machine
 from regulargpt.models.recurrent import Recurrent
@@ -75,8 +73,8 @@ class ChainTuning(Tuning):
 
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
         """Gradients of the loss on points or boxes."""
-        # Without dropout: the map that is proven has none.
-        loss, measured = self.tuner.loss(recurrent(trainer.model).eval(), self.options, self.done(trainer))
+        trainer.model.eval()  # without dropout: the map that is proven has none
+        loss, measured = self.tuner.loss(self.options, self.done(trainer))
         loss.backward()
         return loss.item(), measured
 
@@ -122,7 +120,7 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
             return now
         begun = self.begun(now, target, recurrent(trainer.model), trainer.step_count)
         # A state without bounds has no boxes: where the points hold as trained, there is nothing to tune.
-        if not is_bounded(trainer.model) and self.table_holds(begun, trainer.model):
+        if begun.tuner.boxes is None and self.table_holds(begun, trainer.model):
             return Closed(begun, trainer.step_count)
         return begun
 
@@ -153,8 +151,8 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
         if since and (at_end or since % ATTEMPTS == 0) and (found := self.closed(now, model, done)) is not None:
             return Closed(found, trainer.step_count)
         if not at_end:
-            if since and since % RENEWED == 0 and is_bounded(model):
-                now.tuner.renew(model, self.options.radius)
+            if since and since % RENEWED == 0:
+                now.tuner.renew(self.options.radius)
             return now
         # A network that only its table makes right has lost what words taught it.
         if self.table_holds(now, model) and self.is_right(model, now.tuner.target):
@@ -164,22 +162,24 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
 
     def closed(self, now: ChainTuning, model: nn.Module, done: int) -> ChainTuning | None:
         """With the middles of boxes that are closed now; of a state without bounds, as it is, if the table holds."""
-        if not is_bounded(model):
+        if now.tuner.boxes is None:
             return now if self.table_holds(now, model) else None
-        if not now.tuner.may_be_closed:
-            return None
+        network = box_network(as_float64(recurrent(model))) if now.tuner.may_be_closed else None
         slack = SLACK if 2 * done < self.options.steps else SLACK / 10  # better a little than none
-        boxes = closed(as_float64(model), now.tuner.target.moves, slack)
+        boxes = None if network is None else closed(network, now.tuner.target.moves, slack)
         return None if boxes is None else replace(now, middles=boxes.centre)
 
     def table_holds(self, now: ChainTuning, model: nn.Module) -> bool:
         """Whether the network is the automaton, its states replaced by the points that it was trained at."""
-        chain = chain_of(model, self.data.tree_task.n_symbols)
-        return Product.of(Rows.of(chain, now.tuner.float64_points), now.tuner.target.machine).is_proven
+        return self.candidate(model, now.tuner.target).product(now.tuner.float64_points).is_proven
 
     def is_right(self, model: nn.Module, target: ChainTarget) -> bool:
         """Whether the network, its states not replaced, answers all short words as the automaton does."""
-        return own_error(chain_of(model, self.data.tree_task.n_symbols), target.machine) is None
+        return self.candidate(model, target).own_error() is None
+
+    def candidate(self, model: nn.Module, target: ChainTarget) -> Candidate:
+        """The network as it is now, and the automaton that it is to be."""
+        return Candidate(chain_of(model, self.data.tree_task.n_symbols), target.machine)
 
     def facts(self, now: Now) -> dict[str, Any]:
         """When it began, and when boxes were closed, or the table held where there are none."""
