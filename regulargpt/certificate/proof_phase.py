@@ -22,9 +22,9 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.storage.folder import RunFolder
+from regulargpt.training.phase import Steps
 
 if TYPE_CHECKING:
-    from regulargpt.training.phase import Steps
     from regulargpt.training.trainer import Trainer
 
 Weights = Mapping[str, Tensor]
@@ -55,24 +55,11 @@ class Seeking(Open):
 
 
 @dataclass(frozen=True)
-class Tuning(Open, ABC):
-    """The network is trained for the proof."""
-
-    @abstractmethod
-    def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
-        """What moves the weights in the next step."""
-
-    @abstractmethod
-    def lr(self, trainer: Trainer) -> float:
-        """The learning rate of the next step."""
-
-    @abstractmethod
-    def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
-        """Gradients of the next step; its loss, and what is measured on the way by name."""
+class Tuning(Open, Steps):
+    """The network is trained for the proof, by steps of its own."""
 
     def after(self, trainer: Trainer, loss: float) -> None:
-        """A step was taken. Only that counts, unless a subclass says more."""
-        return
+        """Only the step counts."""
 
 
 T = TypeVar("T", bound=Tuning)

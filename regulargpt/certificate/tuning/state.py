@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
@@ -35,11 +36,12 @@ class Stage(ABC):
     began_at: int
     missed: float
     windows: int
+    fall: ClassVar[float] = FALL  # the share of a round in which the rate falls
 
     @property
-    @abstractmethod
     def since(self) -> int:
         """The step at which this stage began."""
+        return self.began_at
 
     @property
     def counted_from(self) -> int:
@@ -66,11 +68,6 @@ class Stage(ABC):
         begin, end = self.round(step, options)
         return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, self.fall * (end - begin))))
 
-    @property
-    def fall(self) -> float:
-        """The share of a round in which the rate falls."""
-        return FALL
-
     def end(self, options: TableFineTuningOptions) -> int:
         """The step at which it has had its steps."""
         return self.counted_from + self.steps(options)
@@ -81,11 +78,6 @@ class Mending(Stage):
     """The true table is learned, in one round. At `opened_at` windows last came in, the first ones as it began."""
 
     opened_at: int
-
-    @property
-    def since(self) -> int:
-        """What begins before the certificate begins anew with it."""
-        return self.began_at
 
     @property
     def counted_from(self) -> int:
@@ -127,6 +119,7 @@ class Settling(Certified):
     """A certified network settles from `settling_since` on, in one round."""
 
     settling_since: int = field(kw_only=True)
+    fall: ClassVar[float] = SETTLING_FALL
 
     @property
     def since(self) -> int:
@@ -140,11 +133,6 @@ class Settling(Certified):
     def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
         """All of it."""
         return 0, options.settling
-
-    @property
-    def fall(self) -> float:
-        """Less than in other rounds."""
-        return SETTLING_FALL
 
 
 STAGES: Mapping[str, type[Stage]] = {stage.__name__: stage for stage in (Mending, Certified, Settling)}
