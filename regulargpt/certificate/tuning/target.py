@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from torch import nn
 
 from languages.automata import Dfa
 from languages.convert.machines import AnyMachine, read_json, to_json
 from languages.errors import UserError
-from regulargpt.certificate.outcome import NOT_LEARNED
+from regulargpt.certificate.checker import Progress
+from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, refused
+from regulargpt.certificate.proof_phase import Closed, Open, Report, Seeking, Strategy, T, unproven
+from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.training.proof_options import AutomatonOptions
 
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
 
 
 Goal = TypeVar("Goal")
-
-
-class TargetOptions(Protocol):
-    """Which automaton a phase is about."""
-
-    @property
-    def automaton(self) -> str:
-        """`known` or `learned`."""
-        ...
-
-    @property
-    def membership_queries_from(self) -> int:
-        """The step from which the language is queried; 0: never."""
-        ...
+Files = Mapping[str, bytes]
 
 
 class TargetAutomaton(Generic[Goal]):
@@ -42,7 +36,7 @@ class TargetAutomaton(Generic[Goal]):
     """
 
     def __init__(
-        self, options: TargetOptions, seed: int, words: LanguageData, goal_of: Callable[[AnyMachine | None], Goal]
+        self, options: AutomatonOptions, seed: int, words: LanguageData, goal_of: Callable[[AnyMachine | None], Goal]
     ):
         self.options, self.goal_of = options, goal_of
         self.learner = AnswerLearner(words, seed) if options.automaton == "learned" else None
@@ -51,14 +45,15 @@ class TargetAutomaton(Generic[Goal]):
         self.uncertified = NOT_LEARNED
         self.goal = goal_of(None) if self.learner is None else None
 
-    def find(self, trainer: Trainer) -> bool:
-        """Ask the network for its answers, if there is no goal yet; whether there is one now."""
-        return self.goal is not None or self.learn(trainer)
+    def seek(self, trainer: Trainer) -> Goal | None:
+        """The goal; where there is none yet the network is asked for its answers, and trained on those it has wrong."""
+        if self.goal is None and self.learner is not None:
+            self.learn(self.learner, trainer)
+        return self.goal
 
-    def learn(self, trainer: Trainer) -> bool:
-        """Ask for a machine, which the certificate is about from then on; whether the network's answers give one."""
-        assert self.learner is not None, "without a learner there is a goal from the start"
-        if (learned := self.learner.learned(trainer.model)) is None:
+    def learn(self, learner: AnswerLearner, trainer: Trainer) -> None:
+        """Ask for a machine, which the certificate is about from then on, if the network's answers give one."""
+        if (learned := learner.learned(trainer.model)) is None:
             self.uncertified = NOT_LEARNED
         else:
             try:
@@ -68,13 +63,18 @@ class TargetAutomaton(Generic[Goal]):
                 self.uncertified = str(error)
             else:
                 self.learned, self.learned_at, trainer.words.trains_on_errors = learned, trainer.step_count, False
-                return True
+                return
         # Words go on.
         if 0 < self.options.membership_queries_from <= trainer.step_count:
-            self.learner.query_language()
+            learner.query_language()
         # The words drawn at random hardly show the network that it has these wrong.
-        trainer.words.wrong, trainer.words.trains_on_errors = self.learner.wrong, bool(self.learner.wrong)
-        return False
+        trainer.words.wrong, trainer.words.trains_on_errors = learner.wrong, bool(learner.wrong)
+
+    def needed(self) -> Goal:
+        """The goal of a training towards it. Raises UserError where there is none, as in a damaged checkpoint."""
+        if self.goal is None:
+            raise UserError("the checkpoint trains towards an automaton that it does not have; run anew")
+        return self.goal
 
     @property
     def awaited(self) -> str:
@@ -109,6 +109,51 @@ class TargetAutomaton(Generic[Goal]):
         self.learned_at, self.uncertified = state["learned_at"], state["uncertified"]
         if (machine := saved_machine(state)) is not None:
             self.learned, self.goal = LearnedMachine(machine, state["classes"]), self.goal_of(machine)
+
+
+class TowardsAutomaton(Strategy[T], Generic[T, Goal]):
+    """A strategy whose proof is about an automaton that is known or learned (`sought`)."""
+
+    def __init__(self, options: AutomatonOptions, config: RunConfig, data: LanguageData):
+        super().__init__(options, config, data)
+        self.sought = TargetAutomaton(options, config.seed, data, self.goal_of)
+
+    @abstractmethod
+    def goal_of(self, machine: AnyMachine | None) -> Goal:
+        """What a network has to be for a learned machine, or for the language's. Raises UserError where that is too
+        large, or trivial."""
+
+    @abstractmethod
+    def facts(self, now: Seeking | T | Closed[T]) -> dict[str, Any]:
+        """What the summary has of the steps, where `proven_unquantised` stands, and of what was given up."""
+
+    @abstractmethod
+    def certificate(self, goal: Goal, now: Open, model: nn.Module, files: Files, on_check: Progress) -> Outcome:
+        """The certificate that a model is what it has to be, or why there is none."""
+
+    def tried(self) -> str:
+        """When the proof is tried, or why there is no automaton yet."""
+        return self.sought.awaited if self.sought.goal is None else f"tried every {self.options.every} steps"
+
+    def summary(self, now: Seeking | T | Closed[T], report: Report) -> dict[str, Any]:
+        """Steps, proof, learned automaton."""
+        as_it_is = {"proven_unquantised": report.get("unquantised", {}).get("proven")}
+        learned, equal = self.sought.summary(), report.get("learned", {}).get("equal")
+        return self.facts(now) | as_it_is | unproven(report) | learned | ({"is_language": equal} if learned else {})
+
+    def notes(self) -> dict[str, Any]:
+        """What there is of a learned automaton."""
+        return self.sought.state()
+
+    def recall(self, notes: Mapping[str, Any]) -> None:
+        """What there was of it."""
+        self.sought.load(notes)
+
+    def outcome(self, now: Open, model: nn.Module, files: Files, on_check: Progress) -> Outcome:
+        """The certificate of the trained model, or why there is none: maybe no automaton was learned."""
+        if self.sought.goal is None:
+            return refused(files["weights"], {"reason": self.sought.uncertified})
+        return self.certificate(self.sought.goal, now, model, files, on_check)
 
 
 def saved_machine(state: Mapping[str, Any]) -> AnyMachine | None:
