@@ -179,23 +179,23 @@ def test_imports_go_one_way_only():
         assert not packages & NEVER.get(above, {"tests"}), path
 
 
-WING = "regulargpt.text"
+WINGS = ("regulargpt.text.", "regulargpt.classroom.")
 
 
 def core() -> dict[str, Path]:
-    """The modules of the core: all of `languages` and `regulargpt` but the wing."""
+    """The modules of the core: all of `languages` and `regulargpt` but the wings."""
     ours = {name: path for name, path in modules().items() if name.startswith(("languages", "regulargpt"))}
-    return {name: path for name, path in ours.items() if not f"{name}.".startswith(f"{WING}.")}
+    return {name: path for name, path in ours.items() if not f"{name}.".startswith(WINGS)}
 
 
-def test_the_core_names_no_module_of_the_wing():
+def test_the_core_names_no_module_of_a_wing():
     """Not in an import, in functions and for type checkers too, nor as a text: entry points alone name them."""
     for path in core().values():
-        assert not any(f"{module}.".startswith(f"{WING}.") for module in imports(path)), path
+        assert not any(f"{module}.".startswith(WINGS) for module in imports(path)), path
         texts = [node.value for node in parsed(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         # Examples of a docstring may show what is brought; nothing of them is imported.
         run = [text for text in texts if ">>>" not in text]
-        assert not any(WING in text for text in run), path
+        assert not any(wing.rstrip(".") in text for wing in WINGS for text in run), path
 
 
 ON_WORDS = (
@@ -207,23 +207,25 @@ ON_WORDS = (
         "show parity",
         "results .",
         "receptive-field b --words 2",
-        "report a --out page.html",
     ),
 )
 
 
-def test_a_run_on_a_language_imports_nothing_of_the_wing(tmp_path: Path):
+def test_a_run_on_a_language_imports_nothing_of_a_wing(tmp_path: Path):
     code = "import sys; from regulargpt.cli import call\n"
     code += "for line in sys.argv[1:]:\n    call(line.split())\n"
-    code += f"    assert not (found := [name for name in sys.modules if name.startswith({WING!r})]), (line, found)\n"
+    code += f"    assert not (found := [name for name in sys.modules if name.startswith({WINGS!r})]), (line, found)\n"
+    code += (
+        f"call('report a --out page.html'.split())\nassert not any(n.startswith({WINGS[0]!r}) for n in sys.modules)\n"
+    )
     subprocess.run([sys.executable, "-c", code, *ON_WORDS], capture_output=True, check=True, cwd=tmp_path)
 
 
-def test_everything_that_the_wing_brings_is_there():
+def test_everything_that_the_wings_bring_is_there():
     """An entry point names what can be imported, without torch; the name in a group is one alone."""
     points = [point for point in of_house() if point.group != "console_scripts"]
     assert len({(point.group, point.name) for point in points}) == len(points) > 15
-    assert all(point.value.startswith(f"{WING}.") and point.load() is not None for point in points)
+    assert all(point.value.startswith(WINGS) and point.load() is not None for point in points)
 
 
 ALLOWED = {"Generator", "SFC64", "SeedSequence"}

@@ -42,8 +42,6 @@ OWN = {
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
-    "report": "Write a page that shows what a network learned.",
-    "demo": "Write a lesson: how a network can be known to be right on every word.",
 }
 RUN = "runs/parity-gated-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
@@ -64,8 +62,6 @@ EXAMPLES = {
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
-    "report": (RUN, f"{RUN} --out parity.html"),
-    "demo": ("", "'regex:(a|b)*abb' --out abb.html"),
 }
 """What is written behind each verb of the core in the two examples that end its help."""
 GROUP = "regulargpt.verbs"
