@@ -33,7 +33,6 @@ def file_of(name: str) -> Path | None:
 
 
 def file_of_text(name: str) -> Path | None:
-    """The same of a text."""
     from languages.text.registry import written_path
 
     path = written_path(name)
