@@ -72,14 +72,6 @@ class Closed(Generic[T]):
     last: Seeking | T
     at: int
 
-    def last_step(self, trainer: Trainer) -> int:
-        """Here."""
-        return self.at
-
-    def known_end(self, trainer: Trainer) -> int | None:
-        """The same."""
-        return self.at
-
 
 class Strategy(ABC, Generic[T]):
     """What the proof of one kind of network needs."""
@@ -192,11 +184,11 @@ class ProofPhase(Generic[T]):
 
     def last_step(self, trainer: Trainer) -> int:
         """Where it was closed; before, as far as is known."""
-        return self.now.last_step(trainer)
+        return self.now.at if isinstance(self.now, Closed) else self.now.last_step(trainer)
 
     def known_end(self, trainer: Trainer) -> int | None:
         """Known once it is closed, or where it will be."""
-        return self.now.known_end(trainer)
+        return self.now.at if isinstance(self.now, Closed) else self.now.known_end(trainer)
 
     def awaited(self, trainer: Trainer) -> list[str]:
         """A proof, and what the network is doing for it."""
