@@ -24,8 +24,8 @@ GIVEN = re.compile(r"(?<![\w$])\((\w+)\)=>|(?<=return)\((\w+)\)=>")
 """What a function is given, in brackets that it does as well without."""
 BEGUN = re.compile(r"(?=\bmodules\.[\w$]+ = \(\(\) => \{)")
 FIXED = re.compile(r"^const (?:\w+|\[[\w, ]+\]) = ", re.M)
-CAPITALS = re.compile(r"(?<![\w.])[A-Z]+_[A-Z_]+\b")
-"""The name of a constant, which no text has."""
+CAPITALS = re.compile(r"(?<![\w.])[A-Z][A-Z_]{2,}\b")
+"""The name of a constant."""
 OWN = r"(?:(?<=\.\.\.)|(?<![\w.$\"'`-]))"
 """Before a name that is no other thing's, and in no text."""
 OWNED = re.compile(r"(?:(?<=\.\.\.)|(?<![\w.$]))\w+")
@@ -88,6 +88,8 @@ def renamed(source: str) -> str:
         return source
     shared = set(re.findall(r"\w+", source[source.rfind("return {") :]))
     constants = CAPITALS.findall(" ".join(FIXED.findall(source)))
+    texts = " ".join(said for found in LITERAL.findall(source) for said in (found[0], HOLE.sub(" ", found[1])))
+    constants = [name for name in constants if name not in texts]
     ours = {*constants, *filter(partial(is_called, LINE.sub("", source)), CALLED.findall(source))} - shared
     names = {name: f"{name[0]}{i or ''}$" for i, name in enumerate(sorted(ours))}
     return OWNED.sub(lambda match: names.get(match[0], match[0]), source)
