@@ -101,11 +101,11 @@ def mean_curve(one: Curve, runs: int, other: Curve, others: int) -> Curve:
     """The curve of so many runs with that of others, over the lengths of both.
 
     >>> mean_curve(Curve("a", [41], [90.0], [80.0], [100.0]), 2, Curve("a", [41], [60.0], [60.0], [60.0]), 1)
-    Line(name='a', lengths=(41,), values=(80.0,), low=(60.0,), high=(100.0,), like=None, dash='')
-    """
+    Line(name='a', lengths=(41,), values=(80.0,), low=(60.0,), high=(100.0,), like=None, dash='', chance=None, trained=None)
+    """  # noqa: E501
     ours, theirs = (dict(zip(c.lengths, zip(c.values, c.low, c.high, strict=True), strict=True)) for c in (one, other))
     lengths = tuple(length for length in ours if length in theirs)
     pairs = [(ours[length], theirs[length]) for length in lengths]
     mean = tuple((a[0] * runs + b[0] * others) / (runs + others) for a, b in pairs)
     low, high = (tuple(of(a[at], b[at]) for a, b in pairs) for at, of in ((1, min), (2, max)))
-    return Curve(one.name, lengths, mean, low, high)
+    return replace(one, lengths=lengths, values=mean, low=low, high=high)

@@ -102,7 +102,6 @@ class Chain:
         return torch.cat([part.reshape(len(part), -1).to(torch.float64) for part in parts], 1)  # (n, D)
 
     def _state(self, vectors: Float[Tensor, "n D"]) -> Any:
-        """The state of these numbers."""
         parts = vectors.split([shape.numel() for shape in self.shapes], 1)
         numbers = (x.reshape(len(x), *shape) for x, shape in zip(parts, self.shapes, strict=True))  # each (n, *shape)
         return rebuilt(self.pattern, numbers)

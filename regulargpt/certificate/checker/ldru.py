@@ -28,13 +28,11 @@ class Ldru(Network):
         self.symbols = np.concatenate([self.absent, leaves])
 
     def measure(self) -> None:
-        """The width."""
         if self.d < 1:
             raise Malformed("config.json: the sizes are not those of a network")
         self.hidden = self.widest = 4 * self.d
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         d = self.d
         found = {"embedding.weight": (len(self.alphabet), d)} | norm_shapes(["embedding_norm", "state_norm"], d)
         for ffn in ("embedding_ffn.", "ffn."):
@@ -52,7 +50,6 @@ class Ldru(Network):
         return layers[self.model["operator"]]
 
     def project(self, rows: Balls) -> Balls:
-        """The rows."""
         return rows
 
     def merge(self, projected: Balls, windows: Ints) -> Balls:
@@ -63,7 +60,6 @@ class Ldru(Network):
         return self.norm("state_norm", self.with_ffn("ffn.", z))
 
     def with_ffn(self, block: str, x: Balls) -> Balls:
-        """x + FFN(x)."""
         return x + self.ffn(block, x, "relu")
 
     def operator(self, x: Balls, y: Balls) -> Balls:

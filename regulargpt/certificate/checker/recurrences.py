@@ -81,7 +81,6 @@ class Discs:
         return box(self.centre, self.radius)
 
     def rows(self, at: Any) -> Discs:
-        """Some of them."""
         return Discs(self.centre[at], self.radius[at])
 
     def grown(self, more: Balls, routes: bool) -> Discs:

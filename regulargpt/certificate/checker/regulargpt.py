@@ -43,7 +43,6 @@ class RegularGPT(Network):
         self.symbols = np.concatenate([self.absent, self.settle(self.w["embedding.weight"] * exact(scale))])
 
     def measure(self) -> None:
-        """The sizes."""
         d, self.n_heads, d_ff, self.C = (self.model[name] for name in self.SIZES)
         if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MAX_CHUNK or d % self.n_heads:
             raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MAX_CHUNK}")
@@ -52,7 +51,6 @@ class RegularGPT(Network):
         self.widest = max(self.hidden, 2 * self.C * d, self.C**2 * self.n_heads)  # softmax compares all pairs
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         d, d_ff, block = self.d, self.model["d_ff"], "blocks.0."
         norms = [block + "ln1", block + "ln2", *(["state_norm"] if self.model["state_norm"] else [])]
         found = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
@@ -112,11 +110,9 @@ class RegularGPT(Network):
         return softmax(logits + self.w[R].T[:, None], self.open[:, None]).transpose(1, 0, 2)  # (n, C, n_heads)
 
     def feed_forward(self, x: Balls) -> Balls:
-        """The block's FFN."""
         return self.ffn("blocks.0.", x, self.model["activation"])
 
     def settle(self, x: Balls) -> Balls:
-        """The state norm."""
         return self.norm("state_norm", x) if self.model["state_norm"] else x
 
 

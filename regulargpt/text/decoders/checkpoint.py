@@ -89,7 +89,6 @@ class Checkpoint:
 
     @cached_property
     def digest(self) -> str:
-        """That of the weights."""
         return digest(self.folder)
 
     def load(self) -> DecoderOnly:

@@ -66,7 +66,6 @@ class Pretrained:
 
     @cached_property
     def digest(self) -> str:
-        """That of the weights."""
         return digest(self.folder)
 
     def encode(self, text: str) -> list[int]:
