@@ -1,7 +1,7 @@
 // The encoder-decoder of T5 (Raffel et al. 2020): the encoder reads all symbols but the last, the decoder answers there.
 
-import { ACTIVATIONS, linear, plus, readout, rmsNorm, times } from "../../layers.js";
-import { Attention, CrossAttention, pairCost } from "../attention.js";
+import { ACTIVATIONS, linear, plus, readout, rmsNorm, times } from "regulargpt/models/layers.js";
+import { Attention, CrossAttention, pairCost } from "regulargpt/models/transformer/attention.js";
 
 // W_out f(W_in x), or, gated, W_out (f(W_gate x) * W_in x).
 function feedForward(weights, { gated, activation }) {

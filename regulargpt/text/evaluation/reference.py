@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -12,12 +13,26 @@ from jaxtyping import Float, Int
 from torch import nn
 
 from regulargpt.config.schema import RunConfig
+from regulargpt.data.base import Data
 from regulargpt.encodings.base import Encoding
 from regulargpt.evaluation.by_length import point_at, samples_at
 from regulargpt.evaluation.segments import NLL
 from regulargpt.objectives.answers import Objective
+from regulargpt.text.corpora import Corpus
 from regulargpt.text.corpora.bigram import Bigram
-from regulargpt.text.data.segments import TextData
+
+
+class Segments(Data, Protocol):
+    """The data of a text, as far as they are needed here."""
+
+    @property
+    def corpus(self) -> Corpus:
+        """The text."""
+        ...
+
+    def counted(self, length: int) -> int:
+        """How many symbols at the end of a segment count."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +50,7 @@ class Reference:
 @torch.no_grad()
 def reference(
     model: nn.Module,
-    words: TextData,
+    words: Segments,
     objective: Objective,
     config: RunConfig,
     seed: int,
