@@ -109,7 +109,7 @@ FROM_ANSWERS: Fields = {
     **PERT2026,
     "training.curriculum": (10, 20),
     "training.stage_loss": 0.01,
-    "evaluation.extra_lengths": (10_000, 1_000_000),
+    "evaluation.extra_lengths": (10_000,),
     EVERY: 100,
     "phases.table_fine_tuning.automaton": "learned",
     "phases.table_fine_tuning.membership_queries_from": 8000,
@@ -123,7 +123,7 @@ FROM_ANSWERS: Fields = {
 CHAIN_FROM_ANSWERS: Fields = {
     "training.lr": 3e-3,
     "training.steps": 20_000,
-    "evaluation.extra_lengths": (10_000, 100_000),
+    "evaluation.extra_lengths": (10_000,),
     "phases.chain_fine_tuning.every": 100,
     "phases.chain_fine_tuning.automaton": "learned",
     "phases.chain_fine_tuning.membership_queries_from": 8000,

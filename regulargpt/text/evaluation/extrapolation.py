@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from regulargpt.evaluation.segments import NLL
 from regulargpt.objectives.measures import exp
 from regulargpt.options import as_mapping
 from regulargpt.text.evaluation.reference import Reference
+
+if TYPE_CHECKING:
+    from regulargpt.evaluation.reference import Reference
 
 GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
 LEARNED = 0.9
@@ -131,6 +134,7 @@ def extrapolation(
     taken segment by segment: they vary far less than the segments do. `files` has the file that each segment lies in:
     those of one file are not independent.
 
+    >>> from regulargpt.evaluation.reference import Reference
     >>> trained, bigram = np.array([1.0, 3.0]), np.array([2.0, 4.0])
     >>> found = extrapolation({64: trained, 128: np.array([1.1, 3.1])}, 64, Reference(trained, bigram))
     >>> round(found.ratios[128].value, 4), round(found.ratios[128].high, 4), round(found.bigram.value, 4)
