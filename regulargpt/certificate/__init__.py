@@ -12,6 +12,7 @@ search        what finds a proof, and is believed by nobody:
                      ldru_bounds, and which of them bounds a network (networks)
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 proof_phase   a proof in a training: sought, trained for, closed; a strategy says how, for each kind of network
+towards_automaton  a strategy whose proof is about an automaton
 tuning        trees: training until a certificate holds:
   phase              the strategy; state: the stages of a fine-tuning, and what follows for its steps
   target             the automaton that the certificate is about, known or learned

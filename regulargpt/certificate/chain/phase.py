@@ -23,7 +23,7 @@ from regulargpt.certificate.chain.tuning import ChainTuner
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.outcome import Outcome
 from regulargpt.certificate.proof_phase import Closed, Open, ProofPhase, Seeking, Tuning, Weights, is_last, kept
-from regulargpt.certificate.tuning.target import Files, TowardsAutomaton
+from regulargpt.certificate.towards_automaton import Files, TowardsAutomaton
 from regulargpt.finite.chain import chain_of
 from regulargpt.finite.float64_network import as_float64
 from regulargpt.finite.specification import specified_machine

@@ -15,11 +15,11 @@ from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.proof_phase import Closed, Open, ProofPhase, Seeking, Tuning, Weights, is_last, kept
 from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.towards_automaton import Files, TowardsAutomaton
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, StabilityCheck, is_time
 from regulargpt.certificate.tuning.state import MENDED, STAGES, Certified, Mending, Settling, Stage, is_large
 from regulargpt.certificate.tuning.table_tuner import TableTuner
-from regulargpt.certificate.tuning.target import Files, TowardsAutomaton
 from regulargpt.certificate.unquantised import Searched, search_in_training
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
