@@ -237,7 +237,7 @@ def one_run(
         return replace(known, state=STOPPED, steps=(steps, steps)) if steps else known
     if not tests[0].is_done:
         return replace(known, state=FAILED, note=" ".join(tests[0].reason.split()))
-    run, first = RunFolder.open(folder.run_path(name)), tests[0]
+    run, first = RunFolder(folder.run_path(name)), tests[0]
     summary = run.load_summary()
     phases = [of for name in PROOFS if (of := summary.get("phases", {}).get(name))]
     done = replace(
@@ -257,7 +257,7 @@ def one_run(
     if experiment.analyse is None:
         return done
     try:
-        found = experiment.analyse(run)
+        found = experiment.analyse(RunFolder.open(run.path))
         return replace(done, value=found.value, found="; ".join(found.sentences))
     except UserError as error:
         return replace(done, value=NOT_ANALYSED, found=str(error))

@@ -9,6 +9,7 @@ from zlib import crc32
 import pytest
 
 from experiments import recorded, reproduction, shortcuts
+from experiments.page import files
 from experiments.registry import experiment
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
@@ -21,8 +22,9 @@ TABLE, ROWS = experiment("rivals"), ("mlstm", "signed-delta-2-one-layer")
 
 @pytest.fixture(autouse=True)
 def rules(monkeypatch) -> None:
-    """No logistic regression here."""
+    """No logistic regression and no drawing here."""
     monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
+    monkeypatch.setattr(files, "draw", lambda picture, place: None)
 
 
 def score(config: RunConfig) -> float:

@@ -78,8 +78,7 @@ def test_a_run_has_its_line_with_where_it_was_made(folder: SweepFolder):
     assert (one.commit, one.torch, one.device) == ("c0ffee", "2.13.0", "x86_64 (cpu), 2 cores")
     assert one.tests[""].scores == (99.0,)
     assert {value for of in one.by_length.values() for value in of} == {99.0}
-    assert runs[second].state == "failed"
-    assert "environment.json" in runs[second].note
+    assert (runs[second].state, runs[second].commit) == ("done", "")  # where is not known
 
 
 def test_a_folder_is_shared_by_experiments_and_scales(folder: SweepFolder):
