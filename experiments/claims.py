@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
 from experiments.page.record import Answer, Verdict
-from experiments.text.results import Results, Unknown
 from regulargpt.evaluation.interval import Interval
 from regulargpt.objectives.measures import exp
+from regulargpt.text.experiments.results import Results, Unknown
 
 HOLDS: Answer = "holds"
 FAILS: Answer = "does not"

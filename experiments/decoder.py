@@ -24,18 +24,18 @@ import numpy as np
 from experiments.claims import FEW_STEPS, RULE, Bound, Ratio, beats, claimed, explodes, number, rises, stays_within
 from experiments.page import files
 from experiments.page.record import Cell, Items, Line, Page, Picture, Section, Table, Values
-from experiments.text.results import LOSSES, Losses, Results, rounded, write_losses
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import FILES
-from regulargpt.evaluation.methods import METHODS
-from regulargpt.measurements.method_cells import CELLS, content
-from regulargpt.measurements.method_tables import TRAINED
 from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 from regulargpt.runs.exits import REFUSED
 from regulargpt.storage import atomic, metrics
 from regulargpt.storage.folder import METRICS, RunFolder
+from regulargpt.text.evaluation.methods import METHODS
+from regulargpt.text.experiments.results import LOSSES, Losses, Results, rounded, write_losses
+from regulargpt.text.measurements.method_cells import CELLS, content
+from regulargpt.text.measurements.method_tables import TRAINED
 
 COMMANDS = [line.strip() for line in (__doc__ or "").splitlines() if line.startswith("    ")]
 """Those above."""

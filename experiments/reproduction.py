@@ -25,14 +25,14 @@ from experiments.page.files import PAGE, write, write_shown
 from experiments.recorded import DONE, NOT_ANALYSED, Run
 from experiments.score_page import page_in, picture_of, verdicts, write_claims
 from experiments.shortcuts import rules_beside
-from experiments.text.page import text_page
-from experiments.text.results import write_losses
-from experiments.text.runs import TableRuns
-from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
+from regulargpt.text.experiments.page import text_page
+from regulargpt.text.experiments.results import write_losses
+from regulargpt.text.experiments.runs import TableRuns
+from regulargpt.text.experiments.table import TextTable
 
 # Of environment.json, what a reader of the page wants to know.
 ENVIRONMENT_KEYS = ("commit", "source", "python", "torch", "numpy", "device", "device_name", "cpu_count", "system")

@@ -11,8 +11,8 @@ from typing import Any
 from experiments.cells import group_of
 from experiments.claims import FEW_STEPS, Bound, Printed
 from experiments.page.record import Values
-from experiments.text.results import Unknown
 from regulargpt.evaluation.interval import SEEDS, Interval
+from regulargpt.text.experiments.results import Unknown
 
 SOLVED = 90.0
 """From this score on a task is solved, as Delétang et al. 2023 say."""

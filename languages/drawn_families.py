@@ -94,7 +94,6 @@ WITHOUT_ROWS = (
 
 
 def flare(level: Level, name: str, summary: str) -> Family:
-    """Of FLaRe: membership."""
     return Family(f"flare-{name}", f"flare:flare_{name.replace('-', '_')}", f"membership: {summary}", level=level)
 
 

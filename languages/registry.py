@@ -272,7 +272,7 @@ MADE: dict[str, "AnyTask"] = {}
 
 
 TEXT = ("text:", "hf:")
-"""What the names of texts begin with (`languages.text`)."""
+"""What the names of texts begin with."""
 
 
 def is_text(name: str) -> bool:
@@ -285,7 +285,7 @@ def is_text(name: str) -> bool:
 
 
 RETRIEVAL = "retrieval:"
-"""What the names of retrieval tasks begin with (`languages.text.retrieval`)."""
+"""What the names of retrieval tasks begin with."""
 
 
 def is_retrieval(name: str) -> bool:

@@ -124,7 +124,6 @@ class Task(Answers[MooreMachine]):
 
     @cached_property
     def next_symbol_set_table(self) -> npt.NDArray[np.intp]:
-        """(Q,)."""
         return np.unique(self.next_symbol_table, axis=0, return_inverse=True)[1].reshape(-1)  # (Q,)
 
     @cached_property

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 import pytest
 
-from languages.text.retrieval import listing, retrieval
 from regulargpt.classroom import document
 from regulargpt.classroom import page as report_page
 from regulargpt.classroom.lesson import page as lesson_page
-from regulargpt.cli import VERBS, call, group
+from regulargpt.cli import call, group, verbs
+from regulargpt.text.corpora.retrieval import listing, retrieval
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/**/*.md"))]
@@ -91,7 +91,7 @@ def test_the_guide_to_the_command_line_has_every_command():
     text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     listed = [line for line in text.partition("```")[0].splitlines() if line.startswith(("- ", "  "))]
     named = {word for part in re.findall(r"`([^`]+)`", "\n".join(listed)) for word in part.split()}
-    assert set(VERBS) - named == set()
+    assert set(verbs()) - named == set()
 
 
 # What an option of several commands says of each, beside its default: it is about what that command reads, or writes.
@@ -104,7 +104,7 @@ OF_THEIR_OWN = {
 
 def test_an_option_of_several_commands_says_the_same_in_each():
     said: dict[str, set[str]] = {}
-    commands = [group.get_command(click.Context(group), verb) for verb in VERBS]
+    commands = [group.get_command(click.Context(group), verb) for verb in verbs()]
     for option in (option for command in commands if command for option in command.params):
         if isinstance(option, click.Option) and option.help:
             said.setdefault(option.opts[0], set()).add(re.sub(r"  \[.*\]$", "", option.help))

@@ -17,15 +17,15 @@ from experiments.recorded import FILE, RULES, read, read_rules, write, write_rul
 from experiments.registry import experiment
 from experiments.results_page import RESULTS, cells
 from experiments.score_page import verdicts
-from experiments.text.results import LOSSES, Results, read_losses
-from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import FILES
 from regulargpt.findings import text as text_of
-from regulargpt.measurements.alignment import report as align
-from regulargpt.measurements.needles import finding_of
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.tables import percent
+from regulargpt.text.experiments.results import LOSSES, Results, read_losses
+from regulargpt.text.experiments.table import TextTable
+from regulargpt.text.measurements.alignment import report as align
+from regulargpt.text.measurements.needles import finding_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(place.name for place in RESULTS.iterdir() if files.has_page(place))

@@ -24,9 +24,9 @@ from experiments.rivals import NETWORKS as RIVALS
 from experiments.rivals import TASKS
 from regulargpt.cli import call
 from regulargpt.encodings import ENCODINGS
-from regulargpt.evaluation.methods import METHODS
 from regulargpt.models import MODELS
 from regulargpt.tables import percent
+from regulargpt.text.evaluation.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 README = "README.md"

@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 
 from regulargpt.config.recipes import resolve
+from regulargpt.options.registry import of_house
 from tests.experiments.folders import finished
 
 ROOT = Path(__file__).parents[1]
@@ -97,7 +98,7 @@ LANGUAGES = {
     "assert 'languages.regular.parity' not in sys.modules; r.get('parity')": "",
     "for name in r.names(): r.get(name)": "",
     "r.get('regex:(ab)*')": "",
-    "import languages.text as t; t.corpus('text:code-large').digest; t.corpus('text:recurrent')": "",
+    "import regulargpt.text.corpora as t; t.corpus('text:code-large').digest; t.corpus('text:recurrent')": "",
     "import regulargpt; assert len(dir(regulargpt)) > 13": "",
 }
 
@@ -167,12 +168,59 @@ def imports(path: Path) -> set[str]:
 
 
 NEVER = {"languages": {"torch", "regulargpt", "experiments", "tests"}, "regulargpt": {"experiments", "tests"}}
+# A wing stands above the core, and what is reproduced of it above all.
+NEVER |= {"regulargpt.text.experiments": {"tests"}}
 
 
 def test_imports_go_one_way_only():
     for name, path in modules().items():
         packages = {module.partition(".")[0] for module in imports(path)}
-        assert not packages & NEVER.get(name.partition(".")[0], {"tests"}), path
+        above = max((above for above in NEVER if f"{name}.".startswith(f"{above}.")), key=len, default="")
+        assert not packages & NEVER.get(above, {"tests"}), path
+
+
+WINGS = ("regulargpt.text.", "regulargpt.classroom.")
+
+
+def core() -> dict[str, Path]:
+    """The modules of the core: all of `languages` and `regulargpt` but the wings."""
+    ours = {name: path for name, path in modules().items() if name.startswith(("languages", "regulargpt"))}
+    return {name: path for name, path in ours.items() if not f"{name}.".startswith(WINGS)}
+
+
+def test_the_core_names_no_module_of_a_wing():
+    """Not in an import, in functions and for type checkers too, nor as a text: entry points alone name them."""
+    for path in core().values():
+        assert not any(f"{module}.".startswith(WINGS) for module in imports(path)), path
+        texts = [node.value for node in parsed(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        # Examples of a docstring may show what is brought; nothing of them is imported.
+        run = [text for text in texts if ">>>" not in text]
+        assert not any(wing.rstrip(".") in text for wing in WINGS for text in run), path
+
+
+ON_WORDS = (
+    "run parity --train-len 4 --steps 2 --test-len 5 --extra-lengths 6 --set phases.table_fine_tuning.every=1 --out a",
+    "run parity --model transformer --recipe words --train-len 4 --steps 2 --test-len 5 --out b",
+    *("resume a", "evaluate a --lengths 5", "verify a", "falsify a --words 10", "extract a", "list languages"),
+    *("sample dyck-2 --length 8", "show parity", "receptive-field b --words 2"),
+)
+
+
+def test_a_run_on_a_language_imports_nothing_of_a_wing(tmp_path: Path):
+    code = "import sys; from regulargpt.cli import call\n"
+    code += "for line in sys.argv[1:]:\n    call(line.split())\n"
+    code += f"    assert not (found := [name for name in sys.modules if name.startswith({WINGS!r})]), (line, found)\n"
+    code += (
+        f"call('report a --out page.html'.split())\nassert not any(n.startswith({WINGS[0]!r}) for n in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *ON_WORDS], capture_output=True, check=True, cwd=tmp_path)
+
+
+def test_everything_that_the_wings_bring_is_there():
+    """An entry point names what can be imported, without torch; the name in a group is one alone."""
+    points = [point for point in of_house() if point.group != "console_scripts"]
+    assert len({(point.group, point.name) for point in points}) == len(points) > 15
+    assert all(point.value.startswith(WINGS) and point.load() is not None for point in points)
 
 
 ALLOWED = {"Generator", "SFC64", "SeedSequence"}

@@ -14,7 +14,7 @@ import pytest
 import languages
 import regulargpt
 from languages.registry import FAMILIES
-from regulargpt.cli import FAILED, REFUSED, STOPPED, VERBS, group
+from regulargpt.cli import FAILED, REFUSED, STOPPED, group, verbs
 from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import CONSTRUCTED, RECIPES
@@ -61,7 +61,7 @@ def options(section: str, name: str) -> list[str]:
 def surface() -> dict[str, dict[str, list[str]]]:
     measures = {"accuracy": {"values": {"9": 100.0}, "intervals": {"9": [51.0, 100.0]}}}
     return {
-        "command line": {verb: flags(verb) for verb in VERBS},
+        "command line": {verb: flags(verb) for verb in verbs()},
         "config": {
             "": keys(RunConfig()),
             **{f"{section}.{name}": options(section, name) for section, names in KINDS.items() for name in names},

@@ -54,11 +54,11 @@ def test_its_length_and_its_environments():
 
 def test_the_output_shown_is_what_a_run_prints():
     summary = {"train_len": 40, "test_from": 41, "test_len": 500, "steps": 150, "parameters": 132_874}
-    summary |= {"measure": "accuracy", "score": 100.0, "worst": 100.0, "majority": 50.2, "chance": 50.0}
+    summary |= {"measure": "accuracy", "score": 100.0, "worst": 100.0, "majority": 51.25, "chance": 50.0}
     summary |= {"train_seconds": 0.0, "test_seconds": 0.0, "certify_seconds": 0.0}
     summary |= {"first_below_99": None, "first_below_90": None, "language": "parity", "proven": True}
-    summary |= {"run_dir": "runs/parity-gated-regulargpt-C2-seed0", "samples": {"10000": 64, "1000000": 4}}
-    summary |= {"measures": {"accuracy": {"values": {"500": 100.0, "10000": 100.0, "1000000": 100.0}}}}
+    summary |= {"run_dir": "runs/parity-gated-regulargpt-C2-seed0", "samples": {"10000": 64}}
+    summary |= {"measures": {"accuracy": {"values": {"500": 100.0, "10000": 100.0}}}}
     had = Given("answers", "table_fine_tuning", 17_452)
     tuned = {"learned_at": 100, "states": 2, "classes": 12, "is_language": True, "proven_unquantised": True}
     drawn = [("map", f"{summary['run_dir']}/verify/pca.png")]

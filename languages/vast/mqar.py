@@ -116,7 +116,6 @@ class Drawing:
         return length % 2 == 1 and 4 * fewest - 1 <= length
 
     def draw(self, random: np.random.Generator, length: int, count: int) -> Numbers:
-        """Words (count, length)."""
         kind = smallest_unsigned(self.vocabulary)
         words = random.integers(self.vocabulary * self.is_filled or 1, size=(count, length), dtype=kind)
         numbers = self.numbers(random, length, count)

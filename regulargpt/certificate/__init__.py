@@ -11,8 +11,10 @@ search        what finds a proof, and is believed by nobody:
   image_bounds       how far from its prototype the image of a window of balls can be; block_bounds, gated_bounds,
                      ldru_bounds, and which of them bounds a network (networks)
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
-tuning        training until a certificate holds:
-  phase              table fine-tuning in a training; state: where it stands, and what follows for its steps
+proof_phase   a proof in a training: sought, trained for, closed; a strategy says how, for each kind of network
+towards_automaton  a strategy whose proof is about an automaton
+tuning        trees: training until a certificate holds:
+  phase              the strategy; state: the stages of a fine-tuning, and what follows for its steps
   target             the automaton that the certificate is about, known or learned
   fine_tuning        training on the table of a network that is certified, or nearly
   table_tuner        the table that is trained on, its prototypes and the order of its windows
@@ -29,7 +31,6 @@ record        certificate.json
 compared      the automaton of a certificate beside the language
 verdict       whether a run is proven now: by the checker, of its language
 unquantised   the balls that prove a network without replacing its states, or why there are none
-restored      what a finished run still owes, and what is proven of it now
 outcome       what is said of a trained network; sentences: the same in words
 
 The finite table, its levels and the proof about it lie in regulargpt/finite.

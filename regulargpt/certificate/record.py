@@ -33,13 +33,18 @@ def record(quantised: QuantisedNetwork, files: Mapping[str, bytes], balls: Mappi
         **({"tree": "nested"} if is_nested else {}),
         "claim": claim_of(quantised),
         "unquantised": balls,
-        **{name: {"file": file, "sha256": digest(files[name])} for name, file in NAMES.items()},
+        **named(files),
         "chunk_size": C,
         "prototypes": quantised.book.prototypes.tolist(),
         "answers": answers,
         "leaves": entries(quantised.table.leaves, C),
         "nodes": entries(quantised.table.nodes, C),
     }
+
+
+def named(files: Mapping[str, bytes], names: Mapping[str, str] = NAMES) -> dict[str, dict[str, str]]:
+    """Of which files a certificate is: where they lie, and their digests."""
+    return {name: {"file": file, "sha256": digest(files[name])} for name, file in names.items()}
 
 
 def claim_of(quantised: QuantisedNetwork) -> str:

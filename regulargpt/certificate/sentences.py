@@ -7,7 +7,6 @@ from typing import Any
 
 from languages.errors import shown
 from languages.registry import level_of
-from regulargpt.certificate.compared import difference
 from regulargpt.falsification.sentences import of_family
 
 
@@ -34,6 +33,8 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
     >>> learned_sentences({"learned": {"states": 2, "language": "parity", "equal": True, "classes": 12}})[1]
     'ruled out: all other automata of at most 12 states, by the labels used'
     """
+    from regulargpt.certificate.compared import difference  # with automata of all kinds
+
     if "learned" not in report:
         return []
     found = report["learned"]

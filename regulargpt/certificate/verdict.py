@@ -13,11 +13,11 @@ from typing import Any
 
 from languages.automata.moore import MooreMachine
 from languages.automata.oracle import Oracle
+from languages.cache_folder import cache_folder
 from languages.convert.machines import read_json, to_json
 from languages.errors import AutomatonError, UserError
 from languages.registry import find
 from languages.tasks import AnyTask
-from languages.text import cache
 from regulargpt.certificate.checker import AcceptedRefutation, AnyProof, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import AnyMachine, against, automaton_of, difference
 from regulargpt.storage import atomic
@@ -159,7 +159,7 @@ def mark_of(certificate: bytes, files: dict[str, bytes]) -> Path | None:
     code += repr([version(name) for name in ARITHMETIC]).encode()
     parts = (code, certificate, *(files[name] for name in sorted(files)))
     with suppress(UserError):
-        return cache.folder() / "accepted" / digest("".join(map(digest, parts)).encode())
+        return cache_folder() / "accepted" / digest("".join(map(digest, parts)).encode())
     return None
 
 

@@ -7,11 +7,9 @@ live       the network itself: its weights, the scripts that compute it, its wro
 geometry   arrows and directions
 layout     where an automaton's states stand
 automaton  the automaton, drawn and as a table
-text       what is read and computed of a run on a text
-text_page  its sections
 scatter    the prototypes in two dimensions
 curves     a measure by length, as a finding
-page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
+page       all of it in one HTML file: three of .html, page.css, and the scripts; a wing has articles of its own
 
 On every page are theme.js, elements.js, links.js (the address), export.js (a figure as SVG and PNG), figures.js and
 figures.css (each figure's menu, one alone for slides), print.js and print.css (on paper). Of the others, word.js

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -36,9 +36,11 @@ from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.classroom.nested import Machine, numbers_of_functions
 from regulargpt.classroom.rows import Rows
 from regulargpt.config.schema import RunConfig
-from regulargpt.data import is_language, is_text
+from regulargpt.data import is_language, kind_of
+from regulargpt.data.kinds import KINDS
 from regulargpt.findings import Finding
 from regulargpt.finite.specification import specified_machine
+from regulargpt.options.registry import load
 from regulargpt.runs.opened import OpenedRun, open_run
 from regulargpt.runs.outside import outside
 from regulargpt.storage import atomic
@@ -48,9 +50,6 @@ from regulargpt.storage.folder import (
     MEASURES,
     RunFolder,
 )
-
-if TYPE_CHECKING:
-    from regulargpt.classroom.text import TextRun
 
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
 
@@ -78,6 +77,24 @@ class Certificate:
         """What was accepted, of a network that has a table."""
         assert isinstance(self.accepted, Accepted), "lessons are of trees"
         return self.accepted
+
+
+class OtherRun(Protocol):
+    """A finished run on another kind of data, as the wing shows it that brings this kind."""
+
+    page: ClassVar[str]
+    """The module with `article(i, run)`, all its sections, `comparison(runs)`, what stands above several, and `STYLES`,
+    files as `document` takes them."""
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        ...
+
+    @property
+    def config(self) -> RunConfig:
+        """What was run."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -143,17 +160,15 @@ class PageRun:
         return task if isinstance(task, NestedTask) else None
 
 
-def gather(path: Path, progress: Progress = lambda part, done, count: None) -> PageRun | TextRun:
-    """All that a page needs of the run in this folder, on a language or on a text.
+def gather(path: Path, progress: Progress = lambda part, done, count: None) -> PageRun | OtherRun:
+    """All that a page needs of the run in this folder, on a language or on data of another kind.
 
     Raises UserError if it is no finished run, a file is damaged, or the certificate is not accepted.
     """
     run = open_run(RunFolder.open(path), reads=False)
     folder, config, summary = run.folder, run.config, run.folder.load_summary()
-    if is_text(config.data.name):
-        from regulargpt.classroom import text
-
-        return text.gather(run)
+    if (place := gathered_by(config.data.name)) is not None:
+        return load(place)(run)
     folder.final_bytes(MEASURES)
     values = summary["measures"][summary["measure"]]["values"]
     points = tuple(sorted((int(length), value) for length, value in values.items()))
@@ -174,6 +189,11 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> P
     wrong = refuted(folder, config.data.name, progress), still_wrong(run)
     field = receptive_field(run)
     return PageRun(path, config, summary, points, machine, certificate, reasons, field, network, words, *wrong)
+
+
+def gathered_by(name: str) -> str | None:
+    """What reads a run on data of this name; None of words, and of what is shown as words are."""
+    return (None if is_language(name) else KINDS[kind_of(name)].gather) or None
 
 
 def live_network(

@@ -32,7 +32,7 @@ def document(
 ) -> str:
     """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
 
-    Styles and scripts are names of files beside this module, after those of every page; the scripts come after the
+    Styles and scripts are names of files, as `file` takes them, after those of every page; the scripts come after the
     `modules` that they use, and before what is to run `after` them. A page with workers makes them of its own text.
     Figures with menus stand in it before a script has run.
 
@@ -59,8 +59,9 @@ def document(
 
 
 def file(name: str) -> str:
-    """A part of a page that lies beside this module."""
-    return (resources.files("regulargpt.classroom") / name).read_text("utf-8")
+    """A part of a page that lies beside this module, or in another package: "package:name"."""
+    package, _, own = name.rpartition(":")
+    return (resources.files(package or "regulargpt.classroom") / own).read_text("utf-8")
 
 
 def embedded(value: Any) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from languages.automata.pushdown import PushdownTransducer
-from regulargpt.classroom import curves, facts, nested, rows_page, text_page
-from regulargpt.classroom.data import PageRun
+from regulargpt.classroom import curves, facts, nested, rows_page
+from regulargpt.classroom.data import OtherRun, PageRun
 from regulargpt.classroom.document import document, file
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.twins import NESTED, WEIGHTS, bundle
@@ -20,10 +20,10 @@ from regulargpt.classroom.map_section import map_section, vector_part
 from regulargpt.classroom.network import script_data
 from regulargpt.classroom.scatter import scatter
 from regulargpt.classroom.sections import machine_section, wrong_words
-from regulargpt.classroom.text import TextRun
 from regulargpt.findings.html import html
 from regulargpt.findings.markup import scrolling, section, tag, text
 from regulargpt.models.tree.options import TreeOptions
+from regulargpt.options.registry import load
 from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (
@@ -49,16 +49,16 @@ PROVEN = "No word is wrong, at any length: that is proven, in real arithmetic."
 MOST_WORDS = 2  # of a prototype, in its label
 
 
-def write(runs: Sequence[PageRun | TextRun], out: Path) -> int:
+def write(runs: Sequence[PageRun | OtherRun], out: Path) -> int:
     """Write the page; its size in bytes. StorageError if the disk refuses."""
     page = render(runs)
     write_text(out, page)
     return len(page.encode())
 
 
-def render(runs: Sequence[PageRun | TextRun]) -> str:
-    """The page as text. A word is typed where a run has words; runs on texts are compared where there are several."""
-    on_texts = [run for run in runs if isinstance(run, TextRun)]
+def render(runs: Sequence[PageRun | OtherRun]) -> str:
+    """The page as text. Words are typed where a run has them; runs on other data are compared, if there are several."""
+    others = [run for run in runs if not isinstance(run, PageRun)]
     has_words = any(isinstance(run, PageRun) and run.is_on_language for run in runs)
     data = [data_of(run) for run in runs]
     networks = [run.live.network for run in runs if isinstance(run, PageRun) and run.live.network]
@@ -67,8 +67,8 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
         twins.append(NESTED)
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
     articles = [any_article(i, run, of_run) for i, (run, of_run) in enumerate(zip(runs, data, strict=True))]
-    if len(on_texts) > 1:
-        articles.insert(0, text_page.comparison(on_texts))
+    if len(others) > 1:
+        articles.insert(0, load(f"{others[0].page}:comparison")(others))
     if sum(isinstance(run, PageRun) and run.rows is None and run.live.network is not None for run in runs) > 1:
         articles.insert(0, file("compare.html"))
     body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
@@ -82,16 +82,16 @@ def render(runs: Sequence[PageRun | TextRun]) -> str:
         styles=(
             "page.css",
             *(["states.css", "tools.css", "rows.css"] if has_words else []),
-            *(["text.css"] if on_texts else []),
+            *dict.fromkeys(style for run in others for style in load(f"{run.page}:STYLES")),
         ),
         scripts=SCRIPTS if has_words else (),
         modules=bundle(twins) if twins else "",
     )
 
 
-def data_of(run: PageRun | TextRun) -> dict[str, Any]:
+def data_of(run: PageRun | OtherRun) -> dict[str, Any]:
     """What the script reads of a run."""
-    if isinstance(run, TextRun):
+    if not isinstance(run, PageRun):
         return script_data(None, None)
     if run.rows is not None:
         return script_data(None, None) | {"rows": run.rows.data(), "live": run.live.data()}
@@ -104,10 +104,10 @@ def has_tree(run: PageRun, data: Mapping[str, Any]) -> bool:
     return bool(data["network"]) or (run.live.prototypes is not None and bool(data["elements"]))
 
 
-def any_article(i: int, run: PageRun | TextRun, data: Mapping[str, Any]) -> str:
+def any_article(i: int, run: PageRun | OtherRun, data: Mapping[str, Any]) -> str:
     """All sections of one run, of any kind."""
-    if isinstance(run, TextRun):
-        return text_page.article(i, run)
+    if not isinstance(run, PageRun):
+        return load(f"{run.page}:article")(i, run)
     return article(i, run, data) if run.rows is None else rows_page.article(i, run, run.rows)
 
 

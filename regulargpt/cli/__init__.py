@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
 from regulargpt.cli.types import PathType, PlaceType
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.options.registry import PATH
+from regulargpt.options.registry import PATH, Row, brought, placed, wings
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.atomic import StorageError
 
-VERBS = {
+OWN = {
     "list": "List the languages, texts, retrieval tasks, models, ..., or the options of one of them.",
     "show": "Show a language: its automaton, its monoid, sample words; a text; a retrieval task.",
     "sample": "Draw labelled words of a language, segments of a text, or documents with questions.",
@@ -38,17 +39,12 @@ VERBS = {
     "falsify": "Look for words that a run's network answers wrongly.",
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
-    "generate": "Continue a text with a model that was trained on texts.",
-    **{name: row.summary for name, row in MEASUREMENTS.items() if name != "clusters"},
-    "lengthen": "Train a bias beside a network's own positions, so that it reads longer texts.",
+    "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
-    "report": "Write a page that shows what a network learned.",
-    "demo": "Write a lesson: how a network can be known to be right on every word.",
 }
 RUN = "runs/parity-gated-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
-RUN_ON_RETRIEVAL = "runs/retrieval-line-transformer-seed0"
 EXAMPLES = {
     "list": ("languages", "models regulargpt"),
     "show": ("'regex:(ab)*' --dot", "text:code"),
@@ -63,22 +59,13 @@ EXAMPLES = {
     "falsify": (RUN, f"{RUN} --words 100000"),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
-    "generate": (f"{RUN_ON_TEXT} --symbols 50", f"{RUN_ON_TEXT} --temperature 0"),
-    "kernels": ("alibi", RUN_ON_TEXT),
-    "position-variance": ("", "--preset thesis --updates 0 --out variance"),
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
-    "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
-    "needles": (f"{RUN_ON_RETRIEVAL} --lengths 64,256", f"{RUN_ON_RETRIEVAL} --bins 5"),
-    "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
-    "methods": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --methods bca,sinks"),
-    "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
-    "lengthen": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --per layer --out bias"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
-    "report": (RUN, f"{RUN} --out parity.html"),
-    "demo": ("", "'regex:(a|b)*abb' --out abb.html"),
 }
-"""What is written behind each verb in the two examples that end its help."""
+"""What is written behind each verb of the core in the two examples that end its help."""
+GROUP = "regulargpt.verbs"
+"""The entry points of the wings' verbs: each a `Row`, whose place is that of a command."""
 
 
 def examples(verb: str) -> list[str]:
@@ -87,7 +74,25 @@ def examples(verb: str) -> list[str]:
     >>> examples("demo")
     ['regulargpt demo', "regulargpt demo 'regex:(a|b)*abb' --out abb.html"]
     """
-    return [f"regulargpt {verb} {rest}".rstrip() for rest in EXAMPLES[verb]]
+    written = EXAMPLES[verb] if verb in EXAMPLES else brought_verbs()[verb].examples
+    return [f"regulargpt {verb} {rest}".rstrip() for rest in written]
+
+
+@cache
+def brought_verbs() -> dict[str, Row]:
+    """The verbs that wings bring, and the measurements that they do."""
+    return {name: brought(group, name) for group in (GROUP, MEASUREMENTS.group) for name in wings(group)}
+
+
+@cache
+def verbs() -> dict[str, str]:
+    """The verbs with a line on each, in the order in which a newcomer meets them.
+
+    >>> list(verbs())[-1]
+    'demo'
+    """
+    more = brought_verbs()
+    return {name: OWN[name] if name in OWN else more[name].summary for name in placed(OWN, more)}
 
 
 def epilog(verb: str) -> str:
@@ -100,9 +105,9 @@ def measurement(verb: str) -> click.Command:
     from regulargpt.cli import measuring
 
     if not (verb in MEASUREMENTS or PATH.fullmatch(verb) or verb in MEASUREMENTS.offered()):
-        raise click.UsageError(f"unknown command '{verb}';{nearest(verb, VERBS) or ' see regulargpt --help'}")
+        raise click.UsageError(f"unknown command '{verb}';{nearest(verb, verbs()) or ' see regulargpt --help'}")
     command = measuring.verb(verb)
-    command.epilog = epilog(verb) if verb in EXAMPLES else None
+    command.epilog = epilog(verb) if verb in EXAMPLES or verb in wings(MEASUREMENTS.group) else None
     return command
 
 
@@ -111,13 +116,16 @@ class Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs in the order in which a newcomer meets them."""
-        return list(VERBS)
+        return list(verbs())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command behind a verb."""
-        if cmd_name in MEASUREMENTS or cmd_name not in VERBS:
+        if cmd_name in OWN and cmd_name not in MEASUREMENTS:
+            command = import_module(f"regulargpt.cli.commands.{cmd_name.replace('-', '_')}").command
+        elif cmd_name in wings(GROUP):
+            command = brought(GROUP, cmd_name).load()
+        else:
             return measurement(cmd_name)
-        command = import_module(f"regulargpt.cli.commands.{cmd_name.replace('-', '_')}").command
         command.epilog = epilog(cmd_name)
         return command
 
@@ -141,7 +149,7 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl(list(verbs().items()))
 
 
 def takes_checkpoints(command: click.Command | None) -> bool:
@@ -151,16 +159,16 @@ def takes_checkpoints(command: click.Command | None) -> bool:
 
 def refuse_checkpoint(verb: str, command: click.Command, values: Mapping[str, Any]) -> None:
     """UserError for the folder of a checkpoint as an argument of a verb that takes none."""
-    from regulargpt.models.pretrained import PREFIX, is_folder, is_of_others
+    from regulargpt.runs.places import is_folder, prefix_of
 
     for place, kind in written_places(command, values):
         # A bare word may be the name of a language, too.
-        is_bare = (isinstance(kind, PathType) or os.sep in place) and is_of_others(place)
-        if is_bare and takes_checkpoints(command):
-            raise UserError(f"{place} is a checkpoint that others trained; did you mean {PREFIX}{place}?")
-        if (is_bare or is_folder(place)) and not takes_checkpoints(command):
-            verbs = Verbs()
-            commands = {other: verbs.get_command(click.Context(verbs), other) for other in VERBS}
+        prefix = prefix_of(place) if isinstance(kind, PathType) or os.sep in place else ""
+        if prefix and takes_checkpoints(command):
+            raise UserError(f"{place} is a checkpoint that others trained; did you mean {prefix}{place}?")
+        if (prefix or is_folder(place)) and not takes_checkpoints(command):
+            every = Verbs()
+            commands = {other: every.get_command(click.Context(every), other) for other in verbs()}
             takes = [other for other, each in commands.items() if each is not None and takes_checkpoints(each)]
             said = f"{', '.join(takes[:-1])} and {takes[-1]}"
             raise UserError(f"{place} is a checkpoint that others trained, which {verb} does not take; {said} do")

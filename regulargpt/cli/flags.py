@@ -56,8 +56,8 @@ def _flags(owner: type[Options], path: str, within: tuple[str, ...] = ()) -> Ite
 
 
 def parts(place: str) -> dict[str, type[Options]]:
-    """The options of all built-in parts of a kind, by their names."""
-    rows = registry(place).rows
+    """The options of all parts of a kind that the core has, by their names; a wing adds no flags."""
+    rows = registry(place).own
     # A language's options depend on how it is drawn; those of members and non-members have all of them.
     return {name: row.options for name, row in rows.items()} or {"": BalancedOptions}
 

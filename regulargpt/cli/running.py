@@ -44,16 +44,16 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
 
 
 def map_of_states(folder: Path) -> list[tuple[str, str]]:
-    """Draw the states of a proven network beside the automaton, as `verify` does, unless it has; where the picture is.
+    """Draw the states of a proven network beside the automaton, as `verify` does, unless it has; where the map is.
 
     Whatever comes in between, the run has ended and its result is told.
     """
-    from regulargpt.measurements.measuring import measured
+    from regulargpt.measurements.measuring import draw_map
 
     place = folder / "verify"
     try:
         if not place.exists():
-            measured("clusters", folder)
+            draw_map(folder)
     except UserError as error:  # there are no longer words, say: the proof stands
         return [("map", f"none: {error}")]
     except (Exception, KeyboardInterrupt) as error:

@@ -14,9 +14,11 @@ from languages.registry import WITHOUT_MACHINE, has_brackets, has_rows, level_of
 from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig, value_of
 from regulargpt.data import is_language, kind_of, sampling
+from regulargpt.data.kinds import KINDS
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import BRACKETED, PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
+from regulargpt.options.registry import Extended
 from regulargpt.training.proof import no_certificate, proof_phase
 
 Fields = Mapping[str, Any]
@@ -38,6 +40,8 @@ class Recipe:
     """Whether it is only for models that have options of their own in it."""
     otherwise: str = ""
     """The recipe whose training a network takes instead that can have no certificate. The network stays the same."""
+    after: str = ""
+    """The recipe behind which one of a wing is listed."""
     by_proof: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict)
     """In place of `fields`, of networks that are proven in this phase."""
 
@@ -105,7 +109,7 @@ FROM_ANSWERS: Fields = {
     **PERT2026,
     "training.curriculum": (10, 20),
     "training.stage_loss": 0.01,
-    "evaluation.extra_lengths": (10_000, 1_000_000),
+    "evaluation.extra_lengths": (10_000,),
     EVERY: 100,
     "phases.table_fine_tuning.automaton": "learned",
     "phases.table_fine_tuning.membership_queries_from": 8000,
@@ -119,7 +123,7 @@ FROM_ANSWERS: Fields = {
 CHAIN_FROM_ANSWERS: Fields = {
     "training.lr": 3e-3,
     "training.steps": 20_000,
-    "evaluation.extra_lengths": (10_000, 100_000),
+    "evaluation.extra_lengths": (10_000,),
     "phases.chain_fine_tuning.every": 100,
     "phases.chain_fine_tuning.automaton": "learned",
     "phases.chain_fine_tuning.membership_queries_from": 8000,
@@ -139,51 +143,7 @@ CERTIFY_BY: Mapping[str, Fields] = {
 }
 CERTIFY: Fields = {f"phases.table_fine_tuning.{key}": of for key, of in CERTIFY_BY["table_fine_tuning"].items()}
 """The same of trees, by dotted keys, for configs that are written in Python."""
-# A small language model: 2.5 million bytes of training, two minutes on one core.
-TEXT: Fields = {
-    "objective.name": "language_model",
-    "model.d_model": 256,
-    "training.optimiser": "adamw",
-    "training.steps": 600,
-    "training.batch_size": 64,
-    "training.lr": 2e-3,
-    "training.beta2": 0.95,
-    "training.weight_decay": 0.1,
-    "training.warmup": 100,
-    "training.schedule": "cosine",
-    "training.log_every": 50,
-    "training.checkpoint_every": 200,
-    "evaluation.test_len": 0,
-    "evaluation.factor": 2,
-    "evaluation.samples": 128,
-    "evaluation.symbols": 33_554_432,
-}
-# Retrieval: two minutes on one core. When a network begins to answer differs from seed to seed, so it is trained until
-# it does.
-RETRIEVAL: Fields = {
-    "objective.name": "retrieve",
-    "model.d_model": 64,
-    "model.d_ff": 256,
-    "model.n_heads": 4,
-    "training.optimiser": "adamw",
-    "training.steps": 4000,
-    "training.batch_size": 64,
-    "training.lr": 3e-3,
-    "training.beta2": 0.98,
-    "training.warmup": 100,
-    "training.solved_loss": 0.03,
-    "training.cooldown": 200,
-    "training.log_every": 50,
-    "training.checkpoint_every": 200,
-    "evaluation.test_len": 0,
-    "evaluation.factor": 2,
-    "evaluation.samples": 128,
-    "evaluation.symbols": 33_554_432,
-}
-# With 64 symbols there are three documents, and a network stays at guessing one of them.
-DOCUMENTS: Fields = {"data.train_len": 96}
-
-RECIPES: dict[str, Recipe] = {
+OF_WORDS: dict[str, Recipe] = {
     "answers": Recipe(
         "learn from words and answers, also to words of its own choice; find its automaton; train until it is proven",
         {"*": FROM_ANSWERS, "modular-arithmetic": PAIRS, "dyck-12": DEEP},
@@ -207,21 +167,10 @@ RECIPES: dict[str, Recipe] = {
         {"*": PUBLISHED},
         is_published=True,
     ),
-    "text": Recipe(
-        "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
-        {"*": TEXT},
-        is_for="text",
-    ),
-    "retrieval": Recipe(
-        "a small network that answers questions: two layers of width 64, until it does, or for 4000 steps",
-        {"*": RETRIEVAL, "retrieval:documents": DOCUMENTS},
-        is_for="retrieval",
-    ),
 }
+RECIPES: Extended[Recipe] = Extended(OF_WORDS, "regulargpt.recipes")
 # Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
 CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
-# Data of the kind that a recipe is for.
-REMEDIES = {"text": "name a text, as in text:code", "retrieval": "name a task, as in retrieval:line"}
 
 
 def usual_recipe(language: str) -> str:
@@ -337,11 +286,20 @@ def refuse(recipe: str, model: str, language: str) -> None:
         raise UserError(unknown_recipe(recipe))
     chosen, found = MODELS.written(model, "model")["name"], RECIPES[recipe]
     if found.is_for != kind_of(language):
-        remedy = REMEDIES[found.is_for] if is_language(language) else "leave --recipe out"
+        remedy = f"name a {of_kind(found.is_for)}" if is_language(language) else "leave --recipe out"
         raise UserError(f"recipe '{recipe}' is for {found.is_for}, {language} is not; {remedy}")
     if found.is_published and recipe not in MODELS[chosen].recipes:
         names = one_of(found.models(recipe))
         raise UserError(f"recipe '{recipe}' is for {names}, not for '{chosen}'; choose --recipe words")
+
+
+def of_kind(kind: str) -> str:
+    """Data of a kind that a wing brings, for a remedy.
+
+    >>> of_kind("text"), of_kind("retrieval")
+    ('text, as in text:code', 'task, as in retrieval:line')
+    """
+    return f"{KINDS[kind].noun.split()[-1]}, as in {KINDS[kind].example}"
 
 
 def certified(draft: Draft) -> Fields:

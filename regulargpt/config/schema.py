@@ -108,7 +108,10 @@ class EvaluationOptions(Options):
         flag="--test-len",
     )
     stride: int = option(
-        1, "Every so many-th length is scored.", least=1, why="give 1 for every length, 2 for every second one"
+        0,
+        "Every so many-th length is scored; 0: every length, of a network that is proven a few.",
+        least=0,
+        why="give 1 for every length, 2 for every second one, 0 for a few where a network is proven",
     )
     factor: int = option(
         1,
@@ -136,7 +139,7 @@ class EvaluationOptions(Options):
     )
     falsify: int = option(
         150_000,
-        "Words that are tried at the end, in search of wrong ones; no more than were tested. 0: none.",
+        "Words that are tried at the end, in search of wrong ones; no more than a test at all lengths has. 0: none.",
         least=0,
         why="give a number of words, 0 for none",
     )
@@ -200,7 +203,7 @@ class RunConfig(Options):
         (50, 100, 200, 400)
         """
         first = self.evaluation.test_from or self.data.first_tested
-        return scored_lengths(first, self.test_len, self.evaluation.stride, self.evaluation.factor)
+        return scored_lengths(first, self.test_len, self.evaluation.stride or 1, self.evaluation.factor)
 
     @property
     def network(self) -> ModelOptions:

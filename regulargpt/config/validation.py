@@ -40,7 +40,7 @@ def validate(config: RunConfig, task: AnyTask | None = None, lengths: Sequence[i
 def _problems(config: RunConfig, words: Data, lengths: Sequence[int]) -> Iterator[str]:
     if config.device not in DEVICES:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
-    if config.recipe not in (*RECIPES, *CONSTRUCTED):
+    if config.recipe not in RECIPES and config.recipe not in CONSTRUCTED:
         yield unknown_recipe(config.recipe)
     yield from _protocol(config)
     yield from _steps(config)

@@ -64,7 +64,6 @@ class Seen:
         self.windows = np.zeros((0, chunk_size), dtype=np.int64)
 
     def noted(self, windows: Ints) -> Ints:
-        """These windows (n, C), without pads."""
         found = np.maximum(windows, 1)
         self.windows = np.unique(np.concatenate([self.windows, np.unique(found, axis=0)]), axis=0)
         if len(self.windows) > MAX_PATHS:

@@ -1,7 +1,7 @@
 """Data: what a model is trained and tested on. A batch is a pure function of (seed, purpose, step).
 
-A name is that of a language (`languages.get`), of a text (`languages.text.corpus`), which begins with `text:` or `hf:`,
-or of a retrieval task (`languages.text.retrieval`), which begins with `retrieval:`.
+A name is that of a language (`languages.get`), of a text, which begins with `text:` or `hf:`, or of a retrieval task,
+which begins with `retrieval:`. What those two are, a wing says (`regulargpt.data.kinds`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,10 @@ from typing import TYPE_CHECKING, Any
 from languages.budget import VARIABLE
 from languages.errors import UserError
 from languages.registry import WORDS, is_language, is_retrieval, is_text
-from regulargpt.data.options import (
-    BalancedOptions,
-    DataOptions,
-    GivenOptions,
-    LanguageOptions,
-    RetrievalOptions,
-    TextOptions,
-    sampled,
-)
+from regulargpt.data.kinds import KINDS
+from regulargpt.data.options import BalancedOptions, DataOptions, GivenOptions, LanguageOptions, sampled
 from regulargpt.options import Options, hints
-from regulargpt.options.registry import Registry, Row
+from regulargpt.options.registry import Registry, Row, load
 
 if TYPE_CHECKING:
     from languages.tasks import AnyTask
@@ -35,10 +28,9 @@ class Sources(Registry):
     """The sources of data: the options of a language depend on how its words are drawn."""
 
     def __getitem__(self, name: str) -> Row:
-        if is_text(name):
-            return Row("regulargpt.data.text:TextData", TextOptions, "a text")
-        if is_retrieval(name):
-            return Row("regulargpt.data.retrieval:RetrievalData", RetrievalOptions, "a retrieval task")
+        if not is_language(name):
+            kind = KINDS[kind_of(name)]
+            return Row(kind.data, kind.options, f"a {kind.noun}")
         task = task_of(name)
         if name.startswith(WORDS):
             return Row("regulargpt.data.given:GivenData", GivenOptions, task.summary, task.source)
@@ -100,7 +92,7 @@ def noun_of(name: str) -> str:
     >>> noun_of("parity"), noun_of("text:code"), noun_of("retrieval:line")
     ('language', 'text', 'retrieval task')
     """
-    return {"words": "language", "text": "text", "retrieval": "retrieval task"}[kind_of(name)]
+    return "language" if is_language(name) else KINDS[kind_of(name)].noun
 
 
 def build(options: Options, task: AnyTask | None = None) -> Data:
@@ -108,16 +100,9 @@ def build(options: Options, task: AnyTask | None = None) -> Data:
 
     Raises UserError for a text that cannot be read.
     """
-    if isinstance(options, TextOptions):
-        from languages.text import corpus
-        from regulargpt.data.text import TextData
-
-        return TextData(corpus(options.name, tokenizer=options.tokenizer), options)
-    if isinstance(options, RetrievalOptions):
-        from languages.text.retrieval import retrieval
-        from regulargpt.data.retrieval import RetrievalData
-
-        return RetrievalData(retrieval(options.name), options)
+    assert isinstance(options, DataOptions)
+    if not is_language(options.name):
+        return load(KINDS[kind_of(options.name)].build)(options)
     return of_words(options, task)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from languages.automata.oracle import Oracle
 from languages.context_free.nested import NestedTask
 from languages.context_free.user import without_depth
-from languages.convert.machines import to_json
 from languages.drawn import DrawnTask
 from languages.randomness import rng
 from languages.registry import is_built_in, no_finite_automaton
@@ -99,6 +98,8 @@ class LanguageData:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
         if is_built_in(self.options.name) and not self.options.name.startswith(("dfa:", "pushdown:")):
             return {}
+        from languages.convert.machines import to_json
+
         assert not isinstance(self.task.machine, Oracle), "only this package has such"
         read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
         # How deep words are drawn is no part of it: a test may draw them otherwise.

@@ -1,4 +1,4 @@
-"""The options of the data: which language, text or retrieval task, and how words are drawn for training and the test.
+"""The options of the data: which language, and how words are drawn for training and the test.
 
 Never imports torch.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
+from languages.named_file import file_of
 from regulargpt.options import Options, option, share
 
 FURTHEST = 16
 """Texts are tested to so many times the training length."""
+REACH = 65_536
+"""The longest test segment of a text, where `FURTHEST` training lengths are not longer."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ class DataOptions(Options):
     def first_tested(self) -> int:
         """The shortest length that is scored where nobody says otherwise."""
         return self.train_len + 1
+
+    def files(self) -> Iterator[tuple[str, Path]]:
+        """The files that the options name, by the options; whether they are there or not."""
+        if (file := file_of(self.name)) is not None:
+            yield "name", file
 
 
 @dataclass(frozen=True)
@@ -122,62 +131,3 @@ LanguageOptions = UniformOptions | BalancedOptions
 
 def sampled(sampling: str) -> type[Any]:
     return BalancedOptions if sampling == "balanced" else UniformOptions
-
-
-@dataclass(frozen=True)
-class TextOptions(DataOptions):
-    """A text: trained on segments of `train_len` symbols, and tested on longer ones that it has not seen."""
-
-    train_len: int = option(
-        64, "Length of a training segment.", least=2, most=1_000_000, why="a segment has at least 2 symbols"
-    )
-    scoring: Literal["last_k", "last", "nonoverlapping", "sliding", "position"] = option(
-        "last_k", "The protocol of the test: which segments, and which of their symbols count."
-    )
-    last: int = option(
-        32,
-        "Symbols at the end of a segment that count (last_k); at most train_len.",
-        least=1,
-        why="at least 1 symbol is predicted",
-    )
-    step: int = option(
-        16, "Symbols from one window to the next (sliding).", least=1, why="a window moves by at least 1 symbol"
-    )
-    region: int = option(
-        65_536,
-        "Symbols of the test part that are scored (nonoverlapping, sliding).",
-        least=2,
-        why="at least 2 symbols are read",
-    )
-    tokenizer: str = option("", "A tokenizer.json, whose word pieces are the symbols; without one, bytes are.")
-
-    @property
-    def first_tested(self) -> int:
-        """The training length itself: the test part is new."""
-        return self.train_len
-
-
-@dataclass(frozen=True)
-class RetrievalOptions(DataOptions):
-    """A retrieval task: trained on words of `train_from` to `train_len` symbols, their questions included."""
-
-    train_len: int = option(
-        64, "Longest training word, questions included.", least=2, most=1_000_000, why="a word has at least 2 symbols"
-    )
-    train_from: int = option(
-        0, "Shortest training word; 0: three quarters of train_len.", least=0, why="give a length, or 0"
-    )
-
-    @property
-    def shortest(self) -> int:
-        """As it is set, or three quarters: short words, which have one line, teach little."""
-        return self.train_from or -(-3 * self.train_len // 4)
-
-    @property
-    def first_tested(self) -> int:
-        """The training length itself: every document is new."""
-        return self.train_len
-
-    def problems(self) -> Iterator[str]:
-        if self.train_from > self.train_len:
-            yield f"train_from = {self.train_from} is longer than data.train_len = {self.train_len}"

@@ -279,7 +279,7 @@ def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
     return {
         "test_from": config.scored[0],
         "test_len": config.test_len,
-        "stride": config.evaluation.stride,
+        "stride": config.evaluation.stride or 1,
         "factor": config.evaluation.factor,
         **scores(points, config.scored),
         **lengths_of(points),

@@ -50,7 +50,6 @@ class Blind:
 
     @property
     def n_prototypes(self) -> int:
-        """K."""
         return len(self.table.prototypes)
 
     @classmethod

@@ -25,10 +25,15 @@ class Dendrogram:
     @classmethod
     def of(cls, states: States, linkage: Literal["single", "average"]) -> Dendrogram:
         """scikit-learn's: the distance of two clusters is that of their nearest states, or the average one."""
-        from sklearn.cluster import AgglomerativeClustering
-
         if len(states) < 2:
             return cls(np.zeros((0, 2), np.int64), np.zeros(0))
+        if linkage == "average":  # by scipy there too, which is imported in a fifth of the time
+            from scipy.cluster.hierarchy import average
+
+            made = average(states)  # (rows - 1, 4): two nodes, their height, how many rows
+            return cls(made[:, :2].astype(np.int64), made[:, 2])
+        from sklearn.cluster import AgglomerativeClustering
+
         tree = AgglomerativeClustering(n_clusters=1, linkage=linkage, compute_distances=True).fit(states)
         return cls(tree.children_.astype(np.int64), tree.distances_)
 

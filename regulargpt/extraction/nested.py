@@ -56,7 +56,6 @@ class NestedTeacher:
 
     @cached_property
     def domain(self) -> VisiblyPushdown:
-        """All questions."""
         return VisiblyPushdown.of(every_nested_word(self.task.machine).machine)
 
     def proof(self, machine: PushdownTransducer) -> Proof:

@@ -55,7 +55,6 @@ class Step:
 
     @torch.no_grad()
     def readout(self, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "n n_outputs"]:
-        """The logits."""
         return self.model.readout(self.model.activation(self.model.output(states)))
 
     def along(self, words: Ints) -> Float[Tensor, "n length d_state"]:

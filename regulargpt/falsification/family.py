@@ -42,7 +42,6 @@ class Family:
     of: Persistent
 
     def word(self, n: int) -> Word:
-        """u v^n w."""
         return self.u + self.v * n + self.w
 
     @property

@@ -13,6 +13,8 @@ from regulargpt.falsification.hunt import LONGEST_KEPT, Hunt
 from regulargpt.falsification.sentences import power, shown
 
 KIND = "known"
+MOST_WRONG = 4
+"""Lengths of which a wrong word of a test is tried again."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,15 @@ class Known:
 
     words: Sequence[Word] = ()
     families: Sequence[Family] = ()
+
+    @classmethod
+    def of_test(cls, wrong: Sequence[Word]) -> Known:
+        """Of a test's wrong words, by length: the shortest, and those of further lengths unless they take long.
+
+        >>> Known.of_test([(0, 1), (0, 1, 1), (0,) * 100_000]).words
+        [(0, 1), (0, 1, 1)]
+        """
+        return cls([*wrong[:1], *(word for word in wrong[1:] if len(word) <= LONGEST_KEPT)][:MOST_WRONG])
 
 
 def replay(hunt: Hunt, known: Known) -> None:

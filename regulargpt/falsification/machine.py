@@ -31,7 +31,6 @@ class Guide:
 
     @property
     def table(self) -> npt.NDArray[np.int32]:
-        """(Q, Sigma)."""
         return self.machine.table
 
     @property

@@ -57,7 +57,6 @@ def shown(word: str | None) -> str:
 
 
 def counted(symbols: int) -> str:
-    """So many symbols."""
     return f"{symbols:,} symbol{'s' * (symbols != 1)}"
 
 
@@ -119,7 +118,6 @@ def sentence(report: Mapping[str, Any]) -> str:
 
 
 def lines(report: Mapping[str, Any], is_proven: bool = False) -> list[str]:
-    """The report for people."""
     more = [of_family(family) for family in report["families"][:MOST_LINES]]
     if len(report["families"]) > MOST_LINES:
         more.append(f"and on {len(report['families']) - MOST_LINES} more families")

@@ -214,6 +214,5 @@ class Front:
     logits: Float[Tensor, "rows n_outputs"]
 
     def only(self, at: npt.NDArray[np.intp]) -> Front:
-        """These of them."""
         of = torch.from_numpy(at).to(self.vectors.device)
         return Front(self.rows[at], self.beside[at], self.vectors[of], self.logits[of])

@@ -63,7 +63,6 @@ def by_state(hunt: Hunt, found: list[Triple]) -> list[Triple]:
 
 
 def length(triple: Triple, n: int) -> int:
-    """Of u v^n w."""
     u, v, w = triple
     return len(u) + len(v) * n + len(w)
 
@@ -104,7 +103,6 @@ def word_of(hunt: Hunt, triple: Triple, n: int) -> Words:
 
 
 def families(tried: dict[Triple, dict[int, bool]]) -> list[Family]:
-    """What is wrong from some n on."""
     found = []
     for (u, v, w), flags in tried.items():
         ns = whole_rows(sorted(flags))

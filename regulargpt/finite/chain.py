@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from languages.errors import UserError
-from regulargpt.finite.float64_network import as_float64
+from regulargpt.finite.float64_network import ROWS, as_float64
 from regulargpt.models.recurrent import Recurrent
 
 CARRIES = "a chain carries tensors (batch, ...) of real or complex numbers, of one size"
@@ -75,11 +75,14 @@ class Chain:
     def every(
         self, states: Float[Tensor, "n D"]
     ) -> tuple[Float[Tensor, "n n_symbols n_outputs"], Float[Tensor, "n n_symbols D"]]:
-        """The same at each state for each symbol."""
-        symbols = torch.arange(self.n_symbols).repeat(len(states))  # (n * n_symbols,)
-        logits, after = self.step(states.repeat_interleave(self.n_symbols, 0), symbols)
-        both = (len(states), self.n_symbols)
-        return logits.unflatten(0, both), after.unflatten(0, both)  # (n, n_symbols, n_outputs), (n, n_symbols, D)
+        """The same at each state for each symbol; of many states, so many at once as memory has room for."""
+        symbols, found = torch.arange(self.n_symbols), []
+        for part in states.split(max(1, ROWS // self.n_symbols)):
+            logits, after = self.step(part.repeat_interleave(self.n_symbols, 0), symbols.repeat(len(part)))
+            both = (len(part), self.n_symbols)
+            found.append((logits.unflatten(0, both), after.unflatten(0, both)))  # (n, n_symbols, ..) each
+        logits, after = zip(*found, strict=True)
+        return torch.cat(logits), torch.cat(after)
 
     def along(
         self, words: Int[Tensor, "n length"]
@@ -102,7 +105,6 @@ class Chain:
         return torch.cat([part.reshape(len(part), -1).to(torch.float64) for part in parts], 1)  # (n, D)
 
     def _state(self, vectors: Float[Tensor, "n D"]) -> Any:
-        """The state of these numbers."""
         parts = vectors.split([shape.numel() for shape in self.shapes], 1)
         numbers = (x.reshape(len(x), *shape) for x, shape in zip(parts, self.shapes, strict=True))  # each (n, *shape)
         return rebuilt(self.pattern, numbers)

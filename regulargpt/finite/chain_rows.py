@@ -45,7 +45,7 @@ class Rows:
     @classmethod
     def of(cls, chain: Chain, points: Float[Tensor, "K D"]) -> Rows:
         """The rows over these points."""
-        logits, states = every(chain, points)
+        logits, states = chain.every(points)
         from_start, first = chain.first(torch.arange(chain.n_symbols))  # (n_symbols, ...)
         return cls(points, torch.cat([from_start[None], logits]), torch.cat([first[None], states]))
 
@@ -113,12 +113,3 @@ class QuantisedChain(Model):
         if readout == "last":
             found = [rows[-1] for rows in found]
         return self.logits[torch.tensor(found, device=self.logits.device)]
-
-
-def every(
-    chain: Chain, states: Float[Tensor, "n D"]
-) -> tuple[Float[Tensor, "n n_symbols n_outputs"], Float[Tensor, "n n_symbols D"]]:
-    """What each symbol makes of many states, so many at once as memory has room for."""
-    found = [chain.every(part) for part in states.split(max(1, ROWS // chain.n_symbols))]
-    logits, after = zip(*found, strict=True)
-    return torch.cat(logits), torch.cat(after)

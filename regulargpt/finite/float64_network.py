@@ -45,7 +45,6 @@ class Float64Network:
 
     @property
     def chunk_size(self) -> int:
-        """C."""
         return self.model.chunk_size
 
     @property
@@ -79,7 +78,6 @@ class Float64Network:
 
     @torch.no_grad()
     def readout(self, states: Float[Tensor, "n d_model"]) -> Float[Tensor, "n n_outputs"]:
-        """The logits."""
         return self.model.readout(states)
 
 

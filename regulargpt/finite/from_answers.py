@@ -73,9 +73,7 @@ class LStar(Protocol):
         """Learn from a word that the network answers otherwise."""
         ...
 
-    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> AnyMachine:
-        """The machine so far."""
-        ...
+    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> AnyMachine: ...
 
 
 @dataclass(frozen=True)
@@ -267,12 +265,10 @@ class AnswerLearner:
         return HeldOut.of(self.data.tree_task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint."""
         words = {"counterexamples": self.counterexamples, "wrong": self.wrong}
         return {"fresh": self.fresh, "compared": self.compared, "queried": self.queried, **words}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """From a checkpoint."""
         self.fresh, self.compared, self.queried = state["fresh"], state["compared"], state["queried"]
         self.counterexamples = [tuple(word) for word in state["counterexamples"]]
         self.wrong = [tuple(word) for word in state["wrong"]]

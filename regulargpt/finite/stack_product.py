@@ -92,8 +92,6 @@ class Control(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A level of both stacks."""
-
     g: int
     h: int
 
@@ -411,7 +409,6 @@ class Transducer:
         self._answers = [NONE if i < 0 else names[i] for i in machine.output_table.tolist()]
 
     def moves(self, cases: Sequence[Case]) -> list[tuple[int, int]]:
-        """As the tables have them."""
         states, symbols, tops = np.array(cases).T  # (cases,) each
         place = states, symbols, 1 + tops
         to = np.where(self.machine.table[place] == NO_MOVE, self.machine.n_states, self.machine.table[place])
@@ -419,7 +416,6 @@ class Transducer:
         return list(zip(to.tolist(), actions.tolist(), strict=True))
 
     def answer(self, state: int) -> int:
-        """By the state."""
         return self._answers[state]
 
     def doubt(self, case: Case) -> None:

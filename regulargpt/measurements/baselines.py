@@ -15,21 +15,23 @@ from regulargpt.runs.load import load_drawn
 from regulargpt.runs.opened import OpenedRun
 
 
-def baselines(
-    run: OpenedRun, sample: Sample, options: ClusterOptions, pool: NodeStates, clusters: Labels
-) -> dict[str, Scores]:
-    """The scores of the same clusters with the classes shuffled over the states, and those of the untrained network.
-
-    A network may part the classes before it has learned anything: in a wide layer that reads few symbols every sub-word
-    has a state of its own. The untrained network is that of the run's seed; it is left out where its states are not
-    finite.
-    """
-    seed = sample.seed
+def baselines(pool: NodeStates, clusters: Labels, before: NodeStates | None, seed: int) -> dict[str, Scores]:
+    """The scores of the same clusters with the classes shuffled over the states, and those of the states `before`."""
     mixed = replace(pool, elements=rng(seed, "shuffled").permutation(pool.elements))
     found = {"shuffled": scores(mixed, clusters, None, seed)}
+    if before is None:
+        return found
+    return found | {"untrained": scores(before, *find_clusters(before.states), seed)}
+
+
+def untrained(run: OpenedRun, sample: Sample, options: ClusterOptions) -> NodeStates | None:
+    """The states before training, of the network of the run's seed; None where they are not finite.
+
+    A network may part the classes before it has learned anything: in a wide layer that reads few symbols every sub-word
+    has a state of its own.
+    """
     try:
         _, drawn = found_states(run, load_drawn(run.folder, run.config.seed), sample, options)
     except UserError:
-        return found
-    drawn = thinned(drawn, seed)
-    return found | {"untrained": scores(drawn, *find_clusters(drawn.states), seed)}
+        return None
+    return thinned(drawn, sample.seed)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_score
 
 from languages.randomness import rng
 from regulargpt.extraction.dendrogram import Dendrogram, Labels, States
@@ -96,6 +95,8 @@ def spreads(states: States, elements: Labels) -> States:
 
 def distances(means: States) -> States:
     """Distances between the rows (elements, elements), infinite on the diagonal."""
+    from sklearn.metrics import pairwise_distances
+
     apart = pairwise_distances(means)
     np.fill_diagonal(apart, np.inf)
     return apart
@@ -107,23 +108,39 @@ def purity(elements: Labels, clusters: Labels) -> float:
     >>> purity(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]))
     0.75
     """
-    # table[cluster, element] counts the rows: np.add.at adds for repeated places too, where indexing adds once.
-    table = np.zeros((clusters.max() + 1, elements.max() + 1), int)
-    np.add.at(table, (clusters, elements), 1)
-    return float(table.max(1).sum() / len(elements))
+    return float(counted(elements, clusters).max(1).sum() / len(elements))
+
+
+def counted(elements: Labels, clusters: Labels) -> Labels:
+    """The rows of each cluster and element (clusters, elements)."""
+    table = np.zeros((clusters.max() + 1, elements.max() + 1), np.int64)
+    np.add.at(table, (clusters, elements), 1)  # it adds for repeated places too, where indexing adds once
+    return table
 
 
 def rand_index(elements: Labels, clusters: Labels) -> float:
-    """The adjusted Rand index of the two labellings: 1 for a match, 0 by chance.
+    """The adjusted Rand index of the two labellings: 1 for a match, 0 by chance (Hubert and Arabie 1985).
+
+    As scikit-learn has it, whose import takes longer than all else of a map.
 
     >>> rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
     1.0
     """
-    return float(adjusted_rand_score(elements, clusters))
+    table, n = counted(elements, clusters), len(elements)
+    # Pairs of rows, each in both orders: together in both labellings, or in one alone.
+    within, of_elements, of_clusters = (int((of**2).sum()) for of in (table, table.sum(0), table.sum(1)))
+    both, split, joined = within - n, of_elements - within, of_clusters - within
+    apart = n**2 - within - split - joined
+    if not (split or joined):
+        return 1.0
+    chance = (both + split) * (split + apart) + (both + joined) * (joined + apart)
+    return 2.0 * (both * apart - split * joined) / chance
 
 
 def scores(nodes: NodeStates, clusters: Labels, gap: float | None, seed: int) -> Scores:
     """All numbers of some rows, of which `clusters` were found."""
+    from sklearn.metrics import silhouette_score
+
     x, y = nodes.states.astype(float), nodes.elements
     found, means = class_means(x, y)
     measured: Probe = probe(nodes, seed)

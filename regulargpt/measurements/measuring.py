@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from regulargpt import plots
 from regulargpt.findings import Finding, write
+from regulargpt.findings.draw import figure
 from regulargpt.findings.files import refuse_file
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.measurements.options import ClusterOptions, MeasurementOptions
 from regulargpt.options.registry import load
-from regulargpt.runs.opened import Opened
-from regulargpt.runs.pretrained import T5OnText
+from regulargpt.runs.opened import HasResults, Opened
+from regulargpt.storage import atomic
 
 
 def measured(
@@ -44,7 +46,7 @@ def measured(
         refuse_file(out)
     subject = options.subject(None if place is None else str(place))
     begun()
-    if out is None and isinstance(subject, Opened | T5OnText):
+    if out is None and isinstance(subject, HasResults):
         out = refuse_file(subject.results(options.files or name))
     loaded = row.load()
     measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside
@@ -62,3 +64,16 @@ def measured(
         if options.page:
             load(options.page)(finding, out / f"{finding.name}.html")
     return finding
+
+
+def draw_map(folder: Path) -> Path:
+    """Draw the map of a run's states into its folder, as `measured("clusters", folder)` does, alone; where it is."""
+    from regulargpt.measurements.state_clusters import map_of
+
+    options = ClusterOptions()
+    subject = options.subject(str(folder))
+    place = refuse_file(subject.results(options.files)) / "pca.png"
+    drawn = figure(map_of(subject, options))
+    atomic.make_folder(place.parent)
+    plots.save(place, drawn)
+    return place

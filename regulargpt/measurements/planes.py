@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from regulargpt.measurements.plane import Points, plane
 from regulargpt.measurements.states import NodeStates
@@ -38,6 +37,8 @@ def of_classes(nodes: NodeStates) -> Plane:
     So it is found on the first half of the words, and the rows of the others are drawn. Two classes have one
     discriminant: the other axis is then the direction across it in which the states differ most.
     """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
     found_on = nodes.words < (nodes.words.max() + 1) // 2
     x, y = nodes.states.astype(float), nodes.elements
     n_classes = len(np.unique(y[found_on]))

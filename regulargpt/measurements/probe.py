@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from languages.randomness import rng
 from regulargpt.measurements.states import NodeStates
@@ -42,6 +39,10 @@ def probe(nodes: NodeStates, seed: int) -> Probe:
 
 def accuracy(x: npt.NDArray[np.floating], y: npt.NDArray[np.int64], train: npt.NDArray[np.bool_]) -> float | None:
     """The share of right answers on the rows that were not trained on; None where there is one label only."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     if len(np.unique(y[train])) < 2:
         return None
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=STEPS, tol=1e-3))

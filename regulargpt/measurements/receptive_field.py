@@ -27,8 +27,7 @@ from regulargpt.data.options import FURTHEST
 from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.evaluation.interval import FILES, Interval
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
-from regulargpt.measurements.options import ReceptiveFieldOptions
-from regulargpt.measurements.quantities import HELD, REACH
+from regulargpt.measurements.options import HELD, REACH, ReceptiveFieldOptions
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import SEGMENTS, Sample, segments_of, words_of
 from regulargpt.models.base import device_of

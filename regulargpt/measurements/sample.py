@@ -12,7 +12,7 @@ from numpy import ndarray
 from languages.errors import UserError, WordError, shown
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
-from regulargpt.data.text import REACH, TextData
+from regulargpt.data.options import REACH
 from regulargpt.measurements.options import LONGEST
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.models.transformer import Transformer
@@ -41,12 +41,6 @@ class Sample:
     def is_text(self) -> bool:
         """Whether these are segments of a text."""
         return self.run.data.kind == "text"
-
-    @property
-    def text(self) -> TextData:
-        """The text that the segments are of."""
-        assert isinstance(self.run.data, TextData)
-        return self.run.data
 
     @property
     def read(self) -> Words:

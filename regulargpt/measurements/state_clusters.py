@@ -14,7 +14,7 @@ import numpy as np
 from regulargpt import plots
 from regulargpt.data.language import LanguageData
 from regulargpt.findings import Axis, Curves, Data, Dots, Finding, Group, Picture
-from regulargpt.measurements.baselines import baselines
+from regulargpt.measurements.baselines import baselines, untrained
 from regulargpt.measurements.clustering import Clustering
 from regulargpt.measurements.clusters import (
     Labels,
@@ -22,6 +22,8 @@ from regulargpt.measurements.clusters import (
     by_depth,
     find_clusters,
     merged,
+    purity,
+    rand_index,
     scores,
     thinned,
     too_close,
@@ -30,6 +32,7 @@ from regulargpt.measurements.options import ClusterOptions
 from regulargpt.measurements.plane import shares_of_variance
 from regulargpt.measurements.planes import PLANES, Plane
 from regulargpt.measurements.rounding import rounded
+from regulargpt.measurements.sample import Sample
 from regulargpt.measurements.stack_states import measure_stack
 from regulargpt.measurements.state_classes import Sought
 from regulargpt.measurements.state_map import Match, arrows, letters, outlines, percent, truncated
@@ -59,7 +62,8 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     sample, sought, nodes, pool, clusters = found.sample, found.sought, found.nodes, found.pool, found.clusters
     seed, is_nested = sample.seed, run.config.model.follows_brackets
     overall = scores(pool, clusters, found.gap, seed)
-    by_chance = baselines(run, sample, options, pool, clusters)
+    before = untrained(run, sample, options)
+    by_chance = baselines(pool, clusters, before, seed)
     depths = [
         (depth, scores(rows, *find_clusters(rows.states), seed))
         for depth, here in by_depth(nodes.depths, is_nested)
@@ -80,10 +84,7 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     rows = [{"depth": "all", **values["overall"]}, *values["depths"]]
     rows += [{"depth": name, **of} for name, of in values["baselines"].items()]
     plane = PLANES[options.method](pool)
-    matched = found.match.sentence(pool.elements, name, overall.purity, overall.ari)
     at = f" at {options.at}" if options.at else ""
-    drawn_title = f"{plots.title(run.config)}\nstates{at}, T = {sample.length}"
-    on_picture = f"{drawn_title}: {matched}{before_training(by_chance)}"
     title = (
         f"{run.data.name}, {run.config.model.title}: states{at} on {len(sample.words)} words of length {sample.length}"
     )
@@ -94,19 +95,46 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
         values=values,
         data=Data(COLUMNS, [[row[column] for column in COLUMNS] for row in rows]),
         more={f"states-{options.method}": by_state(pool, plane.points, clusters, name)},
-        picture=picture(pool, clusters, plane, sought, on_picture, is_nested),
+        picture=titled(run, options, found, plane, before),
         drawn=options.method,
-        pictures={"scree": scree(values["variances"], drawn_title)},
+        pictures={"scree": scree(values["variances"], heading(run, options, sample))},
         tables=[Table([SHOWN.get(column, column) for column in COLUMNS], [*map(shown_row, rows)], notes=[plane.note])],
         sentence=values["summary"],
     )
 
 
-def before_training(by_chance: Mapping[str, Scores]) -> str:
+def map_of(run: OpenedRun, options: ClusterOptions) -> Picture:
+    """The picture alone, as a proven run ends with it: soon drawn, for it takes no numbers of scikit-learn."""
+    assert isinstance(run.data, LanguageData)
+    if is_stack_machine(run):
+        return measure_stack(run, options).picture
+    found = Clustering.of(run, options)
+    return titled(run, options, found, PLANES[options.method](found.pool), untrained(run, found.sample, options))
+
+
+def titled(
+    run: OpenedRun, options: ClusterOptions, found: Clustering, plane: Plane, before: NodeStates | None
+) -> Picture:
+    """The picture, with a title that has the match of the clusters, and that of the states `before` training."""
+    y, clusters = found.pool.elements, found.clusters
+    matched = found.match.sentence(y, found.sought.names, purity(y, clusters), rand_index(y, clusters))
+    title = f"{heading(run, options, found.sample)}: {matched}{before_training(before)}"
+    return picture(found.pool, clusters, plane, found.sought, title, run.config.model.follows_brackets)
+
+
+def heading(run: OpenedRun, options: ClusterOptions, sample: Sample) -> str:
+    """What stands above a picture of states: the run, and below it where they were taken."""
+    at = f" at {options.at}" if options.at else ""
+    return f"{plots.title(run.config)}\nstates{at}, T = {sample.length}"
+
+
+def before_training(before: NodeStates | None) -> str:
     """What the title says of the untrained network, which may part the classes, too."""
-    if (of := by_chance.get("untrained")) is None:
+    if before is None:
         return ""
-    return f"\nbefore training: purity {percent(of.purity)} %, adjusted Rand {truncated(of.ari)}"
+    y, clusters = before.elements, find_clusters(before.states)[0]
+    match = f"purity {percent(purity(y, clusters))} %, adjusted Rand {truncated(rand_index(y, clusters))}"
+    return f"\nbefore training: {match}"
 
 
 def is_stack_machine(run: OpenedRun) -> bool:

@@ -28,8 +28,6 @@ from regulargpt.models.s4d.options import S4dOptions
 from regulargpt.models.stack_rnn.options import StackRnnOptions
 from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
-from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
-from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.models.transformer.looped.options import LoopedOptions
 from regulargpt.models.xlstm.options import MlstmOptions, SlstmOptions
 from regulargpt.models.xlstm.recipes import MLSTM, SLSTM
@@ -83,20 +81,6 @@ MODELS = Registry(
             "pre- or post-LN, causal or not, any encoding",
             "Vaswani et al. 2017",
             recipes.TRANSFORMER,
-        ),
-        "decoder-only": row(
-            "transformer.decoder_only.model:DecoderOnly",
-            DecoderOnlyOptions,
-            "GPT-2, GPT-NeoX, Llama, Mistral or Qwen, any encoding; checkpoints of these are read as it",
-            "Touvron et al. 2023",
-            recipes.DECODER_ONLY,
-        ),
-        "encoder-decoder": row(
-            "transformer.encoder_decoder.model:EncoderDecoder",
-            EncoderDecoderOptions,
-            "an encoder that reads both ways, a decoder that answers, any encoding",
-            "Raffel et al. 2020",
-            recipes.ENCODER_DECODER,
         ),
         "linear-rnn": row(
             "linear_rnn:LinearRnn",

@@ -59,30 +59,8 @@ TRANSFORMER: Recipes = {
     },
     "retrieval": {"*": {"model.n_layers": 2, "model.encoding.name": "t5"}},
 }
-# As wide and deep as the Transformer on texts; a gated FFN has three matrices, so it has two thirds of the units.
-DECODER_ONLY: Recipes = {
-    "words": {"*": {"model.n_layers": 4, "training.lr": 3e-4, **BETA2}},
-    "text": {
-        "*": {"model.d_model": 128, "model.d_ff": 344, "model.n_heads": 4, "model.tied": True, "model.n_layers": 2}
-    },
-    "retrieval": {"*": {"model.n_layers": 2}},
-}
 # One block of four heads without positions, as Fan et al. 2025 have it; a pass adds no weights.
 LOOPED: Recipes = {"words": {"*": {"training.lr": 1e-3, **BETA2}}}
-# No publication trains one on these languages: as deep in all as the Transformer, with its rate.
-ENCODER_DECODER: Recipes = {
-    "words": {
-        "*": {
-            "model.n_layers": 4,
-            "model.decoder_layers": 1,
-            "model.n_heads": 8,
-            "model.dropout": 0.1,
-            "training.lr": 3e-4,
-            **BETA2,
-        }
-    },
-    "retrieval": {"*": {"model.n_layers": 2}},
-}
 # The optimiser, the batch and the L2 norm of Pert et al. 2026.
 PERT2026 = {
     "training.optimiser": "amsgrad",

@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from regulargpt.objectives.options import (
-    LanguageModelOptions,
     LastOptions,
     NextOptions,
     ObjectiveOptions,
     PrefixesOptions,
-    RetrieveOptions,
     TransductionOptions,
 )
 from regulargpt.options.registry import Registry, Row
@@ -39,12 +37,6 @@ OBJECTIVES = Registry(
             TransductionOptions,
             "a row of answers behind the word",
             "Deletang et al. 2023",
-        ),
-        "language_model": Row(
-            f"{PLACE}.language_model:LanguageModel", LanguageModelOptions, "the symbol that comes next in a text"
-        ),
-        "retrieve": Row(
-            f"{PLACE}.retrieval:Retrieve", RetrieveOptions, "the answers to the questions behind a document"
         ),
     },
     ObjectiveOptions,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from languages.errors import one_of
+from regulargpt.data.kinds import KINDS
 from regulargpt.options import Options, option
 
 if TYPE_CHECKING:
@@ -15,10 +16,17 @@ if TYPE_CHECKING:
 
 Reading = Literal["largest", "member"]
 
-SUITED = {"text": "'language_model'", "retrieval": "'retrieve'", "words": "'last'"}
-"""The usual objective of each kind of data."""
 ROWS = "'transduction'"
 """The usual objective of a language whose words have a row of answers."""
+
+
+def suited(kind: str) -> str:
+    """The usual objective of a kind of data.
+
+    >>> suited("words"), suited("text")
+    ("'last'", "'language_model'")
+    """
+    return f"'{'last' if kind == 'words' else KINDS[kind].objective}'"
 
 
 @dataclass(frozen=True)
@@ -65,19 +73,16 @@ class ObjectiveOptions(Options):
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Why this data or model cannot be asked so: the reason and the remedy."""
         if data.kind != self.asks_of:
-            yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; choose {SUITED[data.kind]}"
+            yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; choose {suited(data.kind)}"
             return
         if data.has_rows != self.asks_for_rows:
-            other, choose = ("one answer", SUITED["words"]) if self.asks_for_rows else ("a row of answers", ROWS)
+            other, choose = ("one answer", suited("words")) if self.asks_for_rows else ("a row of answers", ROWS)
             yield f"{data.name} has {other} to a word; choose {choose}"
             return
         if self.asks_of == "words" and (reason := model.why_no_words()) is not None:
             yield f"it asks about words: {reason}"
-        if self.asks_of == "text" and (reason := model.why_no_texts()) is not None:
-            yield f"it asks for the next symbol of a text: {reason}"
-            return
         if self.answers_prefixes and not getattr(getattr(data, "task", None), "answers_prefixes", True):
-            yield f"{data.name} has one answer to a word, at its end; choose {SUITED['words']}"
+            yield f"{data.name} has one answer to a word, at its end; choose {suited('words')}"
         # Behind the word every position may see all of it.
         reason = None if self.asks_for_rows else model.why_no_prefixes()
         if self.answers_prefixes and reason is not None:
@@ -177,62 +182,3 @@ class TransductionOptions(ObjectiveOptions):
     def asks_for_rows(self) -> bool:
         """Whether words are answered by a row of symbols."""
         return True
-
-
-@dataclass(frozen=True)
-class LanguageModelOptions(ObjectiveOptions):
-    """The symbol that comes next in a text."""
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """All three say the same of one text; bits per byte can be compared between alphabets."""
-        return ("bits_per_byte", "nll", "perplexity")
-
-    def no_map_of_words(self) -> str | None:
-        """A text has no right answers that a certificate could be about."""
-        return "a text has no automaton, so nothing can be proven of it"
-
-    @property
-    def asks_of(self) -> str:
-        """A text."""
-        return "text"
-
-    @property
-    def reading(self) -> Reading | None:
-        """There is no machine."""
-        return None
-
-    @property
-    def answers_prefixes(self) -> bool:
-        """At every position."""
-        return True
-
-
-@dataclass(frozen=True)
-class RetrieveOptions(ObjectiveOptions):
-    """The answers to the questions behind a document."""
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The share of what is found."""
-        return ("exact_match",)
-
-    @property
-    def asks_of(self) -> str:
-        """Documents with questions."""
-        return "retrieval"
-
-    @property
-    def reading(self) -> Reading | None:
-        """There is no machine."""
-        return None
-
-    def no_map_of_words(self) -> str | None:
-        """A retrieval task has no automaton that a certificate could be about."""
-        return "a retrieval task has no automaton, so nothing can be proven of it"
-
-    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
-        """Answers are no symbols of a tied readout."""
-        yield from super().refuse(data, model)
-        if data.kind == self.asks_of and (reason := model.why_no_words()) is not None:
-            yield reason

@@ -49,6 +49,17 @@ def scored_lengths(first: int, last: int, stride: int = 1, factor: int = 1) -> S
     return tuple(takewhile(lambda length: length <= last, (first * factor**i for i in range(DOUBLINGS))))
 
 
+def spread(lengths: Sequence[int], count: int) -> list[int]:
+    """So many of the lengths, at even distances, the first and the last among them; all if they are no more.
+
+    >>> spread(range(41, 501), 5), spread([3, 5], 5)
+    ([41, 155, 270, 385, 500], [3, 5])
+    """
+    if len(lengths) <= count:
+        return list(lengths)
+    return [lengths[at * (len(lengths) - 1) // (count - 1)] for at in range(count)]
+
+
 def _length(text: str) -> int:
     # Python reads no numbers of thousands of digits; any that is longer than the longest word's is too large.
     return int(text.lstrip("0")[:10] or 0) if text.isascii() and text.isdecimal() else 0

@@ -17,9 +17,8 @@ from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation.bias import Bias
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores, seen_through
-from regulargpt.evaluation.extrapolation import ratio_of, text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
-from regulargpt.evaluation.reference import Reference, reference
+from regulargpt.evaluation.segmented import Segmented
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
@@ -71,7 +70,7 @@ def evaluate(
         **scores(points, scored),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
-        **text_facts(points, config, test.reference(), run.learned_len),
+        **test.facts(points),
         **test.beside(points, bool(changes or temperature or bias), watch),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
@@ -164,7 +163,8 @@ class Retest:
         lengths = [T for T in self.lengths if self.run.config.network.too_long(T) is None]
         plain = replace(self, config=config, lengths=lengths).points(self.run.network().to(prepare(config)), watch)
         trained = {point.length: point for point in plain}
-        ratios = {p.length: ratio_of(p, trained[p.length]) for p in points if p.length in trained}
+        assert isinstance(self.data, Segmented), "a checkpoint is tested on a text"
+        ratios = {p.length: self.data.ratio(p, trained[p.length]) for p in points if p.length in trained}
         return {"to_trained": {str(T): [ratio.value, ratio.low, ratio.high] for T, ratio in ratios.items()}}
 
     def answered(self, model: Model) -> str:
@@ -173,17 +173,20 @@ class Retest:
             of = self.lengths, self.config.evaluation, self.seed, prepare(self.config)
             return answered(model.eval(), self.data, self.objective, *of)
 
-    def reference(self) -> Reference | None:
-        """What a test on a text is held against: the network with the options of its training.
+    def facts(self, points: Sequence[Point]) -> dict[str, Any]:
+        """What a test on segments says beside its measures: held against the network with the options of its training.
 
-        None of other words, and where the lengths have no ratio: without the training length, or without a longer one.
+        Nothing of other words. Where the lengths have no ratio, without the training length or a longer one, it is held
+        against nothing: a second pass over the text would be in vain.
         """
-        base = self.run.learned_len
-        if self.data.kind != "text" or base not in self.lengths or max(self.lengths) == base:
-            return None  # no ratio can be said: a second pass over the text would be for nothing
-        device = prepare(self.config)
-        model = self.run.network().to(device)
-        return reference(model, self.data, self.objective, self.config, self.seed, device, base)
+        if not isinstance(self.data, Segmented):
+            return {}
+        base, against = self.run.learned_len, None
+        if base in self.lengths and max(self.lengths) > base:
+            device = prepare(self.config)
+            model = self.run.network().to(device)
+            against = self.data.reference(model, self.objective, self.config, self.seed, device, base)
+        return self.data.facts(points, self.config, against, base)
 
 
 def folder_of(run: Opened) -> RunFolder:

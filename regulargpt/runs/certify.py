@@ -138,16 +138,22 @@ def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
         prototypes = prototypes_of(folder)
         if prototypes.shape[1:] == model.absent.shape[1:]:
             return prototypes
-    phase = last_phase(folder, "table_fine_tuning")
-    return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
+    tuning = last_tuning(folder, "table_fine_tuning")
+    return saved_prototypes(tuning, model) if tuning else None
 
 
 def known_points(folder: RunFolder) -> Tensor | None:
     """The points of the certificate that lies there, if it is of these weights; else those of the training."""
     with suppress(UserError):
         return prototypes_of(folder)
-    phase = last_phase(folder, "chain_fine_tuning")
-    return phase["points"] if phase else None
+    tuning = last_tuning(folder, "chain_fine_tuning")
+    return tuning["middles"] if tuning else None
+
+
+def last_tuning(folder: RunFolder, name: str) -> dict[str, Any] | None:
+    """The training for the proof with which a phase ended, if it did."""
+    phase = last_phase(folder, name)
+    return phase["tuning"] if phase else None
 
 
 def last_phase(folder: RunFolder, name: str) -> dict[str, Any] | None:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from languages.errors import UserError
-from languages.kept import place_of
-from languages.named_file import file_of
 from regulargpt import data
 from regulargpt.data.base import Data
-from regulargpt.data.options import DataOptions, TextOptions
+from regulargpt.data.options import DataOptions
 from regulargpt.storage.atomic import disk, read_bytes, reported, shown
 from regulargpt.storage.kept import KeptFile
 from regulargpt.storage.manifest import digest
@@ -39,20 +37,12 @@ def digests(options: DataOptions) -> dict[str, str]:
 
 def fitting(options: DataOptions) -> Iterator[tuple[str, Path]]:
     """The files that are kept, by the options that name them."""
-    return ((key, file) for key, file in named(options) if file not in too_large(options))
+    return ((key, file) for key, file in options.files() if file not in too_large(options))
 
 
 def too_large(options: DataOptions) -> list[Path]:
     """The files that are not kept: texts of more than `LARGEST` bytes."""
-    return [file for _, file in named(options) if not data.is_language(options.name) and size_of(file) > LARGEST]
-
-
-def named(options: DataOptions) -> Iterator[tuple[str, Path]]:
-    """The files that the options name, by the options."""
-    if (file := file_of(options.name)) is not None:
-        yield "name", file
-    if isinstance(options, TextOptions) and options.tokenizer:
-        yield "tokenizer", place_of(options.tokenizer, options.tokenizer).expanduser()
+    return [file for _, file in options.files() if not data.is_language(options.name) and size_of(file) > LARGEST]
 
 
 def size_of(file: Path) -> int:

@@ -11,14 +11,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from languages.errors import UserError, shown
 from regulargpt import data
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import refuse_attention
 from regulargpt.data.base import Data
-from regulargpt.data.text import REACH, TextData
+from regulargpt.data.kinds import KINDS
+from regulargpt.data.options import REACH
+from regulargpt.evaluation.segmented import Segmented
 from regulargpt.runs.configured import config_of
 from regulargpt.storage.folder import RunFolder
 
@@ -26,10 +28,18 @@ if TYPE_CHECKING:
     from regulargpt.models.base import Model
     from regulargpt.objectives.answers import Objective
 
-CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a retrieval task: retrieval:line"}
 HERE = {"tensorboard": False, "compile": False}
 HALVES, LEAST = 4, 32
 """So many halves of a training length are tested where a text is too short for it, and none that is shorter."""
+
+
+@runtime_checkable
+class HasResults(Protocol):
+    """What is measured, and says where results of it lie."""
+
+    def results(self, name: str) -> Path:
+        """The folder for results of this name, where nobody says another."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +100,7 @@ class Opened(ABC):
         They are the training length and its doubles; where the text is too short for all of them, its halves.
         """
         words, tested = self.data, self.config.tested
-        if not isinstance(words, TextData):
+        if not isinstance(words, Segmented):
             return tested, []
         cap = min(REACH, words.reach)
         fitting = [T for T in tested if cap >= T] or halves(self.train_len, cap)
@@ -233,7 +243,7 @@ def refuse_kind(folder: RunFolder, config: RunConfig, on: tuple[str, ...]) -> No
         return
     if "words" in on:
         data.of_words(config.data)  # it says why a text has no automaton
-    raise UserError(f"{shown(folder.path)} is a run on the {data.noun_of(name)} {name}; choose {CHOOSE[on[0]]}")
+    raise UserError(f"{shown(folder.path)} is a run on the {data.noun_of(name)} {name}; choose {KINDS[on[0]].run}")
 
 
 def refuse_other_data(folder: RunFolder, words: Data) -> None:

@@ -21,14 +21,12 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation import segments
-from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, shortest_wrong
-from regulargpt.evaluation.extrapolation import text_facts
-from regulargpt.evaluation.reference import reference
-from regulargpt.falsification.hunt import LONGEST_KEPT, SYMBOLS
-from regulargpt.falsification.known import Known
+from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, samples_at, shortest_wrong
+from regulargpt.evaluation.segmented import Segmented
 from regulargpt.falsification.sentences import in_summary
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
+from regulargpt.options.lengths import spread
 from regulargpt.runs import keep, tracking
 from regulargpt.runs.configured import config_of
 from regulargpt.runs.device import prepare
@@ -63,8 +61,8 @@ class Watch:
 
 
 UNWATCHED = Watch()
-MOST_WRONG = 4
-"""Lengths of which a wrong word of the test is tried again in the search for wrong words."""
+FEW = 10
+"""Scored lengths at which a proven network is tested: of the usual ones odd and even ones in turn."""
 SHARE, LEAST = 0.3, 1.0
 """Of the time of training, and seconds: the search for wrong words ends then, whichever is more. With its report that
 is a third of the training at most."""
@@ -147,7 +145,7 @@ def finish(
     watch: Watch,
     further: Sequence[FurtherPhase] | None = None,
 ) -> dict[str, Any]:
-    """Build, train, test, conclude, save.
+    """Build, train, conclude, test, save: of a network that is proven less is tested.
 
     Raises Interrupted after Ctrl-C or SIGTERM; `resume` then goes on from the last step.
     """
@@ -155,8 +153,8 @@ def finish(
         work = Work(folder, config, words, objectives.build(config.objective, words), device, watch, stop)
         trainer = build(work, further)
         fit(work, trainer)
-        results = test(work, trainer.model)
         conclusions = conclude(work, trainer)
+        results = test(work, trainer.model, conclusions)
         return save(work, trainer, results, conclusions, falsify(work, trainer, results, conclusions))
 
 
@@ -176,8 +174,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Results:
-    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text; the
-    shortest words that were `wrong`."""
+    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text; of each
+    length the first word that was `wrong`."""
 
     own: dict[str, Any]
     extra_protocols: dict[str, Any]
@@ -230,15 +228,16 @@ def fit(work: Work, trainer: Trainer) -> None:
     work.seconds["train_seconds"] = trainer.seconds
 
 
-def test(work: Work, model: nn.Module) -> Results:
-    """The measures at every length, under the run's own protocol and under further ones."""
+def test(work: Work, model: nn.Module, conclusions: Sequence[Conclusion]) -> Results:
+    """The measures at the lengths of a test, under the run's own protocol and under further ones."""
+    is_proven = any(conclusion.proven for conclusion in conclusions)
 
     def tested(config: RunConfig, words: Data, goal: Objective) -> list[Point]:
         return measures_by_length(
             model,
             words,
             goal,
-            config.tested,
+            lengths_of_test(config, words, is_proven),
             config=config.evaluation,
             seed=config.seed,
             device=work.device,
@@ -255,23 +254,38 @@ def test(work: Work, model: nn.Module) -> Results:
             words = data.build(other.data)
             found = tested(other, words, objectives.build(other.objective, words))
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
-        against = reference(model, work.data, work.objective, work.config, work.config.seed, work.device)
+        beside = facts_beside(work, model, points)
         wrong = shortest_wrong(points, work.data, model, work.objective, work.device)
     return Results(
-        as_result(points, work.config) | wrong | text_facts(points, work.config, against),
+        as_result(points, work.config) | wrong | beside,
         extra,
         segments.render(segments.of_points(points)),
-        asked_again(points),
+        tuple(tuple(point.wrong.tolist()) for point in points if point.wrong is not None),
     )
+
+
+def facts_beside(work: Work, model: nn.Module, points: Sequence[Point]) -> dict[str, Any]:
+    """What a test on segments says beside its measures; nothing of other words."""
+    if not isinstance(work.data, Segmented):
+        return {}
+    config, base = work.config, work.config.data.train_len
+    against = work.data.reference(model, work.objective, config, config.seed, work.device, base)
+    return work.data.facts(points, config, against, base)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
 
-def asked_again(points: Sequence[Point]) -> tuple[tuple[int, ...], ...]:
-    """The shortest wrong word of a test, and those of further lengths unless they take long."""
-    first, *others = [tuple(p.wrong.tolist()) for p in points if p.wrong is not None] or [()]
-    return tuple(filter(None, [first, *(word for word in others if len(word) <= LONGEST_KEPT)][:MOST_WRONG]))
+def lengths_of_test(config: RunConfig, words: Data, is_proven: bool) -> list[int]:
+    """All lengths; of a network that is proven few of those scored, where nothing says which.
+
+    >>> lengths_of_test(RunConfig(), data.read_data("parity"), True)
+    [41, 92, 143, 194, 245, 296, 347, 398, 449, 500]
+    """
+    if not is_proven or config.protocol or config.evaluation.stride or config.evaluation.factor > 1:
+        return config.tested
+    few = spread([length for length in config.scored if words.is_tested(length)], FEW)
+    return sorted({*few, *config.evaluation.extra_lengths})
 
 
 def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
@@ -286,21 +300,26 @@ def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
 
 
 def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any] | None:
-    """Look for words that the network answers wrongly, among no more than were tested, by their symbols; the report.
+    """Look for words that the network answers wrongly, among no more than a test has, by their symbols; the report.
 
     It ends after a share of the training's time, or a second. None where none is due: for a network that is proven
     as it is, and where nothing says which answers are right.
     """
-    tested = sum(int(length) * count for length, count in results.own["samples"].items())
-    words = min(work.config.evaluation.falsify, tested // SYMBOLS)
-    if not words or work.data.kind != "words" or any(conclusion.proven_as_it_is for conclusion in conclusions):
+    if work.data.kind != "words" or any(conclusion.proven_as_it_is for conclusion in conclusions):
         return None
-    from regulargpt.runs.falsify import report_of  # with the checkers of refutations, which a proven run does without
+    # With the checkers of refutations, which a proven run does without.
+    from regulargpt.falsification.hunt import SYMBOLS
+    from regulargpt.falsification.known import Known
+    from regulargpt.runs.falsify import report_of
 
-    model, config = trainer.model, work.config
+    model, config, options = trainer.model, work.config, work.config.evaluation
+    lengths = filter(work.data.is_tested, config.tested)  # all of them, also where a proof leaves some out
+    words = min(options.falsify, sum(length * samples_at(length, options) for length in lengths) // SYMBOLS)
+    if not words:
+        return None
     assert isinstance(model, Model), "a run has one"
     budget = {"seconds": max(LEAST, round(SHARE * trainer.seconds, 1)), "clock": time.monotonic, "seed": config.seed}
-    budget |= {"progress": while_searching(work), "known": Known(results.wrong)}
+    budget |= {"progress": while_searching(work), "known": Known.of_test(results.wrong)}
     try:
         with timed(work.seconds, "falsify_seconds"):
             return report_of(model, work.data, work.objective, config, work.device, words, **budget)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from languages.registry import WITHOUT_MACHINE, level_of, no_known_machine
 from regulargpt.options import option
-from regulargpt.training.options import PhaseOptions
+from regulargpt.training.proof_options import STEPS, AutomatonOptions
 
 if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions
     from regulargpt.objectives.options import ObjectiveOptions
 
-STEPS = "give a number of steps"
 # The networks that have certificates: search and checker have code of their own for each.
 CHECKED = (
     *("rnn", "lstm", "gru", "linear-rnn"),
@@ -22,7 +21,7 @@ CHECKED = (
 
 
 @dataclass(frozen=True)
-class ChainFineTuningOptions(PhaseOptions):
+class ChainFineTuningOptions(AutomatonOptions):
     """The network's automaton is tried every `every` steps. Once there is one, the network is trained to be it.
 
     It has a point for each state of the automaton and the last symbol. Network and points move together, at the rate
@@ -37,22 +36,6 @@ class ChainFineTuningOptions(PhaseOptions):
     language is queried on words of L*'s, and the network is trained on words near those that it got wrong.
     """
 
-    every: int = option(
-        100,
-        "Steps between attempts at the automaton; 0: no attempt.",
-        least=0,
-        why=f"{STEPS}, 0 for never",
-    )
-    automaton: Literal["known", "learned"] = option(
-        "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
-    )
-    membership_queries_from: int = option(
-        0,
-        "Step from which the language is queried while no automaton is learned, and errors are taught; 0: never.",
-        least=0,
-        why="give a step, 0 for never",
-        needs="every",
-    )
     steps: int = option(3000, "Most steps of fine-tuning at a time.", least=0, why=STEPS, needs="every")
     lr: float = option(
         1e-2, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
@@ -74,23 +57,13 @@ class ChainFineTuningOptions(PhaseOptions):
         needs="steps",
     )
 
-    @property
-    def is_on(self) -> bool:
-        """Whether a proof is asked for."""
-        return self.every > 0
-
     def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
         """The proof is about a network that carries a state, and a finite automaton."""
-        return no_chain(model, objective, language)
-
-
-def no_chain(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
-    """Why there can be no proof for such a run; None if there can."""
-    if not model.carries_state:
-        return f"{model.name} carries no state of fixed size along the word"
-    if model.name not in CHECKED:
-        return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
-    return no_automaton(objective, language)
+        if not model.carries_state:
+            return f"{model.name} carries no state of fixed size along the word"
+        if model.name not in CHECKED:
+            return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+        return no_automaton(objective, language)
 
 
 def no_automaton(objective: ObjectiveOptions, language: str) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from regulargpt.training.proof import REFUSE
+from regulargpt.training.proof import PROOFS
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def given(config: Mapping[str, Any], phases: Mapping[str, Any] | None = None) ->
     >>> given(asks | {"phases.chain_fine_tuning.automaton": "known"}), given({"model.name": "transformer"})
     (Given(kind='automaton', phase='chain_fine_tuning', count=None), None)
     """
-    for phase in REFUSE:
+    for phase in PROOFS:
         options = {key: config.get(f"phases.{phase}.{key}") for key in ("every", "automaton", "words")}
         if (kind := kind_of(options)) is not None:
             counted = (phases or {}).get(phase, {}).get(COUNTED.get(kind, ""))

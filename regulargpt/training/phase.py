@@ -42,7 +42,27 @@ class Observer(Protocol):
         ...
 
 
-class Phase(Protocol):
+class Steps(Protocol):
+    """What takes the steps of a training."""
+
+    def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
+        """What moves the weights in the next step."""
+        ...
+
+    def lr(self, trainer: Trainer) -> float:
+        """The learning rate of the next step."""
+        ...
+
+    def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
+        """Gradients of the next step; its loss, and what is measured on the way by name."""
+        ...
+
+    def after(self, trainer: Trainer, loss: float) -> None:
+        """One of these steps was taken."""
+        ...
+
+
+class Phase(Steps, Protocol):
     """One way of training. The trainer runs the last phase that is active; the words are always.
 
     After every step each phase is asked whether it begins or ends (`between`). The last phase of a run says where its
@@ -59,24 +79,8 @@ class Phase(Protocol):
         """Whether it wants the next step."""
         ...
 
-    def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
-        """What moves the weights in the next step."""
-        ...
-
-    def lr(self, trainer: Trainer) -> float:
-        """The learning rate of the next step."""
-        ...
-
     def noise(self) -> float:
         """The noise of the next step, for a model that has some."""
-        ...
-
-    def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
-        """Gradients of the next step; its loss, and what is measured on the way by name."""
-        ...
-
-    def after(self, trainer: Trainer, loss: float) -> None:
-        """A step of this phase was taken."""
         ...
 
     def between(self, trainer: Trainer) -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from regulargpt.training import chain_fine_tuning, stack_proof, table_fine_tuning
+from regulargpt.training.chain_fine_tuning import ChainFineTuningOptions
+from regulargpt.training.proof_options import ProofOptions
+from regulargpt.training.stack_proof import StackProofOptions
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions
     from regulargpt.objectives.options import ObjectiveOptions
 
-Refuse = Callable[["ModelOptions", "ObjectiveOptions", str], str | None]
-REFUSE: Mapping[str, Refuse] = {
-    "table_fine_tuning": table_fine_tuning.no_table,
-    "stack_proof": stack_proof.no_proof,
-    "chain_fine_tuning": chain_fine_tuning.no_chain,
+PROOFS: Mapping[str, type[ProofOptions]] = {
+    "table_fine_tuning": TableFineTuningOptions,
+    "stack_proof": StackProofOptions,
+    "chain_fine_tuning": ChainFineTuningOptions,
 }
+"""The phases that end in a proof."""
 
-EVERY = tuple(f"phases.{name}.every" for name in REFUSE)
+EVERY = tuple(f"phases.{name}.every" for name in PROOFS)
 """The keys of the steps between two attempts at a proof."""
 
 
@@ -44,4 +47,5 @@ def no_certificate(model: ModelOptions, objective: ObjectiveOptions, language: s
     >>> no_certificate(RunConfig().model, config.objective, "brackets-2")
     "a flat tree has no finite table of brackets-2, a context-free language; set model.tree = 'nested'"
     """
-    return REFUSE[proof_phase(model)](model, objective, language)
+    phase = proof_phase(model)
+    return PROOFS[phase](phase).refuse(model, objective, language)

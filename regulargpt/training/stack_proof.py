@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from languages.registry import WITHOUT_MACHINE, level_of, no_known_machine
 from regulargpt.options import option
-from regulargpt.training.options import PhaseOptions
+from regulargpt.training.proof_options import ProofOptions
 
 if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class StackProofOptions(PhaseOptions):
+class StackProofOptions(ProofOptions):
     """The proof is tried every `every` steps, once the network is hardened: its product with the language's machine.
 
     The product keeps the two stacks aligned, whose heights may differ by `lag` symbols. It ends with a proof for every
@@ -25,12 +25,6 @@ class StackProofOptions(PhaseOptions):
     comes back. Training also ends where hardening has come no farther in `patience` steps.
     """
 
-    every: int = option(
-        100,
-        "Steps between attempts at the proof; 0: no attempt.",
-        least=0,
-        why="give a number of steps, 0 for never",
-    )
     lag: int = option(
         4,
         "By how many symbols the heights of the two stacks may differ.",
@@ -74,27 +68,17 @@ class StackProofOptions(PhaseOptions):
         needs="every",
     )
 
-    @property
-    def is_on(self) -> bool:
-        """Whether a proof is asked for."""
-        return self.every > 0
-
     def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
         """The proof is about a network of finitely many states and a stack, and a machine with a stack."""
-        return no_proof(model, objective, language)
-
-
-def no_proof(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
-    """Why there can be no proof for such a run; None if there can."""
-    if (reason := model.why_no_stack_proof()) is not None:
-        return reason
-    # A stack is read at every symbol: asked at the end or everywhere, the answers are to the same words.
-    if not objective.answers_prefixes and (reason := objective.no_map_of_words()) is not None:
-        return reason
-    if objective.reading != "largest" and not objective.asks_for_rows:
-        return f"the run answers '{objective.name}', which is no answer of the language's machine"
-    if (level := level_of(language)) in WITHOUT_MACHINE:
-        return no_known_machine(language)
-    if level != "context-free":
-        return f"{language} is {level}: a stack network is proven by a machine with a stack"
-    return None
+        if (reason := model.why_no_stack_proof()) is not None:
+            return reason
+        # A stack is read at every symbol: asked at the end or everywhere, the answers are to the same words.
+        if not objective.answers_prefixes and (reason := objective.no_map_of_words()) is not None:
+            return reason
+        if objective.reading != "largest" and not objective.asks_for_rows:
+            return f"the run answers '{objective.name}', which is no answer of the language's machine"
+        if (level := level_of(language)) in WITHOUT_MACHINE:
+            return no_known_machine(language)
+        if level != "context-free":
+            return f"{language} is {level}: a stack network is proven by a machine with a stack"
+        return None

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from languages.registry import WITHOUT_MACHINE, has_brackets, level_of, no_known_machine
 from regulargpt.options import option
-from regulargpt.training.options import PhaseOptions
+from regulargpt.training.proof_options import STEPS, AutomatonOptions
 
 if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions
     from regulargpt.objectives.options import ObjectiveOptions
 
-STEPS = "give a number of steps"
 # The networks that have certificates: search and checker have code of their own for each.
 CHECKED = ("regulargpt", "ldru")
 
 
 @dataclass(frozen=True)
-class TableFineTuningOptions(PhaseOptions):
+class TableFineTuningOptions(AutomatonOptions):
     """The certificate is tried every `every` steps. A cooldown that ends without it is undone, and training goes on.
 
     When it holds, the network is trained for at most `steps` steps on its own table at the rate `lr`, `windows`
@@ -38,19 +37,6 @@ class TableFineTuningOptions(PhaseOptions):
     on words near those that it got wrong.
     """
 
-    every: int = option(
-        100, "Steps between attempts at the certificate; 0: no attempt.", least=0, why=f"{STEPS}, 0 for never"
-    )
-    automaton: Literal["known", "learned"] = option(
-        "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
-    )
-    membership_queries_from: int = option(
-        0,
-        "Step from which the language is queried while no automaton is learned, and errors are taught; 0: never.",
-        least=0,
-        why="give a step, 0 for never",
-        needs="every",
-    )
     steps: int = option(
         1000,
         "Most steps of table fine-tuning.",
@@ -91,24 +77,14 @@ class TableFineTuningOptions(PhaseOptions):
         needs="steps",
     )
 
-    @property
-    def is_on(self) -> bool:
-        """Whether a certificate is asked for."""
-        return self.every > 0
-
     def refuse(self, model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
         """The certificate is about one map that answers words."""
-        return no_table(model, objective, language)
-
-
-def no_table(model: ModelOptions, objective: ObjectiveOptions, language: str) -> str | None:
-    """Why there can be no finite table for such a run, and so no certificate; None if there can."""
-    reason = objective.no_map_of_words() or model.why_no_certificate()
-    if reason is None and model.name not in CHECKED:
-        return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
-    if reason is None and level_of(language) in WITHOUT_MACHINE:
-        return no_known_machine(language)
-    if reason is None and not model.follows_brackets and (level := level_of(language)) != "regular":
-        remedy = "set model.tree = 'nested'" if has_brackets(language) else "choose --model stack-rnn"
-        return f"a flat tree has no finite table of {language}, a {level} language; {remedy}"
-    return reason
+        reason = objective.no_map_of_words() or model.why_no_certificate()
+        if reason is None and model.name not in CHECKED:
+            return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+        if reason is None and level_of(language) in WITHOUT_MACHINE:
+            return no_known_machine(language)
+        if reason is None and not model.follows_brackets and (level := level_of(language)) != "regular":
+            remedy = "set model.tree = 'nested'" if has_brackets(language) else "choose --model stack-rnn"
+            return f"a flat tree has no finite table of {language}, a {level} language; {remedy}"
+        return reason

@@ -90,20 +90,23 @@ class WordTraining:
 
     def near_wrong(self, step: int) -> Words | None:
         """Words near wrong ones, all of one length, if it is their turn."""
-        training, seed = self.config.training, self.config.seed
-        if not (self.trains_on_errors or self.progress.cooldowns) or step % NEAR_EVERY:
-            return None
-        words = self.data
-        if not self.wrong or not isinstance(words, LanguageData):  # only a machine's answers are right or wrong
-            return None
-        wrong = [word for word in self.wrong if words.symbols(word) <= self.longest]
-        if not wrong:
+        training, seed, words = self.config.training, self.config.seed, self.data
+        if not (wrong := self.wrong_at(step)) or not isinstance(words, LanguageData):
             return None
         random = rng(seed, "which wrong words", step)
         length = len(wrong[random.integers(len(wrong))])
         alike = np.array([word for word in wrong if len(word) == length])
         chosen = random.integers(len(alike), size=training.batch_size // training.lengths_per_step)
         return words.near(alike[chosen], seed, step)
+
+    def wrong_at(self, step: int) -> list[tuple[int, ...]]:
+        """The wrong words near which this step is trained; none where it is not their turn."""
+        if not (self.trains_on_errors or self.progress.cooldowns) or step % NEAR_EVERY:
+            return []
+        words = self.data
+        if not isinstance(words, LanguageData):  # only a machine's answers are right or wrong
+            return []
+        return [word for word in self.wrong if words.symbols(word) <= self.longest]
 
     def after(self, trainer: Trainer, loss: float) -> None:
         """The running loss moves, and with it stage, noise and end."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from regulargpt.cli import call
-from regulargpt.measurements import variance_by_position
-from regulargpt.measurements.position_probe import ProbeSetting
-from regulargpt.measurements.position_variance import Setting
 from regulargpt.runs import falsify as falsifying
+from regulargpt.text.measurements import variance_by_position
+from regulargpt.text.measurements.position_probe import ProbeSetting
+from regulargpt.text.measurements.position_variance import Setting
 from tests.cli.places import build
 
 TINY = variance_by_position.Preset(

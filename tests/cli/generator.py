@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import click
 
-from regulargpt.cli import VERBS, group
+from regulargpt.cli import group, verbs
 from regulargpt.cli.flags import flags
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import RECIPES
@@ -87,8 +87,8 @@ class Arguments:
     def draw(self) -> list[str]:
         """Mostly what could be meant; sometimes with a word lost, doubled, moved or replaced by any other."""
         if self.random.random() < 0.03:
-            return self.random.choices([*VERBS, *NASTY, *KINDS, *flags()], k=self.random.randrange(5))
-        verb = self.random.choice([*VERBS])
+            return self.random.choices([*verbs(), *NASTY, *KINDS, *flags()], k=self.random.randrange(5))
+        verb = self.random.choice([*verbs()])
         if verb in SLOW_VERBS and self.random.random() < 0.7:
             verb = "run"
         words = [verb, *self.parameters(parameters(verb))]

@@ -10,19 +10,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from regulargpt.certificate.tuning.phase import TableFineTuning
-from regulargpt.certificate.tuning.state import TuningState
+from regulargpt.certificate.proof_phase import Closed, Seeking
+from regulargpt.certificate.tuning.phase import TableFineTuning, TableTuning, Trees
+from regulargpt.certificate.tuning.state import Certified, Mending, Stage
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import CheckBar, CountBar
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.training.progress import Progress
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 from regulargpt.training.trainer import Trainer
 from tests.cli.conftest import Cli
 from tests.cli.test_run import SMALL
@@ -95,13 +97,16 @@ def test_a_terminal_that_does_not_say_its_size_shows_progress(terminal: Terminal
     assert second.startswith("testing: 1 of 2 lengths, now 42, worst accuracy 100 %")
 
 
+SEEKING = Seeking()
+
+
 def line_at(
     changes: Mapping[str, Any],
     step: int,
     progress: Mapping[str, Any] = NOTHING,
-    standing: Mapping[str, Any] = NOTHING,
+    now: Seeking | TableTuning | Closed[TableTuning] = SEEKING,
     row: Mapping[str, float] = NOTHING,
-    **phase_is: Any,
+    missed: float | None = None,
 ) -> tuple[str, Trainer]:
     """The line of a trainer of 20,000 steps at most that has come so far, and the trainer."""
     options = {"training.steps": 20_000, "training.loss_memory": 0.98, **changes}
@@ -109,9 +114,8 @@ def line_at(
     trainer.step_count, trainer.words.progress = step, Progress(**progress)
     for phase in trainer.further:
         assert isinstance(phase, TableFineTuning)
-        phase.standing = TuningState(**standing)
-        for name, value in phase_is.items():
-            setattr(phase, name, value)
+        assert isinstance(phase.strategy, Trees)
+        phase.now, phase.strategy.missed = now, missed
     bars.on_step(trainer)
     assert bars.training is not None
     bars.training.row = dict(row)
@@ -130,6 +134,13 @@ def test_the_accuracy_is_shown_whole_or_not_at_all(terminal: Terminal, columns: 
     assert len(line) < columns
 
 
+def in_stage(stage: Stage, drift: float | None = None) -> TableTuning:
+    """The training of a tree on the network's own table, none of which is looked at, with the options `CERTIFIED`."""
+    options = TableFineTuningOptions("table_fine_tuning", steps=3000, max_error_share=0.5)
+    table: Any = SimpleNamespace(stages=None)
+    return TableTuning(table, table, stage, {}, options, drift)
+
+
 SOLVED = {"training.solved_loss": 0.05, "training.cooldown": 9}
 CERTIFIED = {
     **{"training.solved_loss": 0.1, "training.cooldown": 50, "phases.table_fine_tuning.every": 100},
@@ -137,7 +148,7 @@ CERTIFIED = {
 }
 NOISY = {**SOLVED, "model.state_noise": 0.4, "model.noise_loss": 0.2}
 STAGED = {**SOLVED, "training.curriculum": (3, 6), "training.stage_loss": 0.2}
-COOLING, TUNING = {"progress": {"loss": 0.3, "solved_at": 100}}, {"standing": {"began_at": 100}}
+COOLING, TUNING = {"progress": {"loss": 0.3, "solved_at": 100}}, {"now": in_stage(Mending(100, 1.0, 0, 100))}
 WAITING = [
     (SOLVED, 7, {"progress": {"loss": 0.061}}, "waits for loss 0.061 < 0.05"),
     (
@@ -170,8 +181,8 @@ def test_once_an_attempt_holds_nothing_is_called_proven_and_80_columns_hold_what
 ):
     terminal(80)
     # The accuracy on words is that from before: they are not trained on any more.
-    row, standing = {"accuracy": 55.75, "loss": 0.4}, {"certified_at": step - 100}
-    line, _ = line_at(CERTIFIED, step, {}, standing, row, drift=drift, tuned="the network's own")
+    row, stage = {"accuracy": 55.75, "loss": 0.4}, Certified(step - 200, 0.0, 6, step - 100)
+    line, _ = line_at(CERTIFIED, step, {}, in_stage(stage, drift), row)
     assert line.startswith(f"training: step {step:,}, attempt holds; {awaited}, at most {step + 2900:,} steps")
 
 
@@ -179,7 +190,7 @@ KNOWN = [
     ({"training.steps": 90}, (7,), 90),
     (SOLVED, (100, {"solved_at": 95}), 104),
     ({**SOLVED, "training.steps": 100}, (95,), 100),
-    (CERTIFIED, (950, {}, {"certified_at": 100, "steady_at": 960}), 960),
+    (CERTIFIED, (950, {}, Closed(in_stage(Certified(100, 0.0, 6, 100)), 960)), 960),
 ]
 
 

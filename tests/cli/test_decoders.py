@@ -14,9 +14,9 @@ import torch
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from languages.text import corpus
 from regulargpt.cli import call
 from regulargpt.encodings.base import Positions
+from regulargpt.text.corpora import corpus
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.checkpoint_folders import quiet
@@ -72,7 +72,7 @@ def test_a_checkpoint_is_tested_as_transformers_computes(asked: Callable, home: 
     found = scored(asked, home)
     text = corpus(f"text:{home / 'text'}", home / "llama" / "tokenizer.json")
     from regulargpt.data import build
-    from regulargpt.runs.pretrained import open_checkpoint
+    from regulargpt.text.opened import open_checkpoint
 
     run = open_checkpoint(f"hf:{home / 'llama'}", str(home / "text"))
     theirs = quiet().AutoModelForCausalLM.from_pretrained(home / "llama").eval()
@@ -186,8 +186,8 @@ def test_at_the_training_length_no_method_changes_a_scaled_network(
 
 def test_frequencies_of_a_scaling_that_goes_on(home: Path, tmp_path: Path):
     """By hand (Llama 3's code) and by that of transformers, for twice the training length: twice the own factor."""
-    from regulargpt.measurements.methods import Cells, Methods
-    from regulargpt.runs.pretrained import open_checkpoint
+    from regulargpt.text.measurements.methods import Cells, Methods
+    from regulargpt.text.opened import open_checkpoint
 
     for kind in ("llama3", "yarn"):
         given = {"rope_theta": 100.0, **ROPES[kind]}
@@ -259,9 +259,9 @@ def test_a_temperature_that_was_found_is_not_searched_for_again(
     asked: Callable, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Killed between the search and its test; its progress is told pass by pass; a damaged file is searched anew."""
-    from regulargpt.measurements import methods
     from regulargpt.measurements.measuring import measured
     from regulargpt.runs.again import Retest
+    from regulargpt.text.measurements import methods
 
     whole, plain, searches = compared(asked, home, "--out", "whole"), Retest.points, []
     (name,) = (path.name for path in (tmp_path / "whole" / "temperatures").iterdir())

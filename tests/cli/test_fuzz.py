@@ -19,8 +19,8 @@ import pytest
 
 import languages
 from experiments.bench.memory import STATUS
+from regulargpt.classroom.cli import demo
 from regulargpt.cli import call
-from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.shortcuts import scores
 from regulargpt.findings import files

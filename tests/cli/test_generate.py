@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from regulargpt.generation import Writer, draw, harmless, readable
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.generation import Writer, draw, harmless, readable
 from tests.cli.conftest import Cli
 from tests.regulargpt.pretend_gpu import pretended
 

@@ -22,7 +22,8 @@ import regulargpt
 from languages.automata import Dfa
 from languages.convert.machines import to_json
 from languages.kept import Kept
-from languages.named_file import file_of
+from languages.named_file import file_of as file_of_language
+from languages.registry import is_text
 from regulargpt.cli import call
 from regulargpt.config.protocols import protocol
 from regulargpt.config.schema import RunConfig
@@ -36,11 +37,18 @@ from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import CONFIG, ENVIRONMENT, FALSIFIED, RunFolder
 from regulargpt.storage.kept import NAME, names
 from regulargpt.storage.manifest import IntegrityError, digest
+from regulargpt.text.corpora.named_file import file_of_text
 from regulargpt.training.trainer import Interrupted
 from tests.cli.conftest import Answer, Cli, assert_refused, for_a_moment
 from tests.regulargpt.forging import SHORT, edit, without_kept
 from tests.regulargpt.small import contents
 from tests.regulargpt.tiny_decoders import byte_tokenizer
+
+
+def file_of(name: str) -> Path | None:
+    """The file that the name of a language or a text names."""
+    return file_of_text(name) if is_text(name) else file_of_language(name)
+
 
 EVEN = to_json(Dfa(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", {"even"}))
 ENDS = to_json(Dfa(("no", "yes"), ("0", "1"), ((0, 1), (0, 1)), "no", {"yes"}))

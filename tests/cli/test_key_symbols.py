@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from regulargpt import objectives
-from regulargpt.measurements.key_symbols import LongShort, nats_of
-from regulargpt.objectives.language_model import LanguageModel
-from regulargpt.runs.pretrained import open_checkpoint
+from regulargpt.text.measurements.key_symbols import LongShort, nats_of
+from regulargpt.text.objectives.language_model import LanguageModel
+from regulargpt.text.opened import open_checkpoint
 from tests.cli.test_decoders import asked, home, of
 
 _ = asked, home  # fixtures

@@ -21,10 +21,10 @@ from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import RECIPES
 from regulargpt.encodings import ENCODINGS
-from regulargpt.evaluation.methods import METHODS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
 from regulargpt.options import describe
+from regulargpt.text.evaluation.methods import METHODS
 from regulargpt.training.observers import OBSERVERS
 from tests.cli.conftest import Cli
 from tests.languages.cases import CASES

@@ -24,6 +24,7 @@ def proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_drawn_once_and_what_verify_has_written_stays(cli: Cli, proven: Path):
     assert DRAWN in cli("resume", "proven").out
+    assert [path.name for path in (proven / "verify").iterdir()] == ["pca.png"]
     assert cli("verify", "proven", "--colour", "depth", "--words", "4", "--length", "64").code == 0
     before = {path.name: path.read_bytes() for path in (proven / "verify").iterdir()}
     assert DRAWN in cli("resume", "proven").out
@@ -37,7 +38,7 @@ def test_whatever_comes_in_between_the_result_is_told(error: BaseException, cli:
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(measuring, "measured", fails)
+    monkeypatch.setattr(measuring, "draw_map", fails)
     told = cli("resume", "proven")
     assert told.code == 0
     assert "\nmap                none: " in told.out

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regulargpt import cli as program
-from regulargpt.cli import VERBS
+from regulargpt.cli import verbs
 from tests.cli.conftest import Cli, assert_refused, everything
 from tests.cli.generator import parameters
 from tests.cli.places import unfinished
@@ -75,7 +75,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_said_and_with_none_left_the_run
 
 TAKE_PATHS = [
     (verb, parameter.opts[0] if isinstance(parameter, click.Option) else "")
-    for verb in VERBS
+    for verb in verbs()
     for parameter in parameters(verb)
     if isinstance(parameter.type, click.Path)
 ]

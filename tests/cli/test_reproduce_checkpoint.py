@@ -18,10 +18,10 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from experiments.page import files
-from experiments.text.checkpoint import network
-from experiments.text.checkpoint.answers import AnswerStore
-from experiments.text.checkpoint.network import Sharpened
-from experiments.text.checkpoint.plan import STRATEGIES, plan
+from regulargpt.text.experiments.checkpoint import network
+from regulargpt.text.experiments.checkpoint.answers import AnswerStore
+from regulargpt.text.experiments.checkpoint.network import Sharpened
+from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, plan
 from tests.cli.conftest import Answer as Called
 from tests.cli.conftest import Cli, assert_refused, everything
 from tests.experiments import tiny_t5

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from languages.randomness import rng
-from languages.text.retrieval import retrieval
 from regulargpt.classroom import data as report_data
+from regulargpt.text.corpora.retrieval import retrieval
 from tests.cli.conftest import Cli, lines_of
 from tests.languages.test_retrieval import NAMES, by_hand
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt.cli import VERBS, streams
+from regulargpt.cli import streams, verbs
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.small import config
@@ -148,7 +148,7 @@ def test_what_an_encoding_cannot_say_is_an_escape(tmp_path: Path):
 
 
 def test_no_verb_is_forgotten():
-    assert {*SUCCEED, "check"} == set(VERBS)
+    assert {*SUCCEED, "check"} == set(verbs())
 
 
 def test_results_of_damaged_runs_alone_is_a_failure(cli: Cli, finished: Path, tmp_path: Path):

@@ -8,9 +8,9 @@ import pytest
 
 from languages.errors import UserError
 from languages.printable import printable
-from languages.text import corpus
 from regulargpt.evaluation import segments
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.corpora import corpus
 from tests.cli.conftest import Cli, assert_refused, everything
 from tests.cli.places import ON_TEXT, write_text
 from tests.regulargpt.forging import without_kept

@@ -13,11 +13,11 @@ from experiments import claims
 from experiments.claims import Bound, Claim, Gap, Level, Place, Ratio, change, lead
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.score_claims import Scores, solved, unsolved
-from experiments.text.page import points
-from experiments.text.results import Results, Unknown, paired
-from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import Interval
 from regulargpt.results.statistics import Group
+from regulargpt.text.experiments.page import points
+from regulargpt.text.experiments.results import Results, Unknown, paired
+from regulargpt.text.experiments.table import TextTable
 
 L, SEGMENTS = 64, 32
 NOISE = np.random.default_rng(0).normal(0, 0.5, SEGMENTS)

@@ -16,10 +16,10 @@ from experiments.recorded import Rules, Run, gathered, read_rules, write_rules
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.shortcuts import rules_beside
 from experiments.table_6_1 import EVEN
-from experiments.text.table import TextTable
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.experiments.table import TextTable
 from tests.experiments.folders import filled
 from tests.regulargpt.results.made import believe
 

@@ -11,15 +11,15 @@ import pytest
 from experiments import decoder
 from experiments.claims import claimed
 from experiments.page import files
-from experiments.text.results import read_losses
 from languages.errors import UserError
 from regulargpt.cli import call
-from regulargpt.models.transformer.decoder_only import to_transformers
-from regulargpt.models.transformer.decoder_only.model import DecoderOnly
-from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
 from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.manifest import IntegrityError, digest
+from regulargpt.text.decoders import to_transformers
+from regulargpt.text.decoders.model import DecoderOnly
+from regulargpt.text.decoders.options import DecoderOnlyOptions
+from regulargpt.text.experiments.results import read_losses
 from tests.test_imports import ROOT
 
 RESULTS = ROOT / "experiments" / "results" / "decoder-cpu"

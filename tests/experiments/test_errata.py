@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.published import published
-from regulargpt.measurements.position_variance import Lemmas, Setting
+from regulargpt.text.measurements.position_variance import Lemmas, Setting
 
 ERRATA = " ".join((Path(__file__).parents[2] / "docs" / "errata.md").read_text("utf-8").split())
 LENGTHS = (512, 1024, 2048, 4096, 8192)

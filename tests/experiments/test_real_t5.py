@@ -13,11 +13,11 @@ from experiments.claims import ALL, Gap, Place
 from experiments.page import files
 from experiments.page.markdown import markdown
 from experiments.page.record import Page
-from experiments.text.checkpoint.answers import Answer, Column, Identity
-from experiments.text.checkpoint.claims import claims
-from experiments.text.checkpoint.page import checkpoint_page, wilson
-from experiments.text.checkpoint.plan import STRATEGIES, TRAIN_LEN, Plan, plan
-from languages.text.retrieval.prompts import PROMPTS
+from regulargpt.text.corpora.retrieval.prompts import PROMPTS
+from regulargpt.text.experiments.checkpoint.answers import Answer, Column, Identity
+from regulargpt.text.experiments.checkpoint.claims import claims
+from regulargpt.text.experiments.checkpoint.page import checkpoint_page, wilson
+from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, TRAIN_LEN, Plan, plan
 
 XL = {"d_model": 2048, "num_layers": 24, "d_ff": 5120, "num_heads": 32}
 

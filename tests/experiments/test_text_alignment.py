@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.text import alignment, completion, sharpening, testing
-from experiments.text.completion import TRUNCATION
-from experiments.text.sharpening import reader_at, temperature_at
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import build
-from regulargpt.data.text import TextData
-from regulargpt.measurements.alignment import setting as settings
-from regulargpt.measurements.alignment.setting import find, setting_of
-from regulargpt.measurements.alignment.statistics import average_logits, sharpness
-from regulargpt.measurements.completion import completed, places
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.runs import run as running
 from regulargpt.runs.again import points_again
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.data.segments import TextData
+from regulargpt.text.experiments import alignment, completion, sharpening, testing
+from regulargpt.text.experiments.completion import TRUNCATION
+from regulargpt.text.experiments.sharpening import reader_at, temperature_at
+from regulargpt.text.measurements.alignment import setting as settings
+from regulargpt.text.measurements.alignment.setting import find, setting_of
+from regulargpt.text.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.text.measurements.completion import completed, places
 from tests.regulargpt.texts import TRAIN_LEN, text_config, write_text
 
 STRATEGIES = ("p_max", "entropy", "log")

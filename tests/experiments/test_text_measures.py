@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from experiments.experiment import Scale
-from experiments.text import testing
-from experiments.text.table import sized
 from regulargpt.evaluation.interval import Interval, student
-from regulargpt.measurements import variance_by_position
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.quantities import (
+from regulargpt.runs.opened import open_run
+from regulargpt.runs.run import run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.text.experiments import testing
+from regulargpt.text.experiments.table import sized
+from regulargpt.text.measurements import variance_by_position
+from regulargpt.text.measurements.quantities import (
     FIELD,
     FLATTEST,
     GRADIENT,
@@ -25,10 +28,7 @@ from regulargpt.measurements.quantities import (
     SLOPE,
     VARIANCE,
 )
-from regulargpt.measurements.variance_by_position import PARTS, left_out
-from regulargpt.runs.opened import open_run
-from regulargpt.runs.run import run
-from regulargpt.storage.folder import RunFolder
+from regulargpt.text.measurements.variance_by_position import PARTS, left_out
 
 SMOKE: Scale = "smoke"
 

@@ -14,19 +14,27 @@ from hypothesis import strategies as st
 from experiments import reproduction
 from experiments.claims import falls
 from experiments.experiment import Scale
-from experiments.text import retrieval
-from experiments.text.retrieval import EXACT, NeedleHits, exact_match, found_at, gain_by_third, middle_gain, retriever
-from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.temperature import write
-from regulargpt.measurements.alignment.setting import find, setting_of
 from regulargpt.measurements.measuring import measured
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.experiments import retrieval
+from regulargpt.text.experiments.retrieval import (
+    EXACT,
+    NeedleHits,
+    exact_match,
+    found_at,
+    gain_by_third,
+    middle_gain,
+    retriever,
+)
+from regulargpt.text.experiments.table import TextTable, text_table, trained
+from regulargpt.text.measurements.alignment.setting import find, setting_of
 from tests.experiments.folders import cells_of, finished_text, pictures_of
 
 SMALL = {

@@ -16,16 +16,16 @@ from experiments.page import files
 from experiments.page.markdown import markdown
 from experiments.page.record import to_json
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.text.page import judged
-from experiments.text.results import LOSSES, read_losses
-from experiments.text.table import TextTable
-from experiments.text.testing import stored_losses
 from languages.errors import UserError
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.config.validation import validate
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
+from regulargpt.text.experiments.page import judged
+from regulargpt.text.experiments.results import LOSSES, read_losses
+from regulargpt.text.experiments.table import TextTable
+from regulargpt.text.experiments.testing import stored_losses
 from tests.experiments.folders import finished_text
 
 TABLES = [table for name in EXPERIMENTS if isinstance(table := experiment(name), TextTable)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from experiments.text.checkpoint.plan import plan
+from regulargpt.text.experiments.checkpoint.plan import plan
 
 VOCABULARY = 2000
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from languages.randomness import rng
-from languages.text.retrieval.prompts import NEEDLES, Prompt
+from regulargpt.text.corpora.retrieval.prompts import NEEDLES, Prompt
 from tests.languages.needle_reading import READERS
 
 SEEDS = st.integers(0, 10**6)

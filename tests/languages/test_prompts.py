@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from languages.errors import CorpusError
 from languages.randomness import rng
-from languages.text.retrieval.prompts import PROMPTS, Prompt, PromptTask, of_tokens
-from languages.text.retrieval.prompts.names import ADJECTIVES, NOUNS
-from languages.text.retrieval.prompts.topic import plain
-from languages.text.retrieval.prompts.topics import EXCHANGES, TOPICS
+from regulargpt.text.corpora.retrieval.prompts import PROMPTS, Prompt, PromptTask, of_tokens
+from regulargpt.text.corpora.retrieval.prompts.names import ADJECTIVES, NOUNS
+from regulargpt.text.corpora.retrieval.prompts.topic import plain
+from regulargpt.text.corpora.retrieval.prompts.topics import EXCHANGES, TOPICS
 from tests.languages.prompt_reading import FOUND, lines_of, topics_of
 
 SEEDS = st.integers(0, 10**6)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from languages.errors import LanguageError, LengthEmpty, WordError
 from languages.randomness import rng
-from languages.text.retrieval import Retrieval, listing, retrieval
-from languages.text.retrieval.base import UNDEFINED
-from languages.text.retrieval.placing import one_and_others, places, stratified
-from languages.text.retrieval.registry import LARGEST_SIZE
+from regulargpt.text.corpora.retrieval import Retrieval, listing, retrieval
+from regulargpt.text.corpora.retrieval.base import UNDEFINED
+from regulargpt.text.corpora.retrieval.placing import one_and_others, places, stratified
+from regulargpt.text.corpora.retrieval.registry import LARGEST_SIZE
 from tests.languages.refusing import refusal
 
 NAMES = [name for name, _ in listing()]

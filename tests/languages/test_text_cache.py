@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from languages.cache_folder import cache_folder
 from languages.errors import CorpusError
-from languages.text import assemble, corpus
-from languages.text import cache as caching
+from regulargpt.text.corpora import assemble, corpus
 from tests.languages.refusing import refusal
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -68,7 +68,7 @@ def test_a_damaged_file_is_made_anew(notes: Path, cache: Path):
 
 CONCURRENT = """
 import os, sys, time
-from languages.text import corpus
+from regulargpt.text.corpora import corpus
 while time.time() < float(sys.argv[2]):
     pass
 found = set()
@@ -129,15 +129,15 @@ def test_where_the_cache_is(notes: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
     # Where it is by default.
     monkeypatch.delenv("LANGUAGES_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert caching.folder() == Path("/somewhere/regulargpt-testbed")
+    assert cache_folder() == Path("/somewhere/regulargpt-testbed")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
-    assert caching.folder() == Path("/home/me/.cache/regulargpt-testbed")
+    assert cache_folder() == Path("/home/me/.cache/regulargpt-testbed")
 
 
 MEMORY = """
 import resource, sys
-from languages.text import corpus
+from regulargpt.text.corpora import corpus
 corpus("text:" + sys.argv[1]).digest
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 text = corpus("text:" + sys.argv[2])

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from languages.budget import TooLarge
 from languages.errors import CorpusError
-from languages.text import Corpus, assemble, corpus, files, split
-from languages.text.registry import PINNED
+from regulargpt.text.corpora import Corpus, assemble, corpus, files, split
+from regulargpt.text.corpora.registry import PINNED
 from tests.languages.refusing import is_like, refusal
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -153,7 +153,7 @@ def test_the_digest_of_a_file_alone_changes_with_a_byte_and_not_with_its_name(tm
 
 
 def test_the_same_bytes_in_a_fresh_process(notes: Path):
-    code = "from languages.text import corpus; import sys; text = corpus(sys.argv[1]); "
+    code = "from regulargpt.text.corpora import corpus; import sys; text = corpus(sys.argv[1]); "
     code += "print(text.digest, hash(text.train.tobytes() + text.test.tobytes()))"
     outputs = set()
     for cache in ("one", "one", "two"):
@@ -280,7 +280,7 @@ def test_a_file_that_changes_or_may_not_be_read_is_named(notes: Path, cache: Pat
         return opened(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr("languages.text.registry.walk", late)
+        patch.setattr("regulargpt.text.corpora.registry.walk", late)
         assert "0.txt changed while it was read; try again" in refusal(corpus, f"text:{notes}", error=CorpusError)
     monkeypatch.setattr(files, "open_regular", denied)
     assert refusal(corpus, f"text:{notes}", error=CorpusError) == f"{notes}/0.txt: cannot be read (Permission denied)"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from languages.errors import CorpusError
-from languages.text import corpus
-from languages.text.split import is_test
-from languages.text.tokens import pieces
+from regulargpt.text.corpora import corpus
+from regulargpt.text.corpora.split import is_test
+from regulargpt.text.corpora.tokens import pieces
 from tests.languages.refusing import refusal
 
 ROWS = [f"row {index} é" for index in range(300)]
@@ -104,7 +104,7 @@ def test_names_of_the_hub(name: str, monkeypatch: pytest.MonkeyPatch):
 def test_a_folder_of_files_that_the_library_reads_and_a_name_that_the_hub_does_not_have(tmp_path: Path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "train.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in ROWS))
-    code = "from languages.text import corpus; print(corpus('hf:folder').files)\n"
+    code = "from regulargpt.text.corpora import corpus; print(corpus('hf:folder').files)\n"
     code += "try: corpus('hf:no/such')\nexcept ValueError as error: print(error)"
     environment = {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

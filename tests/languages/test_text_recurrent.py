@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from languages.text import Corpus, corpus
-from languages.text.recurrent import DOCUMENT, KNOWN, LENGTH, document, recurrences
-from languages.text.split import is_test
+from regulargpt.text.corpora import Corpus, corpus
+from regulargpt.text.corpora.recurrent import DOCUMENT, KNOWN, LENGTH, document, recurrences
+from regulargpt.text.corpora.split import is_test
 
 # Another digest: raise FORMAT in assemble.py, or caches keep the text of before.
 GOLDEN = "76a516b34f4bdb5d9bd264afc95b485ad3733a636909db5f3214f51aa3bdf202"

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from languages.text.retrieval import Retrieval
 from regulargpt.models.base import Model
+from regulargpt.text.corpora.retrieval import Retrieval
 from tests.languages.test_retrieval import by_hand
 
 Errs = Callable[[int, int, float], bool]

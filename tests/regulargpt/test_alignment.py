@@ -17,16 +17,16 @@ from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.tempered import Tempered
 from regulargpt.evaluation.temperature import Temperature, read, weights_of, write
-from regulargpt.measurements import patterns
-from regulargpt.measurements.alignment import propositions, statistics
-from regulargpt.measurements.alignment.search import HALVINGS, HIGHEST, LOWEST, search
-from regulargpt.measurements.alignment.statistics import average_logits, sharpness
 from regulargpt.measurements.measuring import measured
 from regulargpt.models import MODELS
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import run as running
 from regulargpt.runs.again import evaluate, points_again
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.measurements import patterns
+from regulargpt.text.measurements.alignment import propositions, statistics
+from regulargpt.text.measurements.alignment.search import HALVINGS, HIGHEST, LOWEST, search
+from regulargpt.text.measurements.alignment.statistics import average_logits, sharpness
 from tests.regulargpt.attending import attended, transformer, visible, words
 from tests.regulargpt.small import config
 from tests.regulargpt.test_encodings_properties import WRITTEN, Inputs, built, logits, same, turned

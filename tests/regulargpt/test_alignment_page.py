@@ -16,22 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt import data
-from regulargpt.classroom.alignment_page import LEVELS, quantised, write
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
-from regulargpt.measurements.alignment import questions
-from regulargpt.measurements.alignment.extent import MOST_BYTES, extent, shown_lengths
-from regulargpt.measurements.alignment.setting import setting_of
-from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.patterns import rows_at
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.classroom.alignment_page import LEVELS, quantised, write
+from regulargpt.text.measurements.alignment import questions
+from regulargpt.text.measurements.alignment.extent import MOST_BYTES, extent, shown_lengths
+from regulargpt.text.measurements.alignment.setting import setting_of
+from regulargpt.text.measurements.alignment.views import AttentionViews, RunFacts, look
+from regulargpt.text.measurements.patterns import rows_at
 from tests.regulargpt.attending import options_of, transformer, words
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.markup import SYMBOLS, assert_one_file, data_of
@@ -272,7 +272,7 @@ def test_the_largest_page_is_below_its_limit():
 
 
 def test_words_that_are_too_long_have_no_page(alignments: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
+    monkeypatch.setattr("regulargpt.text.measurements.alignment.extent.LONGEST_TRAINED", 15)
     assert measured("align", alignments / "retrieval", tmp_path, length=128, words=1).report["page"] is None
     assert not (tmp_path / "align.html").exists()
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from regulargpt.measurements.alignment.ragged import RaggedSetting, ragged
-from regulargpt.measurements.alignment.setting import Setting, find, search_of
-from regulargpt.measurements.alignment.statistics import sharpness
-from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
+from regulargpt.text.encoder_decoder import EncoderDecoder
+from regulargpt.text.measurements.alignment.ragged import RaggedSetting, ragged
+from regulargpt.text.measurements.alignment.setting import Setting, find, search_of
+from regulargpt.text.measurements.alignment.statistics import sharpness
 
 
 def network() -> EncoderDecoder:
@@ -75,9 +75,9 @@ def test_the_temperature_restores_the_statistic():
 
 LONG = """
 import resource, torch
-from regulargpt.measurements.alignment.ragged import ragged
-from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
-from regulargpt.models.transformer.encoder_decoder.greedy import greedy
+from regulargpt.text.measurements.alignment.ragged import ragged
+from regulargpt.text.encoder_decoder import EncoderDecoder
+from regulargpt.text.encoder_decoder.greedy import greedy
 torch.set_num_threads(1)
 model = EncoderDecoder(5, 5, d_model=16, n_heads=2, d_ff=16).eval()
 

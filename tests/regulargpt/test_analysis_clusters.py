@@ -4,13 +4,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from languages.randomness import rng
+from regulargpt.extraction.dendrogram import Dendrogram
 from regulargpt.findings.draw import figure
 from regulargpt.measurements import clusters as clusters_module
-from regulargpt.measurements.clusters import find_clusters, merged, plane, purity, scores, spreads, thinned, too_close
+from regulargpt.measurements.clusters import (
+    find_clusters,
+    merged,
+    plane,
+    purity,
+    rand_index,
+    scores,
+    spreads,
+    thinned,
+    too_close,
+)
 from regulargpt.measurements.plane import shares_of_variance
 from regulargpt.measurements.planes import of_classes, of_states
 from regulargpt.measurements.probe import probe
@@ -33,6 +45,21 @@ def nodes(states, elements, depths=1) -> NodeStates:
     n = len(elements)
     words, zeros = np.arange(n) % 10, np.zeros(n, int)
     return NodeStates(states.astype(np.float32), elements, zeros + depths, words, zeros, zeros + 1, zeros + 1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=60))
+def test_the_rand_index_is_that_of_scikit_learn(pairs: list[tuple[int, int]]):
+    elements, clusters = np.array(pairs).T
+    assert rand_index(elements, clusters) == adjusted_rand_score(elements, clusters)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])  # without noise many distances are equal
+def test_clusters_are_merged_as_scikit_learn_merges_them(noise: float):
+    states, _ = blobs(5, noise=noise)
+    tree = AgglomerativeClustering(n_clusters=1, linkage="average", compute_distances=True).fit(states)
+    made = Dendrogram.of(states, "average")
+    assert np.array_equal(made.merges, tree.children_)
+    assert np.array_equal(made.heights, tree.distances_)
 
 
 @given(count=st.integers(2, 60), seed=st.integers(0, 1000), noise=st.sampled_from([0.0, 0.01, 0.1, 0.3]))

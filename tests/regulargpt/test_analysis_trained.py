@@ -16,13 +16,9 @@ from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.segments import NLL
-from regulargpt.measurements import attention_logits, receptive_field
-from regulargpt.measurements.attention_logits import mean_logits
+from regulargpt.measurements import receptive_field
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.positions import bins, cost_beyond_training, edges, sentence
-from regulargpt.measurements.resolution import mean_by_distance, resolution
 from regulargpt.measurements.sample import Sample, segments_of
-from regulargpt.measurements.variance_by_position import output_variance
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import load
@@ -30,6 +26,11 @@ from regulargpt.runs.again import evaluate
 from regulargpt.runs.load import load_drawn
 from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.measurements import attention_logits
+from regulargpt.text.measurements.attention_logits import mean_logits
+from regulargpt.text.measurements.positions import bins, cost_beyond_training, edges, sentence
+from regulargpt.text.measurements.resolution import mean_by_distance, resolution
+from regulargpt.text.measurements.variance_by_position import output_variance
 from tests.regulargpt.attending import visible
 from tests.regulargpt.texts import TRAIN_LEN, text_run
 

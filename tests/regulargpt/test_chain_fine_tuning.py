@@ -13,14 +13,15 @@ import languages
 from languages.errors import UserError
 from regulargpt.certificate.chain import phase as chain_phase
 from regulargpt.certificate.chain import tuning
-from regulargpt.certificate.chain.bounded import answer_margins, is_bounded, read_by, shape_of, sums_of
+from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
 from regulargpt.certificate.chain.box_search import closed
-from regulargpt.certificate.chain.boxes import bounds_of, images, saturated
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
-from regulargpt.certificate.chain.phase import ChainFineTuning
+from regulargpt.certificate.chain.phase import ChainFineTuning, Chains, ChainTuning
+from regulargpt.certificate.chain.points import Candidate
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.certificate.chain.tuning import ChainTuner
+from regulargpt.certificate.proof_phase import Closed, Seeking
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.finite.chain import Chain
@@ -41,10 +42,17 @@ every_cell = pytest.mark.parametrize("kind", CELLS)
 both_depths = pytest.mark.parametrize("layers", LAYERS)
 
 
+def followed(model: Any) -> BoxNetwork:
+    """The network, of which all states of a box can be followed."""
+    network = box_network(model)
+    assert network is not None
+    return network
+
+
 def boxes_of(model: Any, seed: int, widest: float = 0.5) -> tuple[Interval, Tensor]:
     """A box round a random state for each symbol, of another radius in each coordinate; some have none."""
     generator = torch.Generator().manual_seed(seed)
-    shape = (2 * SYMBOLS, prod(shape_of(model)))
+    shape = (2 * SYMBOLS, prod(followed(model).shape))
     centre = torch.empty(shape, dtype=torch.float64).uniform_(-1.5, 1.5, generator=generator)
     radius = torch.empty(shape, dtype=torch.float64).uniform_(-0.1, widest, generator=generator).relu()
     return Interval.round(centre, radius), torch.arange(SYMBOLS).repeat(2)
@@ -72,9 +80,9 @@ def test_no_image_and_no_answer_of_a_state_in_a_box_is_outside_the_bounds(kind: 
     model, chain = built(kind, n_layers=layers), None
     chain = Chain(model)
     box, symbols = boxes_of(model, layers, widest)
-    image = images(model, box, symbols)
+    image = followed(model).images(box, symbols)
     answers = torch.arange(len(symbols)) % 4
-    margins = answer_margins(model, image, answers, symbols)
+    margins = followed(model).margins(image, answers, symbols)
     logits, after = stepped(chain, points_in(box, 2000, 7), symbols)
     assert (after >= image.lower - 1e-12).all()
     assert (after <= image.upper + 1e-12).all()
@@ -89,7 +97,7 @@ def test_bounds_are_tight_where_boxes_are_small(kind: str, layers: int):
     model, chain = built(kind, n_layers=layers), None
     chain = Chain(model)
     box, symbols = boxes_of(model, 3, 1e-4)
-    image = images(model, box, symbols)
+    image = followed(model).images(box, symbols)
     after = stepped(chain, points_in(box, 2000, 1), symbols)[1]
     seen = (after.amax(0) - after.amin(0)) / 2
     # Random corners do not reach those of 8 signs; of two layers, not those of 16.
@@ -103,7 +111,7 @@ def test_the_bounds_of_a_plain_rnn_are_reached_in_every_coordinate(kind: str):
     """At the corner that the weights' signs point to."""
     model = built(kind, n_layers=1)
     box, symbols = boxes_of(model, 5)
-    image, chain = images(model, box, symbols), Chain(model)
+    image, chain = followed(model).images(box, symbols), Chain(model)
     for unit, row in enumerate(model.rnn.weight_hh_l0.sign()):
         for corner, bound in (
             (box.centre + row * box.radius, image.upper),
@@ -116,10 +124,10 @@ def test_the_bounds_of_a_plain_rnn_are_reached_in_every_coordinate(kind: str):
 def test_slopes_at_a_point_are_the_derivatives(kind: str):
     """Those of torch, of each number of the state by each."""
     model = built(kind, n_layers=1)
-    count, _, d = shape_of(model)
-    cell, chain = bounds_of(model)(sums_of(model)[0], d), LiveChain(model)
+    count, _, d = followed(model).shape
+    cell, chain = followed(model).cell(followed(model).sums[0], d), LiveChain(model)
     states, symbol = boxes_of(model, 2)[0].centre[:1], torch.tensor([1])
-    x = read_by(model, symbol)
+    x = followed(model).read(symbol)
     parts = [Interval(part, part) for part in states.unflatten(1, (count, -1)).unbind(1)]
     slopes = cell.slopes(cell.summed(Interval(x, x), parts[0]).unbind(1), parts)
     found = torch.einsum("pgi,gij->pij", slopes.by_sum.centre[0], cell.of_hidden)
@@ -138,7 +146,7 @@ def test_every_weight_has_a_share_in_the_bounds(kind: str, layers: int):
     """Training lowers them: no weight of the step is cut off, no gradient is infinite."""
     model = built(kind, n_layers=layers)
     box, symbols = boxes_of(model, 4)
-    images(model, box, symbols).radius.sum().backward()
+    followed(model).images(box, symbols).radius.sum().backward()
     for name, weight in model.rnn.named_parameters():
         assert weight.grad is not None, name
         assert weight.grad.isfinite().all(), name
@@ -155,7 +163,7 @@ def test_what_may_be_saturated_is_what_passes_the_hooks(kind: str, names: str, l
     points = [f"layers.{number}.hook_{name}" for number in range(layers) for name in names]
     with hooks(model, [(points, lambda value, hook: seen.append(value))] if points else []):
         after = model.step(box.centre, model.embed(symbols[:, None])[:, 0])
-    found = saturated(model, box.centre, after, symbols)
+    found = followed(model).saturated(box.centre, after, symbols)
     of_names = [part for layer in found for part in (layer.holding.sigmoid(), layer.inner.tanh())]
     assert len(of_names) == len(seen)
     for own, passed in zip(of_names, seen, strict=True):
@@ -239,18 +247,19 @@ def test_closed_boxes_hold_what_their_states_become():
     """By the chain itself, with the slack; and no boxes are closed by a network before it is trained."""
     trainer = trainer_of(config_of(phases__chain_fine_tuning__automaton="known"))
     (phase,), model = trainer.further, trainer.model
-    assert is_bounded(model)
     assert isinstance(phase, ChainFineTuning)
-    target = phase.sought.goal
-    assert target is not None
-    assert closed(as_float64(model), target.moves, 1e-3) is None
+    assert isinstance(phase.strategy, Chains)
+    target = phase.strategy.sought.needed()
+    assert closed(followed(as_float64(model)), target.moves, 1e-3) is None
     with torch.enable_grad():
         while not trainer.finished:
             trainer.step()
     chain, moves = Chain(model), target.moves
-    boxes = closed(as_float64(model), moves, chain_phase.SLACK)
+    boxes = closed(followed(as_float64(model)), moves, chain_phase.SLACK)
     assert boxes is not None
-    assert phase.points is not None
+    assert isinstance(phase.now, Closed)
+    assert isinstance(phase.last, ChainTuning)
+    assert torch.equal(phase.last.points, boxes.centre)
     source = Interval(boxes.lower[moves.source], boxes.upper[moves.source])
     logits, after = stepped(chain, points_in(source, 500, 0), moves.symbols)
     assert (after >= boxes.lower[moves.target] + chain_phase.SLACK).all()
@@ -277,7 +286,7 @@ def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path):
     def stop(trainer: Trainer, folder: Path, later: int) -> None:
         (phase,) = trainer.further
         assert isinstance(phase, ChainFineTuning)
-        if phase.began_at is not None and trainer.step_count == phase.began_at + later:
+        if isinstance(phase.last, ChainTuning) and phase.last.done(trainer) == later:
             assert phase.is_active
             trainer.save(RunFolder(folder))
             raise Stop
@@ -295,9 +304,9 @@ def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path):
 
 def test_what_comes_to_nothing_is_given_up_and_words_go_on(monkeypatch):
     """With the weights from before; and it is tried again once all short words are right."""
-    monkeypatch.setattr(ChainFineTuning, "holds", lambda *_: False)
-    monkeypatch.setattr(ChainFineTuning, "table_holds", lambda *_: False)
-    monkeypatch.setattr(chain_phase, "own_error", lambda *_: None)
+    monkeypatch.setattr(Chains, "closed", lambda *_: None)
+    monkeypatch.setattr(Chains, "table_holds", lambda *_: False)
+    monkeypatch.setattr(Candidate, "own_error", lambda *_: None)
     known = {"phases__chain_fine_tuning__automaton": "known", "phases__chain_fine_tuning__steps": 7}
     trainer, begun, before = trainer_of(config_of(training__steps=60, **known)), list[int](), dict[str, Tensor]()
     (phase,) = trainer.further
@@ -312,7 +321,7 @@ def test_what_comes_to_nothing_is_given_up_and_words_go_on(monkeypatch):
         if was_active and not phase.is_active:
             assert all(torch.equal(weights[name], weight) for name, weight in before.items())
     assert begun == [20, 40]
-    assert (phase.given_up, trainer.step_count) == (2, 60)
+    assert (phase.now, trainer.step_count) == (Seeking(given_up=2), 60)
 
 
 def test_units_that_are_stuck_begin_anew():
@@ -327,12 +336,12 @@ def test_units_that_are_stuck_begin_anew():
     with torch.no_grad():
         tuned.points[:2, 3] = 1.0
     tuned.loss_before, tuned.last_loss = 1.0, 0.5
-    assert tuned.renew(model, 0.2) == 0  # it still learns
-    assert tuned.renew(model, 0.2) == 1
+    assert tuned.renew(0.2) == 0  # it still learns
+    assert tuned.renew(0.2) == 1
     assert not any(weight.unflatten(0, (3, 8))[:, 3].any() for weight in model.rnn.parameters())
     assert all(weight.unflatten(0, (3, 8))[:, 2].any() for weight in model.rnn.parameters())
     assert not tuned.points[:, 3].any()
-    assert tuned.renew(model, 0.2) == 0
+    assert tuned.renew(0.2) == 0
 
 
 def test_cells_that_count_are_brought_back_before_points_are_moved():

@@ -12,7 +12,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
-from regulargpt.certificate.chain.points import Sampled, mended, nets, own_error
+from regulargpt.certificate.chain.points import Candidate
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import improved, proven, refuse_trivial
 from regulargpt.certificate.compared import right_machine
@@ -97,7 +97,7 @@ def test_the_product_is_proven_or_wrong_as_all_words_are(cls, n_layers: int, see
     assert right.smallest_margin == min(margins)
     # A point that never comes up can be left out, and what is moved keeps every answer.
     if right.is_proven:
-        better = improved(chain, right)
+        better = improved(Candidate(chain, right.machine), right)
         assert better.wrong is None
         assert better.smallest_margin >= right.smallest_margin
         assert len(better.rows.points) == len({k for k, _ in met} - {0})
@@ -128,28 +128,29 @@ def cyclic() -> MooreMachine:
 def test_a_network_that_drifts_is_proven_with_its_states_replaced_and_wrong_as_it_is():
     machine, chain = cyclic(), Chain(Turning(2, 3, more=0.1))
     assert machine.alphabet == ("0", "1")
-    holding, _ = proven(chain, machine, [])
+    holding, _ = proven(Candidate(chain, machine), [])
     assert len(holding[0].rows.points) == 3
     assert all(found.is_proven for found in holding)
     # By hand: after n ones the angle is 0.1 n off, and the answer flips beyond pi / 3.
     ones = int(np.pi / 3 / 0.1) + 1
-    assert own_error(chain, machine) == (1,) * ones
+    assert Candidate(chain, machine).own_error() == (1,) * ones
 
 
 def test_points_that_do_not_do_get_more_until_they_do():
     machine, chain = cyclic(), Chain(Turning(2, 3, more=0.01))
     one = Product.of(Rows.of(chain, torch.tensor([[1.0, 0.0]], dtype=torch.float64)), machine)
     assert one.wrong == (1, 0)
-    *_, last = mended(chain, one)
+    candidate = Candidate(chain, machine)
+    *_, last = candidate.mended(one)
     assert last.is_proven
     assert len(last.rows.points) == 3
     # Of the network alone: the coarsest nets do not do, a finer one does.
-    products = (Product.of(Rows.of(chain, points), machine) for points in nets(chain, one.rows.states[0]))
+    products = map(candidate.product, candidate.nets(one.rows.states[0]))
     assert not next(products).is_proven
     assert any(product.is_proven for product in products)
     # What is wrong of the network itself is no fault of the points.
-    wrong = Chain(Turning(2, 3, more=2.0))
-    assert list(mended(wrong, Product.of(Rows.of(wrong, one.rows.points), machine))) == []
+    wrong = Candidate(Chain(Turning(2, 3, more=2.0)), machine)
+    assert list(wrong.mended(wrong.product(one.rows.points))) == []
 
 
 def test_states_are_averaged_by_the_machines_state_and_the_last_symbol_where_something_is_asked():
@@ -157,7 +158,7 @@ def test_states_are_averaged_by_the_machines_state_and_the_last_symbol_where_som
     machine: Any = right_machine(task)
     chain = Chain(Gru(task.n_symbols, 2, d_model=3))
     words = [np.array([[0, 2, 1]]), np.array([[0]])]
-    sampled = Sampled.of(chain, machine, words)
+    sampled = Candidate(chain, machine).sampled(words)
     asked = {(q, x) for q in range(machine.n_states) for x in range(machine.n_symbols)}
     found = set(zip(sampled.machine_states.tolist(), sampled.symbols.tolist(), strict=True))
     assert found < asked

@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.cli import call
 from regulargpt.encodings.t5 import T5
-from regulargpt.measurements.alignment import checkpoint
-from regulargpt.measurements.alignment.checkpoint import CONTINUED, Continuation
 from regulargpt.measurements.measuring import measured
-from regulargpt.models.pretrained import digest
-from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
-from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
+from regulargpt.text.encoder_decoder import EncoderDecoder
+from regulargpt.text.encoder_decoder.checkpoint import Pretrained
+from regulargpt.text.measurements.alignment import checkpoint
+from regulargpt.text.measurements.alignment.checkpoint import CONTINUED, Continuation
+from regulargpt.text.pretrained import digest
 from tests.regulargpt.checkpoint_folders import copied, quiet, refused, taken_apart
 from tests.regulargpt.pretend_gpu import numbers, pretended
 

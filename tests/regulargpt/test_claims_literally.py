@@ -48,7 +48,7 @@ def far_leaves() -> Ldru:
 
 
 class Formulas:
-    """ldru with the operator `sum`, from its files and the formulas of docs/certificate.md alone."""
+    """ldru with the operator `sum`, from its files and the formulas at the top of the checker's ldru.py alone."""
 
     def __init__(self, folder: Path):
         self.w = {name: weight.astype(float) for name, weight in load_file(folder / "model.safetensors").items()}

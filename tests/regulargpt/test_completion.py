@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from languages.errors import UserError
 from regulargpt import data
-from regulargpt.data.text import TextData
-from regulargpt.measurements import completion
-from regulargpt.measurements.completion import LEAST, MOST, NEWLINE, Line, completed, continued, places
 from regulargpt.models.base import Model
+from regulargpt.text.data.segments import TextData
+from regulargpt.text.measurements import completion
+from regulargpt.text.measurements.completion import LEAST, MOST, NEWLINE, Line, completed, continued, places
 from tests.regulargpt.attending import transformer, words
 from tests.regulargpt.texts import text_config
 

@@ -18,13 +18,13 @@ from regulargpt.encodings.options import EncodingOptions, RotaryOptions
 from regulargpt.encodings.rotary import Rotary, rotate
 from regulargpt.models import MODELS
 from regulargpt.models.transformer import attention
-from regulargpt.models.transformer.decoder_only import model as decoder_only
-from regulargpt.models.transformer.decoder_only.checkpoint import Checkpoint
-from regulargpt.models.transformer.decoder_only.model import DecoderOnly
-from regulargpt.models.transformer.decoder_only.options import DecoderOnlyOptions
-from regulargpt.models.transformer.decoder_only.to_transformers import save
-from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.options.views import Bca, Full, Sliding, Within
+from regulargpt.text.decoders import model as decoder_only
+from regulargpt.text.decoders.checkpoint import Checkpoint
+from regulargpt.text.decoders.model import DecoderOnly
+from regulargpt.text.decoders.options import DecoderOnlyOptions
+from regulargpt.text.decoders.to_transformers import save
+from regulargpt.text.objectives.language_model import LanguageModel
 from tests.regulargpt.checkpoint_folders import copied, quiet, refused, taken_apart
 from tests.regulargpt.tiny_decoders import KINDS, ROPES, TRAINED, VOCABULARY, made, network
 

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from languages.errors import UserError
 from regulargpt.models import MODELS
 from regulargpt.models.delta.model import Delta
 from regulargpt.models.mixing import chunks
@@ -196,9 +195,11 @@ def test_refused_options(written: str, message: str):
     assert str(refused.value) == message
 
 
-def test_a_constructor_refuses_heads_that_do_not_divide():
-    with pytest.raises(UserError, match=r"^n_heads = 3 does not divide d_model = 8; choose one that does$"):
+def test_a_constructor_refuses_what_the_options_refuse():
+    with pytest.raises(ConfigError, match=r"^d_model = 8 is not a multiple of model.n_heads = 3$"):
         Delta(SYMBOLS, 2, d_model=8, n_heads=3)
+    with pytest.raises(ConfigError, match=r"^range = 'sined'; choose one of unit, signed$"):
+        Delta(SYMBOLS, 2, range="sined")
 
 
 def test_no_step_makes_a_state_longer_than_what_it_reads():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regulargpt.measurements.effective_length import effective_lengths, heads_within
+from regulargpt.text.measurements.effective_length import effective_lengths, heads_within
 from tests.regulargpt.test_kernels import sandwich
 
 X = np.arange(20_481.0)

@@ -14,19 +14,19 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
-from regulargpt.measurements.alignment.statistics import average_logits, sharpness
 from regulargpt.measurements.layers import state_points
 from regulargpt.measurements.measuring import measured
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer.attention import MultiHead
-from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
-from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
-from regulargpt.models.transformer.encoder_decoder.stack import Stack
 from regulargpt.options import ConfigError
 from regulargpt.runs.device import prepare
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.encoder_decoder import EncoderDecoder
+from regulargpt.text.encoder_decoder.options import EncoderDecoderOptions
+from regulargpt.text.encoder_decoder.stack import Stack
+from regulargpt.text.measurements.alignment.statistics import average_logits, sharpness
 from tests.regulargpt.attending import SYMBOLS, options_of, words
 from tests.regulargpt.cases import BIDIRECTIONAL, assert_equal, slopes
 from tests.regulargpt.small import COMMON, trainer_of

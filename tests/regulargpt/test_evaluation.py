@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from regulargpt import models
-from regulargpt.config.schema import EvaluationOptions
+from regulargpt import data, models
+from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data import read_data
 from regulargpt.evaluation import by_length as evaluation
 from regulargpt.evaluation.by_length import (
@@ -33,6 +33,7 @@ from regulargpt.evaluation.interval import Interval, student
 from regulargpt.objectives import answers
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
 from regulargpt.objectives.measures import Guess
+from regulargpt.runs.run import lengths_of_test
 
 CPU = torch.device("cpu")
 
@@ -219,6 +220,22 @@ def test_a_model_that_attends_to_every_pair_gets_fewer_words_at_once(written: st
     assert words_at_once(model, 500) == at_once
     assert words_at_once(model, 10**7) == 1
     assert words_at_once(model, 500, 4096) == min(at_once, 32)  # so many outputs are 256 MiB
+
+
+@pytest.mark.parametrize(
+    ("is_proven", "options", "expected"),
+    [
+        (True, {}, [*range(41, 501, 51), 1000]),
+        (True, {"data.name": "modular-arithmetic", "evaluation.test_len": 60}, [*range(41, 61, 2), 1000]),
+        (True, {"evaluation.stride": 1}, [*range(41, 501), 1000]),
+        (True, {"evaluation.factor": 3}, [41, 123, 369, 1000]),
+        (True, {"protocol": "hard-2"}, [*range(41, 501), 1000]),
+        (False, {}, [*range(41, 501), 1000]),
+    ],
+)
+def test_few_lengths_are_enough_where_a_network_is_proven(is_proven: bool, options: dict[str, Any], expected):
+    config = RunConfig().replaced({"evaluation.extra_lengths": (1000,), **options})
+    assert lengths_of_test(config, data.build(config.data), is_proven) == expected
 
 
 @given(st.integers(1, 10**7), st.integers(1, 5000), st.integers(1, 10**9))

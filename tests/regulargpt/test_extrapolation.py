@@ -15,25 +15,25 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from languages.randomness import rng
-from languages.text import corpus
-from languages.text.bigram import BLOCK, BLOCKS, Bigram
 from regulargpt import api
 from regulargpt.classroom.data import gather
 from regulargpt.classroom.page import render
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
-from regulargpt.data.options import TextOptions
-from regulargpt.data.text import TextData
 from regulargpt.evaluation import segments
-from regulargpt.evaluation.extrapolation import Extrapolation
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.reference import as_trained
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.options import ConfigError
 from regulargpt.runs.again import evaluate
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.corpora import corpus
+from regulargpt.text.corpora.bigram import BLOCK, BLOCKS, Bigram
+from regulargpt.text.data.options import TextOptions
+from regulargpt.text.data.segments import TextData
+from regulargpt.text.evaluation.extrapolation import Extrapolation
+from regulargpt.text.evaluation.reference import as_trained
 from tests.regulargpt.attending import transformer, words
 from tests.regulargpt.texts import TRAIN_LEN, text_config, write_text
 

@@ -16,10 +16,10 @@ from regulargpt.findings.html import html
 from regulargpt.findings.svg import svg
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.quantities import QUANTITIES, quantity
 from regulargpt.plots import Line
 from regulargpt.storage import atomic
 from regulargpt.tables import Table
+from regulargpt.text.measurements.quantities import QUANTITIES, quantity
 from tests.regulargpt.texts import text_run
 
 EVIL = "<b>$x_1$</b>"

@@ -18,6 +18,7 @@ from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import AutomatonError, UserError
 from regulargpt.certificate import outcome as outcomes
+from regulargpt.certificate.proof_phase import Seeking
 from regulargpt.certificate.search import codebook
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
@@ -25,7 +26,7 @@ from regulargpt.certificate.tuning import fine_tuning, phase, stability, state
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable, apply_map
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.certificate.tuning.stability import StabilityCheck, is_small
-from regulargpt.certificate.tuning.state import TuningState
+from regulargpt.certificate.tuning.state import Certified, Mending, Settling, Stage
 from regulargpt.certificate.unquantised import search_balls, search_in_training
 from regulargpt.config.recipes import certified, resolve
 from regulargpt.config.schema import Draft, TrainingOptions
@@ -44,15 +45,21 @@ from regulargpt.training.trainer import Interrupted, Trainer
 from tests.regulargpt.exact_trees import as_config, certificate_of
 from tests.regulargpt.small import EQUAL, config, trainer_of
 from tests.regulargpt.tuning import (
+    certifies,
     config_of,
     exact_model,
     in_fine_tuning,
     phase_of,
     same,
+    stage_of,
+    standing_of,
     stopped,
+    strategy_of,
     table_for,
     table_of,
     train,
+    tuner_of,
+    tuning_of,
     weights,
 )
 
@@ -244,8 +251,8 @@ def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
     seen = []
     while not trainer.finished:
         train(trainer, trainer.step_count + 5)
-        standing = phase_of(trainer).standing
-        seen.append((trainer.step_count, standing.began_at, standing.certified_at))
+        stage = stage_of(trainer)
+        seen.append((trainer.step_count, stage.began_at, getattr(stage, "certified_at", None)))
     # Begun at 5, anew at 15, 25 and 35; certified at 45, 10 steps more.
     assert seen == [
         *((5, 5, None), (10, 5, None), (15, 15, None), (20, 15, None), (25, 25, None), (30, 25, None)),
@@ -261,14 +268,14 @@ def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
     began, found = {}, {}
     while not trainer.finished:
         trainer.step()
-        began[trainer.step_count], found[trainer.step_count] = phase_of(trainer).standing.began_at, weights(trainer)
+        began[trainer.step_count], found[trainer.step_count] = stage_of(trainer).began_at, weights(trainer)
     assert [began[step] for step in (5, 10, 15, 20, 25, 30, 35, 40)] == [5, 5, None, None, 25, 25, 35, None]
     assert not torch.equal(found[14][0], found[5][0])
     assert same(found[15], found[5])
     assert same(found[40], found[25])  # the second, begun anew at 35, ends with the run
     # Half as much may be missed after one was given up.
     assert [allowed for *_, allowed in asked] == [0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25]
-    assert phase_of(trainer).standing.given_up == 2
+    assert phase_of(trainer).last.given_up == 2
 
 
 @pytest.mark.parametrize("part", [1, 128])
@@ -278,10 +285,10 @@ def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
     places = []
     while not trainer.finished:
         trainer.step()
-        tuned = phase_of(trainer).tuned
-        if tuned is not None and tuned.free is not None:
-            places.append(tuned.free.before.detach().clone())
-    assert phase_of(trainer).standing.certified_at == 5
+        tuning = tuning_of(trainer)
+        if tuning is not None and tuning.tuner.free is not None:
+            places.append(tuning.tuner.free.before.detach().clone())
+    assert stage_of(trainer).certified_at == 5
     # Of a large table the prototypes move, so it is not by those of the beginning that the certificate is tried.
     assert [known for _, known, _ in asked] == [False, part > 1]
     assert bool(places) == (part == 1)
@@ -305,14 +312,14 @@ def test_without_steps_for_it_nothing_is_trained_on_the_table():
     while not trainer.finished:
         last = weights(trainer)
         trainer.step()
-        assert phase_of(trainer).tuned is None
+        assert not phase_of(trainer).is_active
         assert not torch.equal(last[0], weights(trainer)[0])
     assert [step for step, *_ in asked] == [5, 10, 12]
 
 
 def test_no_fine_tuning_begins_at_the_last_step():
     trainer = train(in_fine_tuning(10, {5: 0.9, 10: 0.1})[0])
-    assert (phase_of(trainer).tuned, phase_of(trainer).standing.began_at) == (None, None)
+    assert phase_of(trainer).now == Seeking()
 
 
 @pytest.mark.parametrize("stop_at", [5, 7, 12, 15, 22])
@@ -321,10 +328,10 @@ def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, s
         return in_fine_tuning(30, {5: 0.4, 15: 0.3, 20: 0.2})[0]
 
     first, second = stopped(make, stop_at, tmp_path / "run")
-    assert (second.words.state(), phase_of(second).standing) == (first.words.state(), phase_of(first).standing)
+    assert (second.words.state(), standing_of(second)) == (first.words.state(), standing_of(first))
     whole = train(make())
     train(second)
-    assert (second.words.state(), phase_of(second).standing) == (whole.words.state(), phase_of(whole).standing)
+    assert (second.words.state(), standing_of(second)) == (whole.words.state(), standing_of(whole))
     assert same(weights(whole), weights(second))
 
 
@@ -332,19 +339,18 @@ def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, s
 def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certified(end: int, missed: float):
     """At the end of the fine-tuning, which may be that of the training, or later than the steps that it had."""
     trainer = train(in_fine_tuning(end, certain_from=10)[0], 10)
-    found, certified = phase_of(trainer), weights(trainer)
-    assert found.tuned is not None
-    assert found.standing.certified_at == 10
-    table = found.tuned.table
-    found.attempt = lambda *_: CertificationAttempt(False, None if missed else lambda: table, (1,), missed)
+    certified, table = weights(trainer), tuner_of(trainer).table
+    assert stage_of(trainer).certified_at == 10
+    certifies(trainer, lambda *_: CertificationAttempt(False, None if missed else lambda: table, (1,), missed))
     assert not same(weights(train(trainer, 19)), certified)
     trainer.step()
     assert same(weights(trainer), certified)
     if end == 40:  # words go on
-        assert (found.standing.certified_at, found.standing.given_up, found.tuned) == (None, 1, None)
+        assert phase_of(trainer).now == Seeking(given_up=1)
     else:  # the prototypes of the certificate are there, too
-        assert (found.standing.certified_at, found.standing.taken_back, trainer.finished) == (10, True, True)
-        assert found.tuned.free is None
+        stage = stage_of(trainer)
+        assert (stage.certified_at, stage.taken_back, trainer.finished) == (10, True, True)
+        assert tuner_of(trainer).free is None
 
 
 # Settling
@@ -354,12 +360,13 @@ def settling(monkeypatch: pytest.MonkeyPatch, steps: int = 20, certain: tuple[in
     """A trainer certified from the first of two steps on to the second, which settles after 5 steps for 10."""
     having(monkeypatch, TrainingTable, drift=lambda table, model, seed: 2.0)
     trainer, _ = in_fine_tuning(steps, steps=5, settling=10)
-    attempt = phase_of(trainer).attempt
+    certifier = strategy_of(trainer).sought.needed()
+    attempt = certifier.attempt
 
     def attempt_at(*asked) -> CertificationAttempt:
         return replace(attempt(*asked), certain=certain[0] <= trainer.step_count <= certain[1])
 
-    phase_of(trainer).attempt = attempt_at
+    certifies(trainer, attempt_at)
     return trainer
 
 
@@ -369,15 +376,16 @@ def test_a_certified_network_that_drifts_after_its_steps_settles(monkeypatch, st
     """Also past the steps of the training."""
     having(monkeypatch, phase, is_large=lambda *_: is_large)
     trainer, owns = settling(monkeypatch, steps), []
-    found = phase_of(trainer)
     while not trainer.finished:
         trainer.step()
-        if found.tuned is not None and found.tuned.own is not None:
+        tuning = tuning_of(trainer)
+        if tuning is not None and tuning.tuner.own is not None:
             owns.append(trainer.step_count)
-            assert found.tuned.stages is None
+            assert tuning.tuner.stages is None
     assert owns == list(range(10, 21))
-    assert (found.standing.certified_at, found.standing.settling_since) == (5, 10)
-    assert (found.summary()["settling_since"], found.summary()["taken_back"]) == (10, False)
+    assert (stage_of(trainer).certified_at, stage_of(trainer).settling_since) == (5, 10)
+    said = phase_of(trainer).summary()
+    assert (said["settling_since"], said["taken_back"]) == (10, False)
 
 
 def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_learned(monkeypatch):
@@ -391,8 +399,7 @@ def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_l
     having(monkeypatch, TrainingTable, drift=drift)
     assert train(trainer).step_count == 16
     assert sorted(set(asked)) == [6, 7, 8, 9, 10, 12, 16]
-    tuned = phase_of(trainer).tuned
-    assert tuned is not None
+    tuned = tuner_of(trainer)
     assert tuned.free is not None
     assert not torch.equal(tuned.prototypes(trainer.model), tuned.table.prototypes)  # type: ignore[arg-type]
 
@@ -407,66 +414,68 @@ def test_a_network_that_does_not_drift_does_not_settle(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("steps", [12, 100])
 def test_settling_that_loses_the_certificate_is_taken_back(monkeypatch: pytest.MonkeyPatch, steps: int):
     trainer = train(settling(monkeypatch, steps, certain=(5, 12)), 10)
-    found, before = phase_of(trainer), weights(trainer)
-    assert found.tuned is not None
-    prototypes = found.tuned.table.prototypes
+    before, prototypes = weights(trainer), tuner_of(trainer).table.prototypes
     assert train(trainer).step_count == 20
     assert same(weights(trainer), before)
-    assert torch.equal(found.tuned.prototypes(trainer.model), prototypes)  # type: ignore[arg-type]
-    assert found.standing.certified_at == 5
-    assert found.summary()["taken_back"]
+    assert torch.equal(tuner_of(trainer).prototypes(trainer.model), prototypes)  # type: ignore[arg-type]
+    assert stage_of(trainer).certified_at == 5
+    assert phase_of(trainer).summary()["taken_back"]
 
 
 @pytest.mark.parametrize("stop_at", [9, 10, 14])
 def test_a_network_goes_on_settling_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop_at: int):
     """The errors that are kept, and the reach, are where they were."""
     first, second = stopped(lambda: settling(monkeypatch), stop_at, tmp_path / "run")
-    tuned = phase_of(second).tuned
-    assert tuned is not None
+    tuned = tuner_of(second)
     assert (tuned.own is not None and bool(tuned.own.count.any())) == (stop_at > 10)
     assert ("reach" in first.log_row()) == (stop_at > 10)
     both = [train(trainer, 19) for trainer in (settling(monkeypatch), second)]  # while prototypes still learn
-    assert torch.equal(*(phase_of(trainer).tuned.free.before for trainer in both))  # type: ignore[union-attr]
+    assert torch.equal(*(tuner_of(trainer).free.before for trainer in both))  # type: ignore[union-attr]
     assert same(*(weights(train(trainer, 20)) for trainer in both))
     assert all(trainer.finished for trainer in both)
 
 
 # The rate, and when balls and drift are looked at
 
-MENDED, CERTIFIED = (TuningState().begun(20, certain, 0.0) for certain in (False, True))
+MENDED, CERTIFIED = Mending(20, 0.0, 0, 20), Certified(20, 0.0, 0, 20)
 
 
 @pytest.mark.parametrize(
-    ("standing", "options", "rounds", "fall"),
+    ("stage", "options", "rounds", "fall"),
     [
         (MENDED, {"steps": 10}, [10], 0.6),
         (MENDED, {"steps": 0}, [], 0.6),
         (replace(CERTIFIED, windows=6), {"steps": 2000}, [500, 1000, 500], 0.6),
         (replace(CERTIFIED, windows=800), {"steps": 2000}, [800, 1200], 0.6),
         (replace(CERTIFIED, windows=9000), {"steps": 2000}, [2000], 0.6),
-        (replace(CERTIFIED, settling_since=20), {"steps": 100, "settling": 2000}, [2000], 0.35),
+        (Settling(20, 0.0, 0, 20, settling_since=20), {"steps": 100, "settling": 2000}, [2000], 0.35),
     ],
     ids=str,
 )
 def test_the_rate_is_constant_and_falls_to_nothing_in_each_round(
-    standing: TuningState, options: dict[str, int], rounds: list[int], fall: float
+    stage: Stage, options: dict[str, int], rounds: list[int], fall: float
 ):
     of, steps = TableFineTuningOptions("table_fine_tuning", every=2, **options), sum(rounds)
-    left, begin = [standing.left(20 + i, of) for i in range(steps + 1)], 0
+    left, begin = [stage.left(20 + i, of) for i in range(steps + 1)], 0
     for length in rounds:
         found, begin = left[begin : begin + length], begin + length
         falls_from = length - round(fall * length)
         assert found == [1.0] * falls_from + sorted(found[falls_from:], reverse=True)
         assert found[-1] == pytest.approx(1 / (fall * length))
-    assert (left[-1], standing.left(9999, of)) == (0.0, 0.0)
-    assert [i for i in range(1, steps + 1) if standing.ends_round(20 + i, of)] == np.cumsum(rounds).tolist()
-    assert [standing.ends(20 + i, of) for i in range(steps + 1)] == [False] * steps + [True]
+    assert (left[-1], stage.left(9999, of)) == (0.0, 0.0)
+    assert [i for i in range(1, steps + 1) if stage.ends_round(20 + i, of)] == np.cumsum(rounds).tolist()
+    assert stage.end(of) == 20 + steps
 
 
-def test_what_was_steady_is_not_once_the_certificate_is_lost():
-    standing = replace(CERTIFIED, steady_since=150)
-    assert standing.begun(1100, False, 0.01).begun(1300, True, 0.0).steady_since is None
-    assert standing.ended().begun(2000, True, 0.0).steady_since is None
+@pytest.mark.parametrize("certain", [False, True])
+def test_what_was_steady_is_not_once_the_certificate_is_lost_or_the_network_settles(certain: bool):
+    trainer = train(in_fine_tuning(20, certain_from=5)[0], 6)
+    tuning = tuning_of(trainer)
+    assert tuning is not None
+    steady = replace(tuning, stage=replace(CERTIFIED, steady_since=150))
+    then = phase.stage_of(steady, CertificationAttempt(certain, missed=0.01), 1100, 6)
+    assert getattr(then, "steady_since", None) is None
+    assert isinstance(then, Settling if certain else Mending)
 
 
 def test_a_cooldown_without_certificate_is_undone():
@@ -501,8 +510,9 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
         awaited[trainer.step_count] = " ".join(trainer.awaited)
     # Certified at 5, asked at 6, 8, ...: steady since 8, and balls are looked for from 14 on, where the drift is small.
     # The 16 further steps are over at 24, and the round at 26.
-    standing = phase_of(trainer).standing
-    assert (standing.steady_since, standing.steady_at, trainer.step_count) == (8, ends_at, ends_at)
+    _, stage, closed_at = standing_of(trainer)
+    assert isinstance(stage, Certified)
+    assert (stage.steady_since, closed_at, trainer.step_count) == (8, ends_at, ends_at)
     assert awaited[7] == "attempt holds; drift 2.00, aim 0.5"
     assert awaited[9] == "attempt holds; waits for a proof without prototypes"
     assert contractions == [0.3] * 3 + [10.0] * (ends_at - 8)
@@ -548,7 +558,7 @@ def test_a_last_layer_that_is_solved_for_the_table_stays_if_it_ends_the_training
         having(monkeypatch, TrainingTable, drift=lambda table, model, seed, known=known: next(known))
         having(monkeypatch, stability, solve_last_layer=solve)
         trainer = train(in_fine_tuning(15, certain_from=5)[0])
-        assert (phase_of(trainer).standing.steady_at, trainer.step_count) == end
+        assert (standing_of(trainer)[2], trainer.step_count) == end
         found.append(trainer.model.state_dict())
     assert {name for name, weight in found[0].items() if not torch.equal(weight, found[1][name])} == other
 

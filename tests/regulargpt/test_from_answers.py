@@ -16,6 +16,7 @@ from languages.errors import UserError
 from regulargpt.api import verify
 from regulargpt.certificate.compared import against, automaton_of
 from regulargpt.certificate.outcome import compared, errs_on, shortest_wrong
+from regulargpt.certificate.proof_phase import Seeking
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
@@ -35,7 +36,7 @@ from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, trainer_of
-from tests.regulargpt.tuning import exact_model, phase_of, train
+from tests.regulargpt.tuning import exact_model, phase_of, strategy_of, train
 
 
 class Machine(nn.Module):
@@ -232,8 +233,8 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path
 
 def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     trainer = train(trainer_of(learning(training__steps=3, every=1)))
-    phase = phase_of(trainer)
-    assert (phase.sought.goal, phase.tuned, phase.sought.learned_at) == (None, None, None)
+    phase, sought = phase_of(trainer), strategy_of(trainer).sought
+    assert (phase.now, sought.goal, sought.learned_at) == (Seeking(), None, None)
     assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven
@@ -243,12 +244,12 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
 def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monkeypatch: pytest.MonkeyPatch):
     config = learning(training__steps=8, every=2)
     trainer = trainer_of(config)
-    phase = phase_of(trainer)
-    assert phase.sought.learner is not None
-    monkeypatch.setattr(phase.sought.learner, "learned", lambda model: None)
+    sought = strategy_of(trainer).sought
+    assert sought.learner is not None
+    monkeypatch.setattr(sought.learner, "learned", lambda model: None)
     trainer.step()
     assert trainer.words.near_wrong(4) is None
-    phase.sought.learner.wrong = [(1, 0, 1)]
+    sought.learner.wrong = [(1, 0, 1)]
     trainer.step()
     near = trainer.words.near_wrong(4)
     assert near is not None
@@ -261,9 +262,9 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
     assert np.array_equal(found, near)
     # Once there is a machine, the table says what is wrong.
     parity = LearnedMachine(of("parity"), 2)
-    monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
+    monkeypatch.setattr(sought.learner, "learned", lambda model: parity)
     train(trainer, 4)
-    assert (phase.sought.learned_at, trainer.words.near_wrong(4)) == (4, None)
+    assert (sought.learned_at, trainer.words.near_wrong(4)) == (4, None)
 
 
 def test_a_word_that_misled_is_let_go_once_the_network_has_it_right():
@@ -349,7 +350,7 @@ def test_words_that_are_no_questions_are_not_queried():
 @pytest.mark.parametrize(("first", "looked"), [(0, []), (1, [2, 4, 6]), (3, [4, 6]), (4, [4, 6]), (9, [])])
 def test_the_language_is_queried_from_the_step_that_the_options_say(monkeypatch, first: int, looked: list[int]):
     trainer = trainer_of(learning(training__steps=6, every=2, membership_queries_from=first))
-    learner, steps = phase_of(trainer).sought.learner, []
+    learner, steps = strategy_of(trainer).sought.learner, []
     assert learner is not None
 
     def query_language() -> None:
@@ -360,7 +361,7 @@ def test_the_language_is_queried_from_the_step_that_the_options_say(monkeypatch,
     monkeypatch.setattr(learner, "query_language", query_language)
     train(trainer)
     assert steps == looked
-    assert phase_of(trainer).sought.awaited == "no automaton yet" + "; 2 membership queries" * bool(looked)
+    assert strategy_of(trainer).sought.awaited == "no automaton yet" + "; 2 membership queries" * bool(looked)
     assert (trainer.words.near_wrong(8) is not None) == bool(looked)
 
 
@@ -414,19 +415,19 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
     """A network that errs on few words may have come to a machine far larger than the language's."""
     config = learning(training__steps=6, every=2)
     trainer = trainer_of(config)
-    phase = phase_of(trainer)
-    assert phase.sought.learner is not None
+    phase, sought = phase_of(trainer), strategy_of(trainer).sought
+    assert sought.learner is not None
     parity = LearnedMachine(of("parity"), 2)
-    monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
+    monkeypatch.setattr(sought.learner, "learned", lambda model: parity)
     with monkeypatch.context() as limited:
         limited.setattr("regulargpt.finite.levels.MAX_WINDOWS", 3)
         train(trainer, 4)
-        assert (phase.sought.learned_at, phase.sought.learned, phase.sought.goal) == (None, None, None)
+        assert (sought.learned_at, sought.learned, sought.goal) == (None, None, None)
         assert "too many to look at" in phase.awaited(trainer)[0]
         assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
         (again,) = trainer_of(config).further
         again.load(phase.state(), trainer.model)
         assert again.awaited(trainer)[0] == phase.awaited(trainer)[0]
     train(trainer)
-    assert (phase.sought.learned_at, trainer.step_count) == (6, 6)
-    assert phase.sought.goal is not None
+    assert (sought.learned_at, trainer.step_count) == (6, 6)
+    assert sought.goal is not None

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from regulargpt.generation import Writer
-from regulargpt.runs.pretrained import open_alone
+from regulargpt.text.generation import Writer
+from regulargpt.text.opened import open_alone
 from tests.regulargpt.tiny_decoders import KINDS, TRAINED, byte_tokenizer, made
 
 YARN = {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": TRAINED, "rope_theta": 10000.0}

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.encodings.base import Encoding
-from regulargpt.measurements.bias_kernels import of_encoding
-from regulargpt.measurements.kernels import (
+from regulargpt.measurements.measuring import measured
+from regulargpt.text.measurements.bias_kernels import of_encoding
+from regulargpt.text.measurements.kernels import (
     MOST_POINTS,
     Profile,
     Shift,
@@ -27,7 +28,6 @@ from regulargpt.measurements.kernels import (
     softmax,
     softmax_change,
 )
-from regulargpt.measurements.measuring import measured
 
 IRREGULAR = [0.0, 0.3, 1.0, 2.5, 7.0, 7.1, 40.0]
 I = np.arange(64)  # noqa: E741

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt import objectives
-from regulargpt.evaluation.copies import copied, distance_slowly, distances
 from regulargpt.evaluation.interval import Interval, student
-from regulargpt.measurements.key_symbols import Copies, LongShort, nats_of, perplexity, windows
-from regulargpt.objectives.language_model import LanguageModel
-from regulargpt.runs.pretrained import open_checkpoint
+from regulargpt.text.evaluation.copies import copied, distance_slowly, distances
+from regulargpt.text.measurements.key_symbols import Copies, LongShort, nats_of, perplexity, windows
+from regulargpt.text.objectives.language_model import LanguageModel
+from regulargpt.text.opened import open_checkpoint
 from tests.regulargpt.tiny_decoders import made
 
 CPU = torch.device("cpu")

@@ -10,17 +10,17 @@ import torch
 from torch import nn
 
 from languages.errors import UserError
-from languages.text import corpus
 from regulargpt.config.schema import EvaluationOptions
-from regulargpt.data.options import TextOptions
-from regulargpt.data.text import TextData
 from regulargpt.evaluation.by_length import measures_by_length
 from regulargpt.evaluation.interval import Interval
-from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.objectives.measures import exp
 from regulargpt.runs.run import run
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.corpora import corpus
+from regulargpt.text.data.options import TextOptions
+from regulargpt.text.data.segments import TextData
+from regulargpt.text.objectives.language_model import LanguageModel
 from tests.regulargpt.small import trainer_of
 from tests.regulargpt.texts import text_config, write_text
 

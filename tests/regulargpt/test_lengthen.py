@@ -23,12 +23,12 @@ from regulargpt.encodings.options import ADDED
 from regulargpt.evaluation import bias as files
 from regulargpt.evaluation.bias import Bias
 from regulargpt.models.transformer import attention
-from regulargpt.models.transformer.decoder_only.checkpoint import Checkpoint
 from regulargpt.models.transformer.model import Transformer
-from regulargpt.runs import lengthen as training
-from regulargpt.runs.lengthen import FILE, Lengthening, lengthen
-from regulargpt.runs.pretrained import OpenedCheckpoint, open_checkpoint
 from regulargpt.runs.run import Watch
+from regulargpt.text import lengthening as training
+from regulargpt.text.decoders.checkpoint import Checkpoint
+from regulargpt.text.lengthening import FILE, Lengthening, lengthen
+from regulargpt.text.opened import OpenedCheckpoint, open_checkpoint
 from regulargpt.training.trainer import Interrupted
 from tests.regulargpt.checkpoint_folders import refused
 from tests.regulargpt.pretend_gpu import pretended

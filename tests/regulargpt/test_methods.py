@@ -25,14 +25,14 @@ from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.tempered import Tempered
 from regulargpt.evaluation.bias import Bias
 from regulargpt.evaluation.by_length import Point
-from regulargpt.evaluation.methods import METHODS, misfit, settings_on
-from regulargpt.measurements.method_scores import BITS
-from regulargpt.measurements.method_tables import is_apart, sentence
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
-from regulargpt.models.transformer.decoder_only.model import DecoderOnly
 from regulargpt.models.transformer.piece import Piece
 from regulargpt.options.views import Full, SelfExtend, Sinks, View, Within, parse
+from regulargpt.text.decoders.model import DecoderOnly
+from regulargpt.text.evaluation.methods import METHODS, misfit, settings_on
+from regulargpt.text.measurements.method_scores import BITS
+from regulargpt.text.measurements.method_tables import is_apart, sentence
 
 LENGTH, WIDTH, BASE = 24, 8, 100.0
 # Attention of one head on the q and k below, by the authors' own functions: their grouped angles and masks

@@ -26,7 +26,7 @@ ALL = ["toy", *VARIANTS]
 
 def network(case: str) -> Mixing:
     """In float64, with no parameter at 0 or 1."""
-    return built(case) if case != "toy" else Toy(SYMBOLS, OUTPUTS).double()
+    return built(case) if case != "toy" else Toy(SYMBOLS, OUTPUTS, d_model=6).double()
 
 
 def mixers(model: Mixing) -> list[Mixer]:

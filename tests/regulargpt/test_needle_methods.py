@@ -12,15 +12,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from languages.text.retrieval.prompts import NEEDLES
 from regulargpt.cli import call
-from regulargpt.generation import Writer, spelling
-from regulargpt.measurements import needle_prompts
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.needle_prompts import Documents, log_probabilities
 from regulargpt.models.decoding import Decoder
 from regulargpt.models.transformer.decoding import PIECE, CachedDecoder
-from regulargpt.runs.pretrained import OpenedCheckpoint, open_alone
+from regulargpt.text.corpora.retrieval.prompts import NEEDLES
+from regulargpt.text.generation import Writer, spelling
+from regulargpt.text.measurements import needle_prompts
+from regulargpt.text.measurements.needle_prompts import Documents, log_probabilities
+from regulargpt.text.opened import OpenedCheckpoint, open_alone
 from tests.languages.needle_reading import READERS
 from tests.regulargpt.checkpoint_folders import quiet
 from tests.regulargpt.pretend_gpu import pretended

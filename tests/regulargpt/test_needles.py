@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from languages.text.retrieval import retrieval
 from regulargpt import plots
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
 from regulargpt.evaluation.temperature import Temperature, weights_of, write
 from regulargpt.measurements.measuring import measured
-from regulargpt.measurements.needles import ByDepth, edges, needle_depths
 from regulargpt.runs import load
 from regulargpt.runs import run as running
 from regulargpt.runs.again import evaluate
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.corpora.retrieval import retrieval
+from regulargpt.text.measurements.needles import ByDepth, edges, needle_depths
 from tests.cli.conftest import everything
 from tests.languages.test_retrieval import by_hand
 from tests.regulargpt.reading import Errs, Reader

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from languages.errors import UserError
-from regulargpt.measurements.position_probe import (
+from regulargpt.text.measurements.position_probe import (
     Block,
     ProbeSetting,
     draw_blocks,
@@ -15,7 +15,7 @@ from regulargpt.measurements.position_probe import (
     probe_positions,
     streams,
 )
-from regulargpt.measurements.position_variance import (
+from regulargpt.text.measurements.position_variance import (
     Attention,
     Lemmas,
     Setting,

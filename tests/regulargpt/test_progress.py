@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regulargpt.certificate.tuning.state import TuningState
+from regulargpt.certificate.tuning.state import Certified, Mending, Stage
 from regulargpt.config.schema import TrainingOptions
 from regulargpt.models.options import Noise
 from regulargpt.training.progress import FIRST_NOISE, MEMORIES, NOISE_DECAY, SILENT, Plan, Progress
@@ -70,17 +70,20 @@ EVENTS = st.lists(st.sampled_from(["step", "table", "certain", "given up"]), max
 
 @given(EVENTS, st.integers(0, 8))
 def test_the_learning_rate_on_the_table_is_never_negative_whatever_the_certificate_says(events: list[str], steps: int):
-    options, standing, step = TableFineTuningOptions("table_fine_tuning", steps=steps), TuningState(), 0
+    options, step = TableFineTuningOptions("table_fine_tuning", steps=steps), 0
+    stage: Stage | None = None
     for event in events:
         if event == "step":
             step += 1
         elif event == "given up":
-            standing = standing.ended() if standing.began_at is not None else standing
+            stage = None
+        elif event == "certain":
+            stage = Certified(step if stage is None else stage.began_at, 0.1, 0, step)
         else:
-            standing = standing.begun(step, event == "certain", missed=0.1)
-        if standing.ends(step, options):
-            standing = standing.ended()
-        assert 0.0 <= standing.left(step, options) <= 1.0
+            stage = Mending(step, 0.1, 0, step)
+        if stage is not None and step >= stage.end(options):
+            stage = None
+        assert stage is None or 0.0 <= stage.left(step, options) <= 1.0
 
 
 @given(LOSSES, PLANS, st.integers(0, 60))

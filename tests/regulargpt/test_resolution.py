@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from regulargpt.measurements.resolution import expected_logits, mean_by_distance, resolution, resolution_of_heads
+from regulargpt.text.measurements.resolution import expected_logits, mean_by_distance, resolution, resolution_of_heads
 
 LOGITS = st.lists(st.floats(-300, 300), min_size=1, max_size=30)
 

@@ -10,21 +10,21 @@ import torch
 
 from languages.errors import UserError
 from languages.randomness import rng
-from languages.text.retrieval import retrieval
 from regulargpt import api, data, models
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
-from regulargpt.data.options import RetrievalOptions
-from regulargpt.data.retrieval import RetrievalData
 from regulargpt.evaluation.by_length import measures_by_length
 from regulargpt.evaluation.interval import Interval
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model
-from regulargpt.objectives.retrieval import MOST_ANSWERS, Retrieve
 from regulargpt.runs import run as running
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.corpora.retrieval import retrieval
+from regulargpt.text.data.options import RetrievalOptions
+from regulargpt.text.data.retrieval import RetrievalData
+from regulargpt.text.objectives.retrieval import MOST_ANSWERS, Retrieve
 from tests.languages.test_retrieval import NAMES, by_hand
 from tests.regulargpt.reading import Reader
 from tests.regulargpt.small import config, trainer_of

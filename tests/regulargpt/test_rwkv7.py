@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from languages.errors import UserError
 from regulargpt.models import MODELS
 from regulargpt.models.rwkv7.model import Rwkv7
 from regulargpt.models.rwkv7.starts import Starts
@@ -134,7 +133,3 @@ def test_refusals():
     with pytest.raises(ConfigError) as refused:
         MODELS.options("rwkv7:d_model=4", "model")
     assert str(refused.value) == ("model.n_heads = 4 leaves heads of 1 channel; give fewer, heads have at least 2")
-    with pytest.raises(UserError, match=r"^n_heads = 4 does not leave heads of 2 or more of d_model = 4 channels$"):
-        Rwkv7(2, 2, d_model=4)
-    with pytest.raises(UserError, match=r"^unknown range 'sined'; did you mean 'signed'\?$"):
-        Rwkv7(2, 2, range="sined")

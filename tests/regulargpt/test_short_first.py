@@ -19,7 +19,20 @@ from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import trainer_of
-from tests.regulargpt.tuning import config_of, phase_of, same, stopped, table_for, table_of, train, weights
+from tests.regulargpt.tuning import (
+    certifies,
+    config_of,
+    same,
+    stage_of,
+    standing_of,
+    stopped,
+    table_for,
+    table_of,
+    train,
+    tuner_of,
+    tuning_of,
+    weights,
+)
 
 
 def seeded(number: int) -> torch.Generator:
@@ -157,22 +170,22 @@ def mended(monkeypatch: pytest.MonkeyPatch, steps: int = 60) -> Trainer:
     trainer = trainer_of(config_of(fields, steps=steps, max_error_share=1.0, windows=64, lr=2e-2))
     _, table = untrained_table("cycle-navigation", 2)
     table = replace(table, prototypes=torch.randn(len(table.prototypes), 4, generator=torch.Generator()))
-    phase_of(trainer).attempt = lambda model, known, allowed: CertificationAttempt(False, lambda: table, (1,), 1.0)
+    certifies(trainer, lambda *_: CertificationAttempt(False, lambda: table, (1,), 1.0))
     return trainer
 
 
 def test_the_steps_of_a_mending_are_counted_since_windows_last_came_in(monkeypatch: pytest.MonkeyPatch):
     trainer = train(mended(monkeypatch), 5)
-    phase = phase_of(trainer)
-    assert phase.tuned is not None
-    assert phase.tuned.stages is not None
-    assert phase.tuned.stages.stage == 0
-    assert (phase.standing.opened_at, phase.standing.counted_from) == (None, 5)
-    stages, few = phase.tuned.stages, phase.tuned.stages.n_windows
-    assert f"on {few:,} of {phase.tuned.n_windows:,} windows" in trainer.awaited[1]
+    tuner, stage = tuner_of(trainer), stage_of(trainer)
+    assert tuner.stages is not None
+    assert tuner.stages.stage == 0
+    assert (stage.opened_at, stage.counted_from) == (5, 5)
+    stages, few = tuner.stages, tuner.stages.n_windows
+    assert f"on {few:,} of {tuner.n_windows:,} windows" in trainer.awaited[1]
     monkeypatch.setattr(stages, "open", lambda table, model, generator: not stages.whole())
     train(trainer, 10)
-    assert (phase.standing.began_at, phase.standing.opened_at, phase.standing.counted_from) == (5, 10, 10)
+    stage = stage_of(trainer)
+    assert (stage.began_at, stage.opened_at, stage.counted_from) == (5, 10, 10)
     assert trainer.awaited[1] == "table fine-tuning 0 of 60"
 
 
@@ -186,10 +199,10 @@ def test_a_mending_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp
     whole, seen = mended(monkeypatch, 30), set()
     while not whole.finished:
         whole.step()
-        tuned = phase_of(whole).tuned
-        seen |= {None if tuned is None or tuned.stages is None else tuned.stages.stage}
+        tuning = tuning_of(whole)
+        seen |= {None if tuning is None or tuning.tuner.stages is None else tuning.tuner.stages.stage}
     assert len(seen) > 2, "windows came in"
     _, second = stopped(lambda: mended(monkeypatch, 30), stop_at, tmp_path / "run")
     train(second)
-    assert phase_of(second).standing == phase_of(whole).standing
+    assert standing_of(second) == standing_of(whole)
     assert same(weights(whole), weights(second))

@@ -15,7 +15,7 @@ from languages.errors import UserError
 from regulargpt.certificate.checker import AcceptedStack, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.stack.fewer import Fewer
-from regulargpt.certificate.stack.phase import StackProof
+from regulargpt.certificate.stack.phase import Cooling, Hard, Hardening, StackProof, Stacks
 from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import certified_files
 from regulargpt.cli.running import proof_rows
@@ -156,7 +156,7 @@ def test_no_unit_makes_up_for_a_wrong_answer():
 @pytest.mark.parametrize("holds", [[True, True], [False, True, False]])
 def test_what_a_cooldown_loses_comes_back(monkeypatch, holds: list[bool]):
     """The proof is asked for again where the rate has fallen to 0."""
-    monkeypatch.setattr(StackProof, "holds", lambda *_: asked.pop(0))
+    monkeypatch.setattr(Stacks, "prove", lambda *_: asked.pop(0))
     asked = list(holds)
     trainer = trainer_of(config_of(training__lr=0.01, training__warmup=0))
     (phase,) = trainer.further
@@ -165,13 +165,14 @@ def test_what_a_cooldown_loses_comes_back(monkeypatch, holds: list[bool]):
     while not trainer.finished:
         rates.append(trainer.phase.lr(trainer))
         trainer.step()
-        if trainer.step_count == phase.proven_at:
+        if phase.summary()["proven_at"] == trainer.step_count:
             before = deepcopy(trainer.model.state_dict())
     assert not asked
     assert trainer.step_count == 5 * len(holds) - 5 + 7
     assert rates[-7:] == sorted(rates[-7:], reverse=True)
     assert rates[-1] == pytest.approx(rates[-7] / 7)
-    assert phase.taken_back is not holds[-1]
+    assert isinstance(phase.last, Cooling)
+    assert phase.last.taken_back is not holds[-1]
     assert before is not None
     same = all(torch.equal(before[name], now) for name, now in trainer.model.state_dict().items())
     assert same is not holds[-1]
@@ -180,7 +181,7 @@ def test_what_a_cooldown_loses_comes_back(monkeypatch, holds: list[bool]):
 def test_no_attempt_before_the_network_is_hard(monkeypatch):
     """While noise grows, the proof waits; once it is full, training goes on at a lower rate."""
     tried: list[int] = []
-    monkeypatch.setattr(StackProof, "holds", lambda self, trainer: tried.append(trainer.step_count))
+    monkeypatch.setattr(Stacks, "prove", lambda self, trainer, last: tried.append(trainer.step_count))
     hardening = {"model__hardening": 1.0, "model__hardening_loss": 100.0, "model__hardening_growth": 1.8}
     trainer = trainer_of(config_of(training__steps=40, training__lr=0.01, training__warmup=0, **hardening))
     began = next(step for step in range(1, 41) if trainer.step() or trainer.phase.name == "stack_proof")
@@ -195,13 +196,12 @@ def test_no_attempt_before_the_network_is_hard(monkeypatch):
 def test_a_hard_network_stays_hard_until_its_loss_is_far_too_high(loss: float, stays: bool):
     """Noise that grows below a loss of 1 shrinks from 3 on; what is near a wrong word does not count."""
     trainer = trainer_of(config_of(model__hardening=1.0, model__hardening_loss=1.0))
-    (phase,) = trainer.further
-    assert isinstance(phase, StackProof)
+    hard, trainer.step_count = Hard(0.3, 1.0), 1
     trainer.words.progress = before = replace(trainer.words.progress, noise=1.0, loss=loss, stage_age=10_000)
-    phase.after(trainer, loss)
+    hard.after(trainer, loss)
     assert (trainer.words.progress.noise == 1.0) is stays
-    trainer.words.progress, phase.was_near = before, True
-    phase.after(trainer, 100.0)
+    trainer.words.progress, trainer.words.wrong, trainer.words.trains_on_errors = before, [(0, 2)], True
+    hard.after(trainer, 100.0)
     assert trainer.words.progress == before
 
 
@@ -283,17 +283,11 @@ def test_training_ends_where_hardening_stands_still_and_says_so(tmp_path: Path, 
 
 
 def test_hardening_that_goes_on_is_waited_for_and_so_is_what_has_not_begun():
-    phase = trainer_of(config_of(phases__stack_proof__patience=10)).further[0]
-    assert isinstance(phase, StackProof)
-    phase.full_noise = 1.0
-    for step in range(100):
-        phase.watch_hardening(0.0, step)
-    for step in range(100, 250):
-        phase.watch_hardening((step - 99) / 160, step)  # 0.0625 in ten steps
-    assert phase.stuck_at is None
-    for step in range(250, 300):
-        phase.watch_hardening(1.0 if step % 9 == 0 else 0.5, step)  # once it was whole it may come back
-    assert phase.stuck_at is None
-    for step in range(300, 320):
-        phase.watch_hardening(0.9, step)
-    assert phase.stuck_at is not None
+    hardening, levels = Hardening(), [0.0] * 100
+    levels += [(step - 99) / 160 for step in range(100, 250)]  # 0.0625 in ten steps
+    levels += [1.0 if step % 9 == 0 else 0.5 for step in range(250, 300)]  # once it was whole it may come back
+    waited = []
+    for step, level in enumerate([*levels, *[0.9] * 20]):
+        hardening = hardening.after(level, step, 1.0)
+        waited.append(step - hardening.at)
+    assert max(waited[:300]) < 10 <= max(waited[300:])

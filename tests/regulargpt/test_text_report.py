@@ -12,10 +12,10 @@ import pytest
 from languages.printable import characters
 from regulargpt.classroom.data import gather
 from regulargpt.classroom.page import render, write
-from regulargpt.classroom.text import TextRun
-from regulargpt.classroom.text_page import LEVELS, level
 from regulargpt.evaluation import segments
 from regulargpt.storage.folder import RunFolder
+from regulargpt.text.classroom.gathering import TextRun
+from regulargpt.text.classroom.text_page import LEVELS, level
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.conftest import TEXTS, Runs
 from tests.regulargpt.forging import without_kept

@@ -11,6 +11,7 @@ from regulargpt.models.mixing.chunks import additive
 from regulargpt.models.mixing.layers import Draw, ShortConvolution
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.mixing.model import Mixing
+from regulargpt.models.mixing.options import MixingOptions
 
 
 class ToyMixer(Mixer):
@@ -59,9 +60,7 @@ class ToyMixer(Mixer):
 
 
 class Toy(Mixing):
-    """Two blocks."""
+    """Blocks of it."""
 
-    def __init__(self, n_symbols: int, n_outputs: int, *, d_model: int = 6, generator: torch.Generator | None = None):
-        generator = generator or torch.Generator().manual_seed(0)
-        mixers = [ToyMixer(d_model, generator) for _ in range(2)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, "swiglu", "fan-in", generator)
+    def mixer(self, options: MixingOptions, layer: int, draw: Draw) -> ToyMixer:
+        return ToyMixer(options.d_model, draw.generator)

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 import languages
+from regulargpt.certificate.proof_phase import Closed
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
-from regulargpt.certificate.tuning.phase import TableFineTuning
+from regulargpt.certificate.tuning.phase import TableFineTuning, TableTuning, Trees
+from regulargpt.certificate.tuning.state import Stage
+from regulargpt.certificate.tuning.table_tuner import TableTuner
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
@@ -68,6 +72,39 @@ def phase_of(trainer: Trainer) -> TableFineTuning:
     return phase
 
 
+def strategy_of(trainer: Trainer) -> Trees:
+    """What it goes by."""
+    strategy = phase_of(trainer).strategy
+    assert isinstance(strategy, Trees)
+    return strategy
+
+
+def tuning_of(trainer: Trainer) -> TableTuning | None:
+    """The training on a table, or that with which it was closed; None while there is none."""
+    last = phase_of(trainer).last
+    return last if isinstance(last, TableTuning) else None
+
+
+def tuner_of(trainer: Trainer) -> TableTuner:
+    """The table that is trained on."""
+    tuning = tuning_of(trainer)
+    assert tuning is not None
+    return tuning.tuner
+
+
+def standing_of(trainer: Trainer) -> tuple[int, Stage | None, int | None]:
+    """How many were given up, the stage, and where it was closed."""
+    found, tuning = phase_of(trainer), tuning_of(trainer)
+    stage = None if tuning is None else tuning.stage
+    return found.last.given_up, stage, found.now.at if isinstance(found.now, Closed) else None
+
+
+def stage_of(trainer: Trainer) -> Any:
+    """The stage of its training on a table; one that never began where there is none."""
+    tuning = tuning_of(trainer)
+    return SimpleNamespace(began_at=None, certified_at=None) if tuning is None else tuning.stage
+
+
 def in_fine_tuning(
     ends: int, missed: dict[int, float] | None = None, certain_from: int = 1000, **of_phase: int
 ) -> tuple[Trainer, list]:
@@ -77,15 +114,20 @@ def in_fine_tuning(
     trainer, asked = trainer_of(config_of(fields, **usual | of_phase)), []
     _, table = table_of("parity")
 
-    def attempt(model: object, known: TrainingTable | None, allowed: float) -> CertificationAttempt:
+    def attempt(model: object, known: TrainingTable | None, allowed: float, learned: object) -> CertificationAttempt:
         step = trainer.step_count
         asked.append((step, known is not None, allowed))
         share = (missed or {}).get(step, 0.0)
         return CertificationAttempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
 
-    phase_of(trainer).attempt = attempt
-    phase_of(trainer).let_in = lambda trainer: None
+    certifies(trainer, attempt)
+    strategy_of(trainer).let_in = lambda now, trainer: now
     return trainer, asked
+
+
+def certifies(trainer: Trainer, attempt: Callable[..., CertificationAttempt]) -> None:
+    """From here on the certificate is what this says."""
+    vars(strategy_of(trainer).sought.needed())["attempt"] = attempt
 
 
 def train(trainer: Trainer, to: int = 10**9) -> Trainer:

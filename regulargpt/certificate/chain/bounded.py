@@ -2,121 +2,201 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeGuard
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regulargpt.certificate.chain.boxes import (
+    CellBounds,
+    GruBounds,
+    LstmBounds,
+    ReluBounds,
+    Saturated,
+    SlstmBounds,
+    TanhBounds,
+)
 from regulargpt.certificate.chain.intervals import Interval, linear
 from regulargpt.finite.chain import tensors
+from regulargpt.models.lstm import Lstm
 from regulargpt.models.mixing.layers import EPS, RmsNorm, Swiglu
 from regulargpt.models.mixing.model import Block
 from regulargpt.models.recurrent import TorchRecurrent
+from regulargpt.models.rnn import Rnn
 from regulargpt.models.xlstm.mlstm import HeadNorm
 from regulargpt.models.xlstm.model import Xlstm
 from regulargpt.models.xlstm.slstm import SlstmMixer
 
-Bounded = TorchRecurrent | Xlstm
+
+class BoxNetwork(ABC):
+    """A recurrent network of which all states in a box can be followed, with the weights that it has then.
+
+    A state has `shape` parts, layers, and numbers of each; `cell` bounds the cells.
+    """
+
+    shape: tuple[int, int, int]
+    cell: type[CellBounds]
+
+    @property
+    @abstractmethod
+    def sums(self) -> Sequence[Sequence[Tensor]]:
+        """For each layer what its sums multiply and add: what it reads, h, two biases; a row for each gate and unit."""
+
+    @property
+    def rows(self) -> Sequence[Sequence[Tensor]]:
+        """The parameters of each layer, with a row for each gate and unit."""
+        return self.sums
+
+    @abstractmethod
+    def start(self, n: int) -> Float[Tensor, "n d_state"]:
+        """The state before the first symbol."""
+
+    @abstractmethod
+    def read(self, symbols: Int[Tensor, "n"]) -> Float[Tensor, "n width"]:
+        """What the first layer reads of symbols."""
+
+    @abstractmethod
+    def margins(
+        self, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
+    ) -> Float[Tensor, "n n_outputs"]:
+        """By how much the logit of an answer is above each other's at least, all over boxes to which symbols led; its
+        own place has 0."""
+
+    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+        """Where all states of boxes (n, d_state) come to by one more symbol each."""
+        x = self.read(symbols).to(states.lower)
+        read, (parts, layers, d) = Interval(x, x), self.shape
+        ends = (end.unflatten(1, (parts, layers, d)).unbind(2) for end in (states.lower, states.upper))  # (n, parts, d)
+        of_layers = zip(*ends, strict=True)  # a layer's two ends, each (n, parts, d_model)
+        after = []
+        for weights, (lower, upper) in zip(self.sums, of_layers, strict=True):
+            moved = self.cell(weights, d).moved(read, Interval(lower, upper).unbind(1))
+            read = moved[0]
+            after.append(moved)
+        # h of all layers first, as the state has them.
+        ends = ([getattr(layer[part], end) for part in range(parts) for layer in after] for end in ("lower", "upper"))
+        return Interval(*(torch.cat(found, 1) for found in ends))  # each (n, d_state)
+
+    def saturated(
+        self, states: Float[Tensor, "n d_state"], after: Float[Tensor, "n d_state"], symbols: Int[Tensor, "n"]
+    ) -> list[Saturated]:
+        """What can be so large that no gradient is left, in each layer of a step with gates.
+
+        `after` are the states after the step: a layer reads what the one below it has become.
+        """
+        x, found = self.read(symbols).to(states), []
+        for number, weights in enumerate(self.sums):
+            layer = (each.unflatten(1, self.shape)[:, :, number] for each in (states, after))  # (n, parts, d_model)
+            before, moved = (each.unbind(1) for each in layer)
+            at, h = Interval(x, x), Interval(before[0], before[0])  # (n, d_model)
+            summed = self.cell(weights, self.shape[2]).summed(at, h).lower.unbind(1)
+            found.append(self.cell.saturated(summed, before))
+            x = moved[0]
+        return [layer for layer in found if layer is not None]
 
 
-def is_bounded(model: nn.Module) -> TypeGuard[Bounded]:
-    """Whether all states of a box can be followed in it.
+class TorchBoxes(BoxNetwork):
+    """That of layers of torch.nn."""
+
+    def __init__(self, model: TorchRecurrent):
+        self.model, self.shape = model, (model.parts, len(model.layers), model.d_model)
+        if isinstance(model, Rnn):
+            self.cell = ReluBounds if model.rnn.nonlinearity == "relu" else TanhBounds
+        else:
+            self.cell = LstmBounds if isinstance(model, Lstm) else GruBounds
+
+    @property
+    def sums(self) -> Sequence[Sequence[Tensor]]:
+        return [*self.model.rnn.all_weights]
+
+    def start(self, n: int) -> Float[Tensor, "n d_state"]:
+        return self.model.start(n)
+
+    def read(self, symbols: Int[Tensor, "n"]) -> Float[Tensor, "n width"]:
+        return self.model.embed(symbols[:, None])[:, 0]
+
+    def margins(
+        self, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
+    ) -> Float[Tensor, "n n_outputs"]:
+        apart, offset = between(self.model.readout, answers)
+        read = Interval(self.model.output(states.lower), self.model.output(states.upper)).relu()
+        return least(apart, read) + offset
+
+
+class SlstmBoxes(BoxNetwork):
+    """That of one block of sLSTM without a convolution."""
+
+    cell = SlstmBounds
+
+    def __init__(self, model: Xlstm, block: Block, mixer: SlstmMixer):
+        self.model, self.block, self.mixer = model, block, mixer
+        self.shape = 3, 1, len(mixer.head_norm.weight)
+
+    @property
+    def sums(self) -> Sequence[Sequence[Tensor]]:
+        w = self.mixer.w
+        return [(w.weight, self.mixer.whole(), w.bias, torch.zeros_like(w.bias))]
+
+    @property
+    def rows(self) -> Sequence[Sequence[Tensor]]:
+        return [(self.mixer.w.weight, self.mixer.w.bias, self.mixer.r)]
+
+    def start(self, n: int) -> Float[Tensor, "n d_state"]:
+        return torch.cat(tensors(self.mixer.start(n)), 1)
+
+    def read(self, symbols: Int[Tensor, "n"]) -> Float[Tensor, "n width"]:
+        return self.block.norm(self.model.embedding(symbols))
+
+    def margins(
+        self, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
+    ) -> Float[Tensor, "n n_outputs"]:
+        apart, offset = between(self.model.readout, answers)
+        assert isinstance(self.model.norm, RmsNorm)
+        read = self.answered(states, symbols)
+        size, margin = root_mean_square(read), least(apart * self.model.norm.weight, read)
+        return torch.where(margin < 0, margin / size.lower, margin / size.upper) + offset
+
+    def answered(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+        """What the last norm reads (n, d_model)."""
+        mixer, block, d = self.mixer, self.block, self.shape[2]
+        x = normed(Interval(states.lower[:, :d], states.upper[:, :d]), mixer.head_norm, mixer.r.shape[1])
+        embedding = self.model.embedding
+        embedded = embedding(symbols.to(embedding.weight.device)).to(states.lower)
+        x = x + Interval(embedded, embedded)
+        if isinstance(block.mlp, Swiglu) and isinstance(block.mlp_norm, RmsNorm):
+            read = linear(x.over(root_mean_square(x)), block.mlp_norm.weight * block.mlp.up.weight)
+            gate, value = (Interval(*both) for both in zip(read.lower.chunk(2, 1), read.upper.chunk(2, 1), strict=True))
+            x = x + linear(gate * gate.sigmoid() * value, block.mlp.down.weight)
+        return x
+
+
+def box_network(model: nn.Module) -> BoxNetwork | None:
+    """The network with which all states of a box can be followed; None where they cannot.
 
     >>> from regulargpt.models.xlstm.model import Slstm
-    >>> is_bounded(Slstm(2, 2, d_model=8, n_layers=1)), is_bounded(Slstm(2, 2, d_model=8, n_layers=2))
-    (True, False)
+    >>> [box_network(Slstm(2, 2, d_model=8, n_layers=n)) is not None for n in (1, 2)]
+    [True, False]
     """
-    if isinstance(model, Xlstm):
-        mixers = [block.mixer for block in model.blocks]
-        return len(mixers) == 1 and isinstance(mixers[0], SlstmMixer) and mixers[0].conv is None
-    return isinstance(model, TorchRecurrent)
+    if isinstance(model, TorchRecurrent):
+        return TorchBoxes(model)
+    if isinstance(model, Xlstm) and len(model.blocks) == 1:
+        block = model.blocks[0]
+        if isinstance(block, Block) and isinstance(block.mixer, SlstmMixer) and block.mixer.conv is None:
+            return SlstmBoxes(model, block, block.mixer)
+    return None
 
 
-def block_of(model: Xlstm) -> Block:
-    """Its only one."""
-    block = model.blocks[0]
-    assert isinstance(block, Block)
-    return block
+def between(readout: nn.Linear, answers: Int[Tensor, "n"]) -> tuple[Float[Tensor, "n n_outputs d_model"], Tensor]:
+    """Weights and biases of the differences between an answer's logit and each other's."""
+    weight, bias = readout.weight, readout.bias
+    return weight[answers][:, None] - weight, bias[answers][:, None] - bias
 
 
-def mixer_of(model: Xlstm) -> SlstmMixer:
-    """That of its only block."""
-    mixer = block_of(model).mixer
-    assert isinstance(mixer, SlstmMixer), "whoever asks has asked `is_bounded`"
-    return mixer
-
-
-def shape_of(model: Bounded) -> tuple[int, int, int]:
-    """A state's parts, layers, and numbers of each."""
-    if isinstance(model, Xlstm):
-        return 3, 1, len(mixer_of(model).head_norm.weight)
-    return model.parts, len(model.layers), model.d_model
-
-
-def start_of(model: Bounded, n: int) -> Float[Tensor, "n d_state"]:
-    """The state before the first symbol."""
-    if isinstance(model, Xlstm):
-        return torch.cat(tensors(mixer_of(model).start(n)), 1)
-    return model.start(n)
-
-
-def sums_of(model: Bounded) -> list[Sequence[Tensor]]:
-    """For each layer what its sums multiply and add: what it reads, h, and two biases; a row for each gate and unit."""
-    if isinstance(model, Xlstm):
-        mixer = mixer_of(model)
-        return [(mixer.w.weight, mixer.whole(), mixer.w.bias, torch.zeros_like(mixer.w.bias))]
-    return [*model.rnn.all_weights]
-
-
-def rows_of(model: Bounded) -> list[Sequence[Tensor]]:
-    """The parameters of each layer, with a row for each gate and unit."""
-    if isinstance(model, Xlstm):
-        mixer = mixer_of(model)
-        return [(mixer.w.weight, mixer.w.bias, mixer.r)]
-    return [*model.rnn.all_weights]
-
-
-def read_by(model: Bounded, symbols: Int[Tensor, "n"]) -> Float[Tensor, "n width"]:
-    """What the first layer reads of symbols."""
-    if isinstance(model, Xlstm):
-        return block_of(model).norm(model.embedding(symbols))
-    return model.embed(symbols[:, None])[:, 0]
-
-
-def answer_margins(
-    model: Bounded, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
-) -> Float[Tensor, "n n_outputs"]:
-    """By how much the logit of an answer is above each other's at least, all over boxes to which symbols led; its own
-    place has 0."""
-    weight, bias = model.readout.weight, model.readout.bias
-    apart, offset = weight[answers][:, None] - weight, bias[answers][:, None] - bias  # (n, n_outputs, d_model) each
-    if isinstance(model, Xlstm):
-        read, size = answered_by(model, states, symbols)
-        assert isinstance(model.norm, RmsNorm)
-        apart = apart * model.norm.weight  # (n, n_outputs, d_model)
-    else:
-        read, size = Interval(model.output(states.lower), model.output(states.upper)).relu(), None
-    centre = (apart @ read.centre[..., None])[..., 0]
-    least = centre - (apart.abs() @ read.radius[..., None])[..., 0]  # (n, n_outputs)
-    if size is not None:
-        least = torch.where(least < 0, least / size.lower, least / size.upper)
-    return least + offset
-
-
-def answered_by(model: Xlstm, states: Interval, symbols: Int[Tensor, "n"]) -> tuple[Interval, Interval]:
-    """What the last norm reads (n, d_model), and by what it divides that (n, 1)."""
-    mixer, block, d = mixer_of(model), block_of(model), shape_of(model)[2]
-    x = normed(Interval(states.lower[:, :d], states.upper[:, :d]), mixer.head_norm, mixer.r.shape[1])
-    embedded = model.embedding(symbols.to(model.embedding.weight.device)).to(states.lower)
-    x = x + Interval(embedded, embedded)
-    if isinstance(block.mlp, Swiglu) and isinstance(block.mlp_norm, RmsNorm):
-        size = root_mean_square(x)
-        read = linear(x.over(size), block.mlp_norm.weight * block.mlp.up.weight)
-        gate, value = (Interval(*both) for both in zip(read.lower.chunk(2, 1), read.upper.chunk(2, 1), strict=True))
-        x = x + linear(gate * gate.sigmoid() * value, block.mlp.down.weight)
-    return x, root_mean_square(x)
+def least(weights: Float[Tensor, "n m d_model"], read: Interval) -> Float[Tensor, "n m"]:
+    """The least that sums with these weights come to over boxes (n, d_model)."""
+    return (weights @ read.centre[..., None])[..., 0] - (weights.abs() @ read.radius[..., None])[..., 0]
 
 
 def normed(x: Interval, norm: HeadNorm, size: int) -> Interval:

@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regulargpt.certificate.chain.bounded import Bounded, answer_margins, is_bounded, start_of
-from regulargpt.certificate.chain.boxes import images
+from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.product import Product
 from regulargpt.finite.chain import Chain
@@ -80,11 +79,11 @@ class Moves:
 
 def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
     """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none."""
-    if not is_bounded(chain.model):
+    if (network := box_network(chain.model)) is None:
         return f"{chain.name} passes its state on without bounds that could hold it"
     moves = Moves.of(product)
     for slack in SLACKS:
-        if (found := closed(chain.model, moves, slack)) is None:
+        if (found := closed(network, moves, slack)) is None:
             continue
         boxed = Product.of(Rows.of(chain, found.centre), product.machine)
         if boxed.is_proven:
@@ -93,23 +92,23 @@ def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
 
 
 @torch.no_grad()
-def closed(model: Bounded, moves: Moves, slack: float) -> Interval | None:
+def closed(network: BoxNetwork, moves: Moves, slack: float) -> Interval | None:
     """Boxes (K, D) into which all images go and leave the slack, with one answer in each; None if there are none.
 
-    The model is in float64.
+    The network is in float64.
     """
-    start = start_of(model, len(moves.begins)).double()
-    of_first = images(model, Interval(start, start), moves.begins), moves.first[moves.begins]
+    start = network.start(len(moves.begins)).double()
+    of_first = network.images(Interval(start, start), moves.begins), moves.first[moves.begins]
     boxes = hull([of_first], moves.n_points, slack)
     for _ in range(ROUNDS):
         known = torch.isfinite(boxes.lower[:, 0])
         rows = known[moves.source]
         source, target = moves.source[rows], moves.target[rows]
-        image = images(model, Interval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
+        image = network.images(Interval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
         after = hull([of_first, (image, target)], moves.n_points, slack)
         if bool(known.all()) and bool(((after.lower >= boxes.lower) & (after.upper <= boxes.upper)).all()):
             asked = Interval(boxes.lower[moves.asked], boxes.upper[moves.asked])
-            margins = answer_margins(model, asked, moves.answers, moves.by)
+            margins = network.margins(asked, moves.answers, moves.by)
             margins.scatter_(1, moves.answers[:, None], torch.inf)
             return boxes if bool((margins > 0).all()) else None
         if bool((after.radius > WIDEST).any()):

@@ -1,4 +1,4 @@
-"""Boxes of states under one step of a recurrent network: bounds on the images of all states in a box.
+"""Boxes under one step of a layer: bounds on what all that it reads and carries in a box becomes.
 
 For one layer of a plain RNN they are exact in each coordinate. Those of GRU, LSTM and sLSTM are the better of two: the
 cell's formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
@@ -13,16 +13,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.certificate.chain.bounded import Bounded, read_by, shape_of, sums_of
 from regulargpt.certificate.chain.intervals import Interval, linear, sigmoid_slope, tanh_slope
-from regulargpt.models.gru import Gru
-from regulargpt.models.lstm import Lstm
-from regulargpt.models.rnn import Rnn
-from regulargpt.models.xlstm.model import Xlstm
 
 Matrices = Float[Tensor, "sums d_model width"]
 
@@ -229,48 +224,3 @@ def stacked(rows: Sequence[Sequence[Interval]]) -> Interval:
         for end in ("lower", "upper")
     )
     return Interval(lower, upper)
-
-
-def bounds_of(model: Bounded) -> type[CellBounds]:
-    """What bounds the cells of a network."""
-    if isinstance(model, Xlstm):
-        return SlstmBounds
-    if isinstance(model, Rnn):
-        return ReluBounds if model.rnn.nonlinearity == "relu" else TanhBounds
-    return {Gru: GruBounds, Lstm: LstmBounds}[type(model)]  # type: ignore[index]
-
-
-def images(model: Bounded, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
-    """Where all states of boxes (n, d_state) come to by one more symbol each."""
-    x, kind = read_by(model, symbols).to(states.lower), bounds_of(model)
-    read, (parts, layers, d) = Interval(x, x), shape_of(model)
-    ends = (end.unflatten(1, (parts, layers, d)).unbind(2) for end in (states.lower, states.upper))  # (n, parts, d)
-    of_layers = zip(*ends, strict=True)  # a layer's two ends, each (n, parts, d_model)
-    after = []
-    for weights, (lower, upper) in zip(sums_of(model), of_layers, strict=True):
-        moved = kind(weights, d).moved(read, Interval(lower, upper).unbind(1))
-        read = moved[0]
-        after.append(moved)
-    # h of all layers first, as the state has them.
-    ends = ([getattr(layer[part], end) for part in range(parts) for layer in after] for end in ("lower", "upper"))
-    return Interval(*(torch.cat(found, 1) for found in ends))  # each (n, d_state)
-
-
-def saturated(
-    model: Bounded,
-    states: Float[Tensor, "n d_state"],
-    after: Float[Tensor, "n d_state"],
-    symbols: Int[Tensor, "n"],
-) -> list[Saturated]:
-    """What can be so large that no gradient is left, in each layer of a step with gates.
-
-    `after` are the states after the step: a layer reads what the one below it has become.
-    """
-    kind, shape = bounds_of(model), shape_of(model)
-    x, found = read_by(model, symbols).to(states), []
-    for number, weights in enumerate(sums_of(model)):
-        before, moved = (each.unflatten(1, shape)[:, :, number].unbind(1) for each in (states, after))  # (n, d)
-        at, h = Interval(x, x), Interval(before[0], before[0])  # (n, d_model)
-        found.append(kind.saturated(kind(weights, shape[2]).summed(at, h).lower.unbind(1), before))
-        x = moved[0]
-    return [layer for layer in found if layer is not None]

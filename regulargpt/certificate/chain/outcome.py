@@ -16,7 +16,7 @@ from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
 from regulargpt.certificate.chain.box_search import Boxes, search_boxes
-from regulargpt.certificate.chain.points import Word, own_error
+from regulargpt.certificate.chain.points import Candidate, Word
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
@@ -28,7 +28,6 @@ from regulargpt.finite.chain import chain_of
 from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
-from regulargpt.storage.manifest import digest
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,20 +62,22 @@ def chain_outcome(
     try:
         machine = machine_of(data, learned)
         chain = chain_of(model, machine.n_symbols)
+        candidate = Candidate(chain, machine)
         if known is not None and known.shape[1:] != (chain.dimension,):
             known = None
-        holding, best = proven(chain, machine, words, known)
+        holding, best = proven(candidate, words, known)
     except UserError as error:
         return refused(files["weights"], {**of_all, "reason": str(error)})
     # A network may be right for ever with its states replaced, and wrong as it is.
-    own = own_error(chain, specified_machine(data.finite)) or still_wrong(data.finite.machine, model, wrong)
+    of_language = replace(candidate, machine=specified_machine(data.finite))
+    own = of_language.own_error() or still_wrong(data.finite.machine, model, wrong)
     of_all |= {} if own is None else {"wrong_unquantised": compared(data.finite.machine, model, own)}
     if not holding:
         return refused(files["weights"], {**of_all, **counted(best), **why_not(best, model)})
     if not is_known:
         report = {"checked": False, "reason": f"not checked: no checker knows {chain.name}"}
         return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
-    errs = own is not None if learned is None else own_error(chain, machine) is not None
+    errs = own is not None if learned is None else candidate.own_error() is not None
     found = [(product, ERRS if errs else search_boxes(chain, product)) for product in holding]
     return certified(found, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
 
@@ -159,6 +160,5 @@ def certificate_of(product: Product, boxes: Boxes | None, files: Mapping[str, by
         claim = unquantised_chain_claim(boxes.slack)
         unquantised = {"claim": claim, "slack": boxes.slack, "radii": boxes.radii.tolist()}
     claim = chain_claim(machine.alphabet, len(points), record.answers_every_word(machine))
-    named = {name: {"file": file, "sha256": digest(files[name])} for name, file in record.NAMES.items()}
-    of_points = {"claim": claim, "unquantised": unquantised, **named, "points": points}
+    of_points = {"claim": claim, "unquantised": unquantised, **record.named(files), "points": points}
     return record.text({"format": FORMAT, **KIND, **of_points})

@@ -22,7 +22,7 @@ from regulargpt.certificate.chain.product import Product, alive
 from regulargpt.certificate.search.codebook import group_means
 from regulargpt.data.base import Words
 from regulargpt.finite.chain import Chain
-from regulargpt.finite.chain_rows import Rows, every
+from regulargpt.finite.chain_rows import Rows
 from regulargpt.finite.growing_codebook import GrowingCodebook
 from regulargpt.finite.nonempty import Word
 
@@ -49,14 +49,6 @@ class Sampled:
     machine_states: Int[Tensor, "n"]
     symbols: Int[Tensor, "n"]
 
-    @classmethod
-    def of(cls, chain: Chain, machine: MooreMachine, words: Sequence[Words]) -> Sampled:
-        """Those of all short words, and along batches (n, T) of others; none where nothing is asked any more."""
-        found = [*short(chain, machine), *(along(chain, machine, batch) for batch in words)]
-        states, reached, symbols = (torch.cat(parts) for parts in zip(*found, strict=True))
-        kept = torch.from_numpy(alive(machine))[reached]
-        return cls(states[kept], reached[kept], symbols[kept])
-
     def means(self, group: Int[Tensor, "n"]) -> Points:
         """The mean state of each group that there is."""
         _, numbers = group.unique(return_inverse=True)
@@ -74,99 +66,111 @@ class Sampled:
 Part = tuple[Tensor, Tensor, Tensor]
 
 
-def short(chain: Chain, machine: MooreMachine) -> Iterator[Part]:
-    """The states after all words of 1, 2, .. symbols, as long as they are few and something is asked after them."""
-    for words, _, states, reached in levels(chain, machine, SHORT):
-        yield states, torch.from_numpy(reached), torch.from_numpy(words[:, -1])
+@dataclass(frozen=True)
+class Candidate:
+    """A network, as a chain, and the machine that it may be."""
 
+    chain: Chain
+    machine: MooreMachine
 
-def levels(
-    chain: Chain, machine: MooreMachine, most: int
-) -> Iterator[tuple[Ints, Float[Tensor, "n n_outputs"], Float[Tensor, "n D"], Ints]]:
-    """All words (n, T) of 1, 2, .. symbols, up to `most` in all: with the logits, the states and the machine's states.
+    def product(self, points: Points) -> Product:
+        """Whether it is the machine with its states replaced by these."""
+        return Product.of(Rows.of(self.chain, points), self.machine)
 
-    Words after which nothing is asked are not gone on with.
-    """
-    table, is_alive, symbols = machine.table.astype(np.int64), alive(machine), np.arange(chain.n_symbols)
-    words, reached = symbols[:, None], table[machine.initial_index]
-    logits, states = chain.first(torch.from_numpy(symbols))
-    total = 0
-    while len(words) and ((total := total + len(words)) <= most or words.shape[1] == 1):
-        yield words, logits, states, reached
-        kept = is_alive[reached]
-        words = np.column_stack([words[kept].repeat(len(symbols), 0), np.tile(symbols, int(kept.sum()))])
-        reached = table[reached[kept]].ravel()  # (words,)
-        if total + len(words) <= most:
-            both = every(chain, states[torch.from_numpy(kept)])
-            logits, states = (part.flatten(0, 1) for part in both)  # (words, n_outputs), (words, D)
+    def sampled(self, words: Sequence[Words]) -> Sampled:
+        """States after all short words, and along batches (n, T) of others; none where nothing is asked any more."""
+        found = [*self.short(), *map(self.along, words)]
+        states, reached, symbols = (torch.cat(parts) for parts in zip(*found, strict=True))
+        kept = torch.from_numpy(alive(self.machine))[reached]
+        return Sampled(states[kept], reached[kept], symbols[kept])
 
+    def short(self) -> Iterator[Part]:
+        """The states after all words of 1, 2, .. symbols, as long as they are few and something is asked after them."""
+        for words, _, states, reached in self.levels(SHORT):
+            yield states, torch.from_numpy(reached), torch.from_numpy(words[:, -1])
 
-def own_error(chain: Chain, machine: MooreMachine) -> Word | None:
-    """The shortest word that the network itself, its states not replaced, answers wrongly, among all short ones."""
-    output = machine.output_table
-    for words, logits, _, reached in levels(chain, machine, min(MOST_ASKED, max(SHORT, NUMBERS // chain.dimension))):
-        right = output[reached]
-        if (wrong := np.flatnonzero((right >= 0) & (logits.argmax(1).numpy() != right))).size:
-            return tuple(words[wrong[0]].tolist())
-    return None
+    def levels(self, most: int) -> Iterator[tuple[Ints, Float[Tensor, "n n_outputs"], Float[Tensor, "n D"], Ints]]:
+        """All words (n, T) of 1, 2, .. symbols, up to `most` in all: with logits, states and the machine's states.
 
+        Words after which nothing is asked are not gone on with.
+        """
+        machine, symbols = self.machine, np.arange(self.chain.n_symbols)
+        table, is_alive = machine.table.astype(np.int64), alive(machine)
+        words, reached = symbols[:, None], table[machine.initial_index]
+        logits, states = self.chain.first(torch.from_numpy(symbols))
+        total = 0
+        while len(words) and ((total := total + len(words)) <= most or words.shape[1] == 1):
+            yield words, logits, states, reached
+            kept = is_alive[reached]
+            words = np.column_stack([words[kept].repeat(len(symbols), 0), np.tile(symbols, int(kept.sum()))])
+            reached = table[reached[kept]].ravel()  # (words,)
+            if total + len(words) <= most:
+                both = self.chain.every(states[torch.from_numpy(kept)])
+                logits, states = (part.flatten(0, 1) for part in both)  # (words, n_outputs), (words, D)
 
-def along(chain: Chain, machine: MooreMachine, words: Words) -> Part:
-    """The states after each symbol of these words."""
-    reached = np.zeros(words.shape, dtype=np.int64)
-    state = np.full(len(words), machine.initial_index)
-    for t, symbols in enumerate(words.T):
-        reached[:, t] = state = machine.table[state, symbols]
-    given = torch.from_numpy(words.astype(np.int64))
-    states = chain.along(given)[1].flatten(0, 1)  # (n * length, D)
-    return states, torch.from_numpy(reached).flatten(), given.flatten()
-
-
-def nets(chain: Chain, states: Float[Tensor, "n D"]) -> Iterator[Points]:
-    """Points of which one is near to every state that words lead to, each net finer than the one before.
-
-    Nothing of a machine is used. A net that would have too many points is the last.
-    """
-    first = chain.first(torch.arange(chain.n_symbols))[1]
-    largest = float((states - states[0]).norm(dim=1).max())
-    for k in range(FINEST if largest else 0):
-        book = GrowingCodebook(first[:1], largest * 2 ** (-k / 2), MOST_OF_NET)
-        try:
-            book(first)
-            book.close(lambda new: every(chain, new)[1].flatten(0, 1))  # (new * n_symbols, D)
-        except UserError:
-            return
-        yield book.prototypes
-
-
-def mended(chain: Chain, product: Product) -> Iterator[Product]:
-    """The product with one more point after the other, each a state that must not be replaced by another one.
-
-    It ends where every answer is right, and where the network itself errs on the word that the points have wrong.
-    """
-    for _ in range(MOST_ADDED):
-        if product.wrong is None or (point := parted(chain, product.rows, product.wrong, product.machine)) is None:
-            return
-        product = Product.of(product.rows.with_point(chain, point), product.machine)
-        yield product
-
-
-def parted(chain: Chain, rows: Rows, word: Word, machine: MooreMachine) -> Float[Tensor, "D"] | None:
-    """The first state on the way along a word, wrong with all states replaced, whose replacing makes it wrong.
-
-    None if the network itself answers the word wrongly.
-    """
-    carried = [0]
-    for symbol in word[:-1]:
-        carried.append(int(rows.images[carried[-1], symbol]))
-    # Run j has its states replaced after the first j symbols only. All runs go on together, each joining in at its row.
-    states, logits = rows.states[:0, 0], rows.logits[:0, 0]
-    for k, symbol in zip(carried, word, strict=True):
-        if len(states):
-            logits, states = chain.step(states, torch.full((len(states),), symbol))
-        logits, states = torch.cat([logits, rows.logits[k, [symbol]]]), torch.cat([states, rows.states[k, [symbol]]])
-    is_right = (logits.argmax(1) == int(machine.answers(np.array([word]))[0])).tolist()
-    if not is_right[0]:
+    def own_error(self) -> Word | None:
+        """The shortest word that the network itself, its states not replaced, answers wrongly, among all short ones."""
+        output, most = self.machine.output_table, max(SHORT, NUMBERS // self.chain.dimension)
+        for words, logits, _, reached in self.levels(min(MOST_ASKED, most)):
+            right = output[reached]
+            if (wrong := np.flatnonzero((right >= 0) & (logits.argmax(1).numpy() != right))).size:
+                return tuple(words[wrong[0]].tolist())
         return None
-    j = is_right.index(False)
-    return rows.states[carried[j - 1], word[j - 1]]
+
+    def along(self, words: Words) -> Part:
+        """The states after each symbol of these words."""
+        reached = np.zeros(words.shape, dtype=np.int64)
+        state = np.full(len(words), self.machine.initial_index)
+        for t, symbols in enumerate(words.T):
+            reached[:, t] = state = self.machine.table[state, symbols]
+        given = torch.from_numpy(words.astype(np.int64))
+        states = self.chain.along(given)[1].flatten(0, 1)  # (n * length, D)
+        return states, torch.from_numpy(reached).flatten(), given.flatten()
+
+    def nets(self, states: Float[Tensor, "n D"]) -> Iterator[Points]:
+        """Points of which one is near to every state that words lead to, each net finer than the one before.
+
+        Nothing of the machine is used. A net that would have too many points is the last.
+        """
+        first = self.chain.first(torch.arange(self.chain.n_symbols))[1]
+        largest = float((states - states[0]).norm(dim=1).max())
+        for k in range(FINEST if largest else 0):
+            book = GrowingCodebook(first[:1], largest * 2 ** (-k / 2), MOST_OF_NET)
+            try:
+                book(first)
+                book.close(lambda new: self.chain.every(new)[1].flatten(0, 1))  # (new * n_symbols, D)
+            except UserError:
+                return
+            yield book.prototypes
+
+    def mended(self, product: Product) -> Iterator[Product]:
+        """The product with one more point after the other, each a state that must not be replaced by another one.
+
+        It ends where every answer is right, and where the network itself errs on the word that the points have wrong.
+        """
+        for _ in range(MOST_ADDED):
+            if product.wrong is None or (point := self.parted(product.rows, product.wrong)) is None:
+                return
+            product = Product.of(product.rows.with_point(self.chain, point), self.machine)
+            yield product
+
+    def parted(self, rows: Rows, word: Word) -> Float[Tensor, "D"] | None:
+        """The first state on the way along a word, wrong with all states replaced, whose replacing makes it wrong.
+
+        None if the network itself answers the word wrongly.
+        """
+        carried = [0]
+        for symbol in word[:-1]:
+            carried.append(int(rows.images[carried[-1], symbol]))
+        # Run j has its states replaced after the first j symbols only. All go on together, each joining in at its row.
+        states, logits = rows.states[:0, 0], rows.logits[:0, 0]
+        for k, symbol in zip(carried, word, strict=True):
+            if len(states):
+                logits, states = self.chain.step(states, torch.full((len(states),), symbol))
+            logits = torch.cat([logits, rows.logits[k, [symbol]]])
+            states = torch.cat([states, rows.states[k, [symbol]]])
+        is_right = (logits.argmax(1) == int(self.machine.answers(np.array([word]))[0])).tolist()
+        if not is_right[0]:
+            return None
+        j = is_right.index(False)
+        return rows.states[carried[j - 1], word[j - 1]]

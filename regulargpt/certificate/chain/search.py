@@ -11,12 +11,10 @@ from torch import Tensor
 
 from languages.automata import MooreMachine
 from languages.errors import UserError
-from regulargpt.certificate.chain.points import CENTRINGS, Sampled, mended, nets
+from regulargpt.certificate.chain.points import CENTRINGS, Candidate, Sampled
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.search.codebook import group_means
 from regulargpt.data.base import Words
-from regulargpt.finite.chain import Chain
-from regulargpt.finite.chain_rows import Rows
 
 MOST_POINTS = 4096  # that the checker goes through
 
@@ -33,7 +31,7 @@ def refuse_trivial(machine: MooreMachine, name: str) -> None:
 
 
 def proven(
-    chain: Chain, machine: MooreMachine, words: Sequence[Words], known: Float[Tensor, "K D"] | None = None
+    candidate: Candidate, words: Sequence[Words], known: Float[Tensor, "K D"] | None = None
 ) -> tuple[list[Product], Product]:
     """The products that prove the chain to be the machine, in the order tried; and the best of those that do not.
 
@@ -41,27 +39,27 @@ def proven(
     that does not help either, a net over the chain's states is tried. Raises UserError for a machine of too many
     states.
     """
-    sampled = Sampled.of(chain, machine, words)
+    sampled = candidate.sampled(words)
     points = [*([] if known is None else [known]), sampled.per_state(), sampled.per_edge()]
-    found = [Product.of(Rows.of(chain, each), machine) for each in points if len(each) <= MOST_POINTS]
+    found = [candidate.product(each) for each in points if len(each) <= MOST_POINTS]
     if not found:
-        raise UserError(f"the automaton has {machine.n_states:,} states; at most {MOST_POINTS:,} points are checked")
+        n_states = candidate.machine.n_states
+        raise UserError(f"the automaton has {n_states:,} states; at most {MOST_POINTS:,} points are checked")
     holding, best = [product for product in found if product.is_proven], max(found, key=quality)
     if not holding:
-        for product in more_points(chain, machine, sampled, found):
+        for product in more_points(candidate, sampled, found):
             if product.is_proven:
                 holding = [product]
                 break
             best = max(best, product, key=quality)
-    return [improved(chain, product) for product in holding], best
+    return [improved(candidate, product) for product in holding], best
 
 
-def more_points(chain: Chain, machine: MooreMachine, sampled: Sampled, found: Sequence[Product]) -> Iterator[Product]:
+def more_points(candidate: Candidate, sampled: Sampled, found: Sequence[Product]) -> Iterator[Product]:
     """Further products: those of means with more points, then of nets."""
     for product in found:
-        yield from mended(chain, product)
-    for points in nets(chain, sampled.states):
-        yield Product.of(Rows.of(chain, points), machine)
+        yield from candidate.mended(product)
+    yield from map(candidate.product, candidate.nets(sampled.states))
 
 
 def quality(product: Product) -> float:
@@ -69,7 +67,7 @@ def quality(product: Product) -> float:
     return np.inf if product.wrong is None else len(product.wrong)
 
 
-def improved(chain: Chain, product: Product) -> Product:
+def improved(candidate: Candidate, product: Product) -> Product:
     """A product that holds, without the points that do not come up, the others moved to the mean of what comes to them.
 
     They move as long as it holds, by larger margins.
@@ -82,7 +80,7 @@ def improved(chain: Chain, product: Product) -> Product:
         images = torch.from_numpy(rows.images)[used] - 1  # (used,)
         means, count = group_means(rows.states[used], images, len(rows.points))
         points = torch.where(count[:, None] > 0, means, rows.points)  # the sizes as a column (K, 1)
-        moved = Product.of(Rows.of(chain, points), product.machine)
+        moved = candidate.product(points)
         if not moved.is_proven or moved.smallest_margin <= best.smallest_margin:
             break
         best = moved

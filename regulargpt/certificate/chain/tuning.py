@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.randomness import rng
-from regulargpt.certificate.chain.bounded import Bounded, answer_margins, is_bounded, rows_of, shape_of
-from regulargpt.certificate.chain.boxes import images, saturated
+from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.target import ChainTarget
@@ -55,7 +54,7 @@ class ChainTuner:
     """Where the training of a network to be an automaton stands: its points, and an optimiser of network and points."""
 
     def __init__(self, model: Recurrent, target: ChainTarget, points: Float[Tensor, "K D"], seed: int):
-        self.target, self.seed, self.chain = target, seed, LiveChain(model)
+        self.target, self.seed, self.chain, self.boxes = target, seed, LiveChain(model), box_network(model)
         self.points = nn.Parameter(points.clone())
         groups = [*model.parameter_groups(), {"params": [self.points]}]
         self.optimiser = Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)
@@ -76,19 +75,15 @@ class ChainTuner:
             points[:, points.shape[1] // 2 :].clamp_(-MOST_CELL, MOST_CELL)
         return cls(model, target, points, seed)
 
-    def loss(
-        self, model: Recurrent, options: ChainFineTuningOptions, done: int
-    ) -> tuple[Float[Tensor, ""], dict[str, float]]:
+    def loss(self, options: ChainFineTuningOptions, done: int) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """What the next step lowers, after `done` of them."""
         if self.full_at is None and (self.noise >= 1 or done >= MOST_TABLE):
             self.full_at = done
-        if self.full_at is not None and is_bounded(model):
-            return self.of_boxes(model, options, done)
-        return self.of_table(model, options, done)
+        if self.full_at is not None and self.boxes is not None:
+            return self.of_boxes(self.boxes, options, done)
+        return self.of_table(options, done)
 
-    def of_table(
-        self, model: Recurrent, options: ChainFineTuningOptions, done: int
-    ) -> tuple[Float[Tensor, ""], dict[str, float]]:
+    def of_table(self, options: ChainFineTuningOptions, done: int) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """Disturbed points to the points that they should become, with the right answers there."""
         chain, moves, points = self.chain, self.target.moves, self.points
         source, symbols, target = (x.repeat(COPIES) for x in (moves.source, moves.symbols, moves.target))
@@ -106,8 +101,8 @@ class ChainTuner:
         apart = apart * points.shape[1] / (gap if self.widens else gap.detach()) ** 2
         loss, far = apart + wrong + (GAP - gap).relu(), float(apart.detach() ** 0.5)
         self.noise = min(1.0, self.noise + 1 / RISING) if far < NEAREST else FALLING * self.noise
-        if is_bounded(model):
-            loss = loss + options.gates * held(model, states, after, symbols)
+        if self.boxes is not None:
+            loss = loss + options.gates * held(self.boxes, states, after, symbols)
         return loss, {"apart": far, "disturbed": self.noise}
 
     def gap(self) -> Float[Tensor, ""]:
@@ -118,7 +113,7 @@ class ChainTuner:
         return (self.points[one] - self.points[two]).norm(dim=1).min().clamp(min=LEAST_GAP)
 
     def of_boxes(
-        self, model: Bounded, options: ChainFineTuningOptions, done: int
+        self, network: BoxNetwork, options: ChainFineTuningOptions, done: int
     ) -> tuple[Float[Tensor, ""], dict[str, float]]:
         """Boxes round points to within the boxes that they should become, with the right answers in all of them."""
         moves, points, r = self.target.moves, self.points, options.radius
@@ -127,7 +122,7 @@ class ChainTuner:
             some = torch.from_numpy(rng(self.seed, "which boxes", done).permutation(len(source))[:MOST_ROWS])
             source, symbols, target = source[some], symbols[some], target[some]
         box = Interval.round(points, torch.full_like(points, r))
-        image = images(model, Interval(box.lower[source], box.upper[source]), symbols)
+        image = network.images(Interval(box.lower[source], box.upper[source]), symbols)
         begins = moves.begins
         first = self.chain.step(None, begins)[1] - points[moves.first[begins]]
         offset, radius = (image.centre - points[target]) / r, image.radius / r
@@ -135,40 +130,51 @@ class ChainTuner:
         apart = OFFSETS * ((offset**2).mean() + ((first / r) ** 2).mean())
         leaving = ((radius - GAIN).relu() ** 2).mean() + ((reach - INSIDE).relu() ** 2).mean()
         asked, answers = moves.asked, moves.answers.to(points.device)
-        margins = answer_margins(model, Interval(box.lower[asked], box.upper[asked]), answers, moves.by)
+        margins = network.margins(Interval(box.lower[asked], box.upper[asked]), answers, moves.by)
         wrong = torch.logsumexp(-margins, 1).mean()  # the cross-entropy of the worst logits in the box
-        held_shut = held(model, points[source], image.centre, symbols)
+        held_shut = held(network, points[source], image.centre, symbols)
         self.leaves = float(torch.maximum(reach.detach().max(), (first.detach().abs() / r).max()))
         loss = leaving + apart + wrong + options.gates * held_shut
         self.last_loss = float(loss.detach())
         return loss, {"leaves": self.leaves}
 
     @torch.no_grad()
-    def renew(self, model: Bounded, radius: float) -> int:
+    def renew(self, radius: float) -> int:
         """Begin anew with units that keep leaving their box, if they are few and the loss has stalled; how many did.
 
         Such a unit holds on to what it has, with gates so far shut that no gradient opens them. Without weights it goes
         to 0 from anywhere, and learns again.
         """
-        moves, points = self.target.moves, self.points
+        moves, points, network = self.target.moves, self.points, self.boxes
         before, self.loss_before = self.loss_before, self.last_loss
-        if self.last_loss < STALLED * before:
+        if network is None or self.last_loss < STALLED * before:
             return 0
         box = Interval.round(points, torch.full_like(points, radius))
-        image = images(model, Interval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
+        image = network.images(Interval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
         to = points[moves.target]
         reach = torch.maximum(image.upper - to, to - image.lower).amax(0)  # (D,)
-        shape = shape_of(model)
+        shape = network.shape
         stuck = (reach.unflatten(0, shape) > radius).any(0)  # (layers, d_model)
         found = stuck.nonzero().tolist()
         if len(found) > MOST_STUCK * stuck.numel():
             return 0
         for layer, unit in found:
-            for weight in rows_of(model)[layer]:
+            for weight in network.rows[layer]:
                 weight.unflatten(0, (-1, shape[2]))[:, unit] = 0.0  # a row of each gate
             points.unflatten(1, shape)[:, :, layer, unit] = 0.0  # (K, parts, layers, d_model)
         self.loss_before = torch.inf
         return len(found)
+
+    def steps_to_close(self, done: int) -> int:
+        """Of `done` steps, those on what is to be closed: on boxes, or on points where there are none."""
+        if self.boxes is None:
+            return done
+        return 0 if self.full_at is None else done - self.full_at
+
+    @property
+    def float64_points(self) -> Float[Tensor, "K D"]:
+        """Where the points are now, in float64 and on the CPU."""
+        return self.points.detach().cpu().double()
 
     @property
     def may_be_closed(self) -> bool:
@@ -190,9 +196,9 @@ class ChainTuner:
         return tuned
 
 
-def held(model: Bounded, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
+def held(network: BoxNetwork, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
     """How far gates that only hold are from open, and sums from where tanh has a slope; 0 where there are none."""
     found = states.new_zeros(())
-    for layer in saturated(model, states, after, symbols):
+    for layer in network.saturated(states, after, symbols):
         found = found + ((layer.holding - OPEN).relu() ** 2).mean() + ((layer.inner.abs() - STEEP).relu() ** 2).mean()
     return found

@@ -82,7 +82,6 @@ class AffineForm:
         return {**self.written, self.bare: constant(np.eye(len(self.centre)), self.centre)}
 
     def linear(self, weight: Balls, bias: Any = 0) -> AffineForm:
-        """W x + b."""
         # One product for all: columns (n, 1 + sum d_s), the centre first.
         columns = product(weight, joined([self.centre[:, None], *self.written.values()], 1))
         ends = np.cumsum([1, *(m.shape[1] for m in self.written.values())])
@@ -90,11 +89,9 @@ class AffineForm:
         return AffineForm(columns[:, 0] + bias, maps if self.bare is None else {**maps, self.bare: weight})
 
     def scaled(self, gain: Balls, bias: Any = 0) -> AffineForm:
-        """gain x + bias, coordinate by coordinate."""
         return AffineForm(gain * self.centre + bias, {s: gain[:, None] * m for s, m in self.maps.items()})
 
     def plus(self, other: AffineForm) -> AffineForm:
-        """The sum."""
         maps = dict(self.maps)
         for s, m in other.maps.items():
             maps[s] = maps[s] + m if s in maps else m
@@ -112,7 +109,6 @@ class AffineForm:
         return AffineForm(self.centre * other.centre, first.maps).with_remainder(size, h * k)
 
     def part(self, cut: slice) -> AffineForm:
-        """Some of the coordinates."""
         return AffineForm(self.centre[cut], {s: m[cut] for s, m in self.maps.items()})
 
     def with_remainder(self, size: Any, each: Any = None) -> AffineForm:
@@ -131,7 +127,6 @@ class AffineForm:
         return AffineForm(self.centre, {s: m for s, m in self.maps.items() if s not in little}, Source(size, each))
 
     def with_sources(self, new: Mapping[Source, Source]) -> AffineForm:
-        """The same of other vectors."""
         return AffineForm(self.centre, {new[s]: m for s, m in self.maps.items()})
 
     @cached_property
@@ -150,7 +145,6 @@ class AffineForm:
 
 
 def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
-    """One vector of the coordinates of all."""
     ends = np.cumsum([0, *(len(form.centre) for form in forms)])
     maps: dict[Source, Balls] = {}
     for form, start, end in zip(forms, ends, ends[1:], strict=False):

@@ -57,7 +57,6 @@ class Ellipsoid:
         return up(np.sqrt(np.maximum(up(np.diagonal(self.S)), 0)))
 
     def box(self) -> Doubles:
-        """Around it."""
         return Doubles(self.centre, self.radii())
 
     def mapped(self, image: Doubles, slopes: Doubles) -> Ellipsoid:

@@ -55,8 +55,6 @@ def rising(function: Callable[[arb], arb]) -> Callable[[arb], arb]:
 
 
 def quickly_rising(function: Callable[[Doubles], Doubles]) -> Callable[[Doubles], Doubles]:
-    """The same in float64."""
-
     def found(x: Doubles) -> Doubles:
         near, is_near = function(x), x.radius < WIDE
         return near if is_near.all() else near.where(is_near, between_ends(function, x))

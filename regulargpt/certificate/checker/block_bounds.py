@@ -38,8 +38,6 @@ class Row:
 
 
 class BlockBounds(ImageBounds[RegularGPT]):
-    """RegularGPT's block."""
-
     def __init__(self, network: RegularGPT, prototypes: Any, radii: Balls):
         super().__init__(network, prototypes, radii)
         self.rows: dict[int, Row] = {}  # not all of them, where they are many or wide
@@ -84,7 +82,6 @@ class BlockBounds(ImageBounds[RegularGPT]):
         return [self.through_out(self.linear(ATTENTION + "value", x)) for x in gated]
 
     def heads(self, x: AffineForm) -> Heads:
-        """The parts of each head."""
         width = self.network.d // self.network.n_heads
         return [x.part(slice(at, at + width)) for at in range(0, self.network.d, width)]
 

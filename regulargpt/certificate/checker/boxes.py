@@ -65,7 +65,6 @@ class Map:
         return cls(matrix, start, up(abs(matrix.middle) @ r + spread), spread)
 
     def part(self, start: int, end: int) -> Map:
-        """Some of its rows."""
         return Map(self.matrix[start:end], self.start, self.size[start:end], self.spread[start:end])
 
     def add(self, whole: Floats, rows: Floats) -> None:
@@ -111,7 +110,6 @@ class Box:
         return Doubles(whole, up(far))
 
     def part(self, start: int, end: int) -> Box:
-        """Some of its numbers."""
         slopes = {M.part(start, end): a[start:end] for M, a in self.slopes.items()}
         return Box(self.centre[start:end], slopes, self.values[start:end], self.radii)
 
@@ -181,7 +179,6 @@ class State:
         self.point, self.radii = point, radii
 
     def part(self, start: int, end: int) -> Box:
-        """Some of these numbers."""
         point, radii = self.point[start:end], self.radii[start:end]
         identity = Map.of(known(np.eye(end - start)), start, self.radii)
         return Box(known(point), {identity: known(np.ones(len(point)))}, Doubles(point, radii), self.radii, start)

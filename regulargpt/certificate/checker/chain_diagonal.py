@@ -21,8 +21,6 @@ from regulargpt.certificate.checker.files import Floats
 
 
 class Diagonal(Mixing):
-    """Blocks of such mixers."""
-
     routes: ClassVar[bool] = False  # whether numbers change places
 
     def place(self, layer: int) -> str:
@@ -56,7 +54,6 @@ class Diagonal(Mixing):
         raise NotImplementedError
 
     def as_factor(self, name: str, a: Any, rest: Any) -> Factor:
-        """The same as it moves the numbers."""
         return Factor(as_complex(*a) if isinstance(a, tuple) else a, above(self.sizes(name, rest)))
 
     def choosing(self) -> int:
@@ -81,7 +78,6 @@ class Diagonal(Mixing):
         return S if parts is None else as_complex(*parts)
 
     def of_numbers(self, numbers: Any) -> Any:
-        """S of them."""
         is_complex = isinstance(numbers, ComplexDoubles) or (
             not isinstance(numbers, Doubles) and isinstance(numbers.flat[0], acb)
         )
@@ -95,7 +91,6 @@ class Diagonal(Mixing):
         return self.made(name, S, rest), [S, *(one_later(before, self.kept(own)) for before in old)]
 
     def moved(self, S: Any, a: Any, v: Any) -> Any:
-        """a S + v."""
         if (parts := self.pairs(S)) is None:
             return a * S + v
         (re, im), (c, s) = parts, a

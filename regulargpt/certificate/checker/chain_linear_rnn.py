@@ -34,7 +34,6 @@ class LinearRnn(Diagonal):
         return [(self.d, 2)]
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         d, found = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
         for block in map(self.place, range(self.layers)):
             found |= linear_shapes(f"{block}lru.b", 2 * d, d, bias=False)

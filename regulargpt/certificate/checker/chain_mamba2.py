@@ -77,7 +77,6 @@ class Mamba2(Diagonal):
         return (self.third if self.turns else self.second)(name, own, old)
 
     def second(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
-        """Of version 2."""
         z, xBC, delta = own
         x, B, C = split(self.convolution(f"{name}conv", xBC, old), self.E, self.N, self.N)
         x, times = self.by_head(x), delta + self.w[f"{name}dt_bias"]  # (n, H, P), (n, H)
@@ -85,7 +84,6 @@ class Mamba2(Diagonal):
         return self.left(name, times), v, (z, C[:, None], x, times)
 
     def third(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
-        """Of version 3."""
         (z, v, B, C, delta, rate, part, theta), w = own, self.w
         k, q = B[:, None] + w[f"{name}b_bias"], C[:, None] + w[f"{name}c_bias"]  # (n, H, N)
         old_v, old_B = split(old[0][:, 0], self.E, self.N)

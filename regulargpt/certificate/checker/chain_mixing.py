@@ -58,7 +58,6 @@ class Mixing(ChainNetwork):
         return self.LAYOUT
 
     def measure(self) -> None:
-        """The sizes."""
         if not 0 <= self.model.get("conv", 0) <= MAX_CONV:
             raise Malformed(
                 f"config.json: a convolution of {self.model['conv']} symbols; at most {MAX_CONV} are checked"
@@ -84,7 +83,6 @@ class Mixing(ChainNetwork):
         return [(size - 1, width)] if size else []
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         found = {"embedding.weight": (len(self.alphabet), self.d)} | self.head_shapes()
         found |= linear_shapes("readout", len(self.output_names), self.d)
         for layer in range(self.layers):
@@ -144,7 +142,6 @@ class Mixing(ChainNetwork):
         return h + self.mlp(block, self.rms(f"{block}mlp_norm", h)) if self.model["mlp"] == "swiglu" else h
 
     def mlp(self, block: str, x: Any) -> Any:
-        """down (silu(p) * q)."""
         p, q = halves(self.linear(f"{block}mlp.up", x))
         return self.linear(f"{block}mlp.down", silu(p) * q)
 
@@ -175,7 +172,6 @@ def one_later(before: Any, x: Any) -> Any:
 
 
 def silu(x: Any) -> Any:
-    """x / (1 + e^-x)."""
     return x * sigmoid(x)
 
 

@@ -54,7 +54,6 @@ class ChainNetwork(Layers):
         self.raw, self.of = weights, of
 
     def measure(self) -> None:
-        """The sizes."""
         self.layers = self.model["n_layers"]
         if min(self.d, self.layers) < 1:
             raise Malformed("config.json: the sizes are not those of a network")
@@ -71,7 +70,6 @@ class ChainNetwork(Layers):
         return np.zeros(self.D)
 
     def layout(self) -> str:
-        """What these numbers are."""
         return f"{self.LAYOUT} of {self.layers} layer{'s' * (self.layers > 1)}, {self.d} numbers wide"
 
     def work(self) -> int:
@@ -115,7 +113,6 @@ class Stacked(Bounded):
         return self.PARTS * self.layers * self.d
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         rows, found = self.GATES * self.d, linear_shapes("readout", len(self.output_names), self.d)
         for layer in range(self.layers):
             below = self.d if layer else len(self.alphabet)
@@ -149,7 +146,6 @@ class Stacked(Bounded):
         return [of_layer[part] for part in range(self.PARTS) for of_layer in after]
 
     def layer(self, name: str, layer: int, x: Any) -> Any:
-        """W x + b."""
         weight, bias = self.w[f"rnn.weight_{name}_l{layer}"], self.w[f"rnn.bias_{name}_l{layer}"]
         return x.linear(weight, bias) if isinstance(x, Box) else product(x, weight.T) + bias
 
@@ -217,5 +213,4 @@ def cut(x: Any, start: int, end: int) -> Any:
 
 
 def applied(name: str, x: Any) -> Any:
-    """A function of each number."""
     return OF_BOXES[name](x) if isinstance(x, Box) else ACTIVATIONS[name](x)

@@ -98,5 +98,4 @@ def low_rank(name: str, d: int) -> Shapes:
 
 
 def at_least(x: Any, least: str) -> Any:
-    """max(x, least)."""
     return positive(x - arb(least)) + arb(least)

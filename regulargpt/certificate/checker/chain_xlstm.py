@@ -72,7 +72,6 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         super().measure()
 
     def kind(self, layer: int) -> str:
-        """m or s."""
         return self.kinds[layer % len(self.kinds)]
 
     def mixer_shapes(self, layer: int) -> Shapes:
@@ -91,7 +90,6 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         return [(self.H, self.K, self.K), (self.H, self.K), (self.H,), *self.conv_parts(2 * self.d)]
 
     def first_state(self) -> Floats:
-        """l is -64."""
         found = []
         for layer in range(self.layers):
             for number, shape in enumerate(self.parts(layer)):
@@ -107,7 +105,6 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         return self.convolved(f"{name}conv", x, carried) if carried else (x, [])
 
     def matrix(self, name: str, x: Any, carried: list[Any], old: list[Any]) -> tuple[Any, list[Any]]:
-        """mLSTM."""
         (C, n, m), (u, z) = carried, halves(self.linear(f"{name}up", x))
         reached, old = self.reached(name, u, old)
         q, k, v = (self.blockwise(name + of, u if of == "v" else reached) for of in "qkv")
@@ -128,7 +125,6 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         return (blocks * self.w[name].reshape(-1, BLOCK, BLOCK)).sum(-1).reshape(len(x), -1)  # (n, 2 d)
 
     def vector(self, name: str, x: Any, carried: list[Any], old: list[Any]) -> tuple[Any, list[Any]]:
-        """sLSTM."""
         reached, old = self.reached(name, x, old)
         sums = self.sums(name, x, reached) + product(carried[0], self.recurrent(name).T)
         after = cell(split(sums, *[self.d] * 4), carried)
@@ -194,7 +190,6 @@ def log_sigmoid(x: Any) -> Any:
 
 
 def larger(a: Any, b: Any) -> Any:
-    """max(a, b)."""
     return b + positive(a - b)
 
 

@@ -35,7 +35,6 @@ class ComplexDoubles:
         return cls(real, known(np.zeros(real.shape)))
 
     def map(self, f: Callable[[Doubles], Doubles]) -> ComplexDoubles:
-        """The same of both parts."""
         return ComplexDoubles(f(self.real), f(self.imag))
 
     def __len__(self) -> int:
@@ -43,7 +42,6 @@ class ComplexDoubles:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of an array."""
         return self.real.shape
 
     def __getitem__(self, at: Any) -> ComplexDoubles:

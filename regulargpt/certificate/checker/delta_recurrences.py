@@ -49,7 +49,6 @@ class Columns:
         return cls(centre, above(norm(S - centre, axis=-2) + radius), before)
 
     def rows(self, at: Any) -> Columns:
-        """Some of them."""
         before = self.before[at] if isinstance(at, int) else [self.before[i] for i in at]
         return Columns(self.centre[at], self.radius[at], before)
 
@@ -104,7 +103,6 @@ class DeltaRecurrences(Delta):
         return Columns.about(moved(state.centre, self.of_rows(contexts)[2]), state.radius, contexts)
 
     def of_rows(self, contexts: Sequence[Context]) -> tuple[Balls, Balls, Brings]:
-        """As `at`, of a row each."""
         h, x, brings = zip(*map(self.at, contexts), strict=True)
 
         def stacked(parts: Sequence[Any]) -> Any:

@@ -108,12 +108,10 @@ class Doubles:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of an array."""
         return self.middle.shape
 
     @property
     def T(self) -> Doubles:
-        """As of an array."""
         return self.map(np.transpose)
 
     def __getitem__(self, at: Any) -> Any:
@@ -130,15 +128,12 @@ class Doubles:
         self.middle[at], self.radius[at] = value.middle, value.radius
 
     def reshape(self, *shape: Any) -> Doubles:
-        """As of an array."""
         return self.map(lambda x: x.reshape(*shape))  # as asked for
 
     def transpose(self, *axes: int) -> Doubles:
-        """As of an array."""
         return self.map(lambda x: x.transpose(*axes))  # as asked for
 
     def repeat(self, times: int, axis: int) -> Doubles:
-        """As of an array."""
         return self.map(lambda x: x.repeat(times, axis))
 
     def __neg__(self) -> Doubles:
@@ -375,7 +370,6 @@ def erf_coefficients() -> Floats:
 
 
 def concatenated(parts: Sequence[Doubles], axis: int = 0) -> Doubles:
-    """One behind the other."""
     return Doubles(*(np.concatenate(some, axis) for some in ([p.middle for p in parts], [p.radius for p in parts])))
 
 

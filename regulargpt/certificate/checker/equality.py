@@ -113,7 +113,6 @@ class Search:
                 self.close(*before, fact)
 
     def close(self, before: Fact, call: int, pushed: Both, inner: Fact) -> None:
-        """What follows by a pair."""
         origin, (q, p) = before[0], inner[1]
         length, then = self.lengths[before] + self.lengths[inner] + 2, CLOSED if origin == EMPTY else origin
         for b in self.returns:

@@ -29,20 +29,16 @@ class Factor:
     size: Any
 
     def at(self, i: int) -> Factor:
-        """That of position i."""
         row = i if len(self.numbers) > 1 else 0
         return Factor(self.numbers[row], self.size[row])
 
     def on(self, x: Any) -> Any:
-        """a x."""
         return self.numbers * x
 
     def of_sizes(self, r: Any) -> Any:
-        """|a| r."""
         return self.size * r
 
     def after(self, first: Factor) -> Factor:
-        """Both, one after the other."""
         return Factor(self.numbers * first.numbers, above(self.size * first.size))
 
     def fixed(self, b: Any) -> Any:
@@ -83,7 +79,6 @@ class Routed(Factor):
         return a * fetched(x, self.places) if self.by_rows else gathered(a * x, self.places) + 0 * a
 
     def after(self, first: Factor) -> Routed:
-        """Of one symbol each."""
         assert isinstance(first, Routed), "both are of one network"
         one, other = (self, first) if self.by_rows else (first, self)
         # By rows a number comes from where its place has it from; by columns it goes on to where its place leads.
@@ -164,7 +159,6 @@ def gathered(x: Any, places: Ints) -> Any:
 
 
 def sums(x: npt.NDArray[Any], places: Ints, nothing: Any) -> npt.NDArray[Any]:
-    """The same of any numbers."""
     N = x.shape[-1]
     rows = np.full((x.size // N, N), nothing)
     into = np.arange(len(rows))[:, None], places.reshape(-1, N)  # (rows, N)

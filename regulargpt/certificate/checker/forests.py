@@ -88,7 +88,6 @@ class Functions:
         self._number: dict[Function, int] = {}
 
     def number(self, function: Function) -> int:
-        """The number of a function."""
         if function not in self._number:
             self._number[function] = len(self.all)
             self.all.append(function)

@@ -53,7 +53,6 @@ class ImageBounds(Generic[Kind]):
         return layer_norm(x).scaled(self.network.w[f"{name}.weight"], self.network.w[f"{name}.bias"])
 
     def linear(self, name: str, x: AffineForm) -> AffineForm:
-        """W x + b."""
         return x.linear(self.network.w[f"{name}.weight"], self.network.w.get(f"{name}.bias", arb(0)))
 
     def ffn(self, block: str, x: AffineForm, kind: str) -> AffineForm:

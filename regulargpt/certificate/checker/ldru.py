@@ -1,4 +1,15 @@
-"""The LDRU in balls: a binary tree, counted from the left, of one operator and an FFN."""
+"""The LDRU in balls: a binary tree, counted from the left, of one operator and an FFN.
+
+* is number by number, LN as in regulargpt.py, FFN(x) = x + W_out ReLU(W_in x + b_in) + b_out.
+
+    leaf of symbol a          FFN_embedding(LN_embedding(embedding[a]))
+    x without a neighbour     LN_state(FFN(x))
+    x left of y               LN_state(FFN(z)), where
+        mlp                z = out(left(g_x * x) + right(g_y * y)),  (g_x, g_y) = gates(ReLU(wider(ReLU(wide(x, y)))))
+        gated-sum          z = g * x + (1 - g) * y,  g = sigmoid(gates(x, y))
+        sum; linear        z = x + y;  z = left(x) + right(y)
+    logits = W x + b
+"""
 
 from __future__ import annotations
 
@@ -12,10 +23,7 @@ from regulargpt.certificate.checker.network import Ints, Network, Shapes, linear
 
 
 class Ldru(Network):
-    """A leaf is FFN(LN(E_s)); two nodes become LN(FFN(operator(x, y))), a single one LN(FFN(x)). FFN has a residual.
-
-    Windows are (k_0, k_1), the left node first, or (k_0, 0): row 0 is never read.
-    """
+    """Windows are (k_0, k_1), the left node first, or (k_0, 0): row 0 is never read."""
 
     SIZES, CHOICES = ("d_model",), {"operator": ("mlp", "gated-sum", "sum", "linear"), "tree": ("flat", "nested")}
     UNREAD = ("dropout", "state_noise", "noise_loss", "noise_growth")
@@ -28,13 +36,11 @@ class Ldru(Network):
         self.symbols = np.concatenate([self.absent, leaves])
 
     def measure(self) -> None:
-        """The width."""
         if self.d < 1:
             raise Malformed("config.json: the sizes are not those of a network")
         self.hidden = self.widest = 4 * self.d
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         d = self.d
         found = {"embedding.weight": (len(self.alphabet), d)} | norm_shapes(["embedding_norm", "state_norm"], d)
         for ffn in ("embedding_ffn.", "ffn."):
@@ -52,7 +58,6 @@ class Ldru(Network):
         return layers[self.model["operator"]]
 
     def project(self, rows: Balls) -> Balls:
-        """The rows."""
         return rows
 
     def merge(self, projected: Balls, windows: Ints) -> Balls:
@@ -63,7 +68,6 @@ class Ldru(Network):
         return self.norm("state_norm", self.with_ffn("ffn.", z))
 
     def with_ffn(self, block: str, x: Balls) -> Balls:
-        """x + FFN(x)."""
         return x + self.ffn(block, x, "relu")
 
     def operator(self, x: Balls, y: Balls) -> Balls:

@@ -134,7 +134,6 @@ class Windows:
         self._flags: dict[int, tuple[bool, bool]] = {}
 
     def of(self, n: int) -> Iterator[CheckedWindows]:
-        """Those of n nodes, in slices."""
         yield from self.grown(np.zeros((1, 0), dtype=np.int64), np.zeros(0, dtype=np.int64), n)
 
     def grown(self, places: Ints, functions: Ints, n: int) -> Iterator[CheckedWindows]:
@@ -170,7 +169,6 @@ class Windows:
 
     @cached_property
     def alone(self) -> Row:
-        """What the nodes do."""
         return self.with_flags(self.does.tolist())
 
     def row(self, near: int) -> Row:

@@ -110,7 +110,6 @@ class Machine(Automaton):
 
 
 def names(data: Mapping[str, Any], key: str, name: str) -> list[str]:
-    """A list of different strings."""
     found = data[key]
     if not all(isinstance(entry, str) for entry in found) or len(set(found)) < len(found):
         raise Malformed(f"{name}: {key!r} is not a list of different names")

@@ -93,7 +93,6 @@ class Layers:
         raise NotImplementedError
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         raise NotImplementedError
 
     def finite(self, weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
@@ -107,7 +106,6 @@ class Layers:
         return within_root(centred / scale, self.d) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
     def linear(self, name: str, x: Balls) -> Balls:
-        """x W^T + b."""
         return product(x, self.w[f"{name}.weight"].T) + self.w.get(f"{name}.bias", arb(0))
 
     def ffn(self, block: str, x: Balls, activation: str) -> Balls:
@@ -115,7 +113,6 @@ class Layers:
         return self.linear(f"{block}ff_out", ACTIVATIONS[activation](self.linear(f"{block}ff_in", x)))
 
     def readout(self, x: Balls) -> Balls:
-        """The logits."""
         return self.linear("readout", x)
 
 
@@ -179,7 +176,6 @@ def gelu(x: Any) -> Any:
 
 
 def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
     return 2 * sigmoid(2 * x) - 1
 
 

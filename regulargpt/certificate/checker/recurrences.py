@@ -5,6 +5,18 @@ real ones. A box that turns grows by up to the root of 2 at every step, as its c
 whatever it turns by. a and v may depend on the symbols, and in all layers but the first on where the layers below are:
 then they are only known to lie in boxes.
 
+A block v maps x to P x + B, |P| at most the product p of the |a|. With any s, x - s becomes P (x - s) + (P s + B - s),
+so after n blocks |x - s| is at most p^n |x_0 - s| + r / (1 - p), r the largest |P s + B - s|. In a layer above others P
+and B are only known in balls. First they hold from the start on: they are wide, and so is where the layer is. From then
+on each layer is given its share of n, once the one below is near its limit, and its convolution has read v alone. Where
+the wide balls leave 1 - p no sign, the layer is known by its growth until then: no |a| is above 1, so each v adds at
+most the sum of its |b|.
+
+Where numbers also change places, P has one number a column, or a row, and |P| is multiplied out with its places. These
+have to be certain; until they are, each number grows by no more than all that is added. In place of r / (1 - p) stands
+any y >= 0 with |P| y + r <= y, and in place of p^n |x_0 - s|, of which another number may have its share later, the sum
+of all numbers of |P|^n |x_0 - s|.
+
 All is done in balls of FLINT, or in balls in float64, which are quicker.
 """
 
@@ -81,7 +93,6 @@ class Discs:
         return box(self.centre, self.radius)
 
     def rows(self, at: Any) -> Discs:
-        """Some of them."""
         return Discs(self.centre[at], self.radius[at])
 
     def grown(self, more: Balls, routes: bool) -> Discs:

@@ -1,4 +1,20 @@
-"""RegularGPT in balls (section 6.2): the leaves and the pad, the block over a window (Eq. 6.1), the state norm."""
+"""RegularGPT in balls (section 6.2): the leaves and the pad, the block over a window (Eq. 6.1), the state norm.
+
+* is number by number. LN(x) = u / sqrt(mean(u^2) + 10^-5) * gain + bias, where
+u = x - mean(x); GELU(x) = x Phi(x), Phi the normal distribution function; S is LN `state_norm`, or the identity.
+
+    leaf of symbol a   S(embedding[a] * embedding_scale);   the pad is `pad` itself
+    y_j = LN1(x_j)     (norm = pre)  or  x_j  (norm = post), for the states x_0 .. x_{C-1} of a window
+    q = Wq y_0 + bq,  k_j = Wk y_j + bk,  v_j = Wv y_j + bv    split into n_heads parts
+    p_j = exp(q k_j / sqrt(d_head) + r_j) / sum over the window     in each head
+    z = x_0 + Wo (sum_j p_j v_j) + bo                          the heads side by side
+    pre:   f = S(z + FFN(LN2(z)))
+    post:  z' = LN1(z);  f = S(LN2(z' + FFN(z')))
+    FFN(x) = W_out act(W_in x + b_in) + b_out;   logits = W x + b
+
+With `gates`, v_j = Wv (g_j * y_j) + bv, (g_0, .., g_{C-1}) = gate(ReLU(wider(ReLU(wide(y_0, .., y_{C-1}))))). A number
+of r may be minus infinity, but not all of a head.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +35,7 @@ Projected = tuple[Balls, Balls, Balls, Balls]  # of rows (n, d): themselves, que
 
 
 class RegularGPT(Network):
-    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word.
-
-    With `gates` values are W_V (g_j * x_j), (g_0, ..., g_{C-1}) = MLP(x_0, ..., x_{C-1}): C d -> 2 d -> 4 d -> C d.
-    """
+    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word."""
 
     SIZES = ("d_model", "n_heads", "d_ff", "chunk_size")
     CHOICES: ClassVar = {"norm": ("pre", "post"), "activation": ("gelu", "relu"), "tree": ("flat", "nested")}
@@ -43,7 +56,6 @@ class RegularGPT(Network):
         self.symbols = np.concatenate([self.absent, self.settle(self.w["embedding.weight"] * exact(scale))])
 
     def measure(self) -> None:
-        """The sizes."""
         d, self.n_heads, d_ff, self.C = (self.model[name] for name in self.SIZES)
         if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MAX_CHUNK or d % self.n_heads:
             raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MAX_CHUNK}")
@@ -52,7 +64,6 @@ class RegularGPT(Network):
         self.widest = max(self.hidden, 2 * self.C * d, self.C**2 * self.n_heads)  # softmax compares all pairs
 
     def shapes(self) -> Shapes:
-        """The tensors there are."""
         d, d_ff, block = self.d, self.model["d_ff"], "blocks.0."
         norms = [block + "ln1", block + "ln2", *(["state_norm"] if self.model["state_norm"] else [])]
         found = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
@@ -112,11 +123,9 @@ class RegularGPT(Network):
         return softmax(logits + self.w[R].T[:, None], self.open[:, None]).transpose(1, 0, 2)  # (n, C, n_heads)
 
     def feed_forward(self, x: Balls) -> Balls:
-        """The block's FFN."""
         return self.ffn("blocks.0.", x, self.model["activation"])
 
     def settle(self, x: Balls) -> Balls:
-        """The state norm."""
         return self.norm("state_norm", x) if self.model["state_norm"] else x
 
 

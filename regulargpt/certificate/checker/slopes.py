@@ -47,7 +47,6 @@ class Sloped:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the values."""
         return self.values.shape
 
     def __len__(self) -> int:
@@ -59,7 +58,6 @@ class Sloped:
 
     @property
     def T(self) -> Sloped:
-        """As of an array, of weights."""
         assert self.slopes is None, "weights"
         return Sloped(self.values.T)
 
@@ -69,14 +67,12 @@ class Sloped:
         return self.map(lambda x: x[at])
 
     def reshape(self, *shape: int) -> Sloped:
-        """As of an array; the rows stay."""
         if self.slopes is None:
             return Sloped(self.values.reshape(*shape))  # as asked for
         assert shape[0] == 1, "of one row"
         return Sloped(self.values.reshape(*shape), self.slopes.reshape(len(self.slopes), *shape[1:]))  # (1 or D, ..)
 
     def sum(self, axis: int, keepdims: bool = False) -> Sloped:
-        """As of an array, along what is no row."""
         assert axis != 0, "no row"
         return self.map(lambda x: x.sum(axis, keepdims=keepdims))
 

@@ -36,5 +36,4 @@ class StackMachine:
         return self._moves.get((state, top), [])
 
     def answer(self, state: int) -> int | None:
-        """The output in a state."""
         return self.outputs[state]

@@ -71,7 +71,10 @@ class Product:
 def acted(first: Excess, second: Excess, pair: Pair | None, actions: Pair) -> tuple[tuple[Excess, Excess], int, object]:
     """What each machine has ahead after its action; what becomes of the stack of pairs; and the pair pushed.
 
-    First they pop, then they push; which of the two comes first makes no difference.
+    First they pop: the last of the machine's own excess. Without one the pair on top goes, and the other's half of it
+    to the front of the other's excess. Without a pair it is at its bottom, and nothing happens. Then they push: if the
+    other has an excess, the symbol is paired with the first of it, and the pair is pushed; else it goes to the end of
+    the machine's own excess. Which machine comes first makes no difference.
     """
     excess, done, pushed = [list(first), list(second)], STAY, None
     for i in (0, 1):

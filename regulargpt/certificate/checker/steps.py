@@ -257,7 +257,6 @@ class Checker:
         self.prototypes, self.quick, self.nested = exact(prototypes), network.in_doubles(), tree == NESTED
 
     def run(self, language: tuple[str, Automaton] | None) -> Accepted:
-        """All steps."""
         machine, C, K = self.machine, self.network.C, len(self.prototypes)
         states, answered = machine.asked()
         total, direction = answered == states, self.network.direction

@@ -30,7 +30,6 @@ from regulargpt.models.mixing.model import Mixing
 from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
-from regulargpt.storage.manifest import digest
 
 ANSWERED = ("last", "prefixes")
 """The objectives by which a network answers a word at its end."""
@@ -166,13 +165,12 @@ def certificate_of(wrong: Wrong, machine: MooreMachine, files: Mapping[str, byte
     names = {name: [machine.alphabet[a] for a in word] for name, word in words.items()}
     answers = machine.output_names[wrong.answer], machine.output_names[wrong.right]
     numbers = {"from": wrong.start, "period": wrong.period, "residue": wrong.residue, "answer": wrong.answer}
-    place = record.NAMES | {"automaton": REFUTED_AUTOMATON}
     return record.text(
         {
             "format": FORMAT,
             "kind": "refutation",
             "claim": refutation_claim(names, wrong.start, wrong.period, wrong.residue, *answers),
-            **{name: {"file": file, "sha256": digest(files[name])} for name, file in place.items()},
+            **record.named(files, {**record.NAMES, "automaton": REFUTED_AUTOMATON}),
             **words,
             **numbers,
         }

@@ -19,7 +19,6 @@ from regulargpt.certificate.stack.search import Attempt, attempt, machine_of
 from regulargpt.certificate.verdict import remember
 from regulargpt.finite.stack_product import MAX_LAG, Proven, Undecided, Wrong
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
-from regulargpt.storage.manifest import digest
 
 KIND = {"kind": "stack"}
 MOST_SHOWN = 100  # symbols of a word in a reason
@@ -53,7 +52,7 @@ def stack_outcome(
 
 def certificate_of(proven: Proven, files: Mapping[str, bytes]) -> str:
     """certificate.json: of which files it is, and by how much the stacks may differ. The checker finds the rest."""
-    named = {name: {"file": file, "sha256": digest(files[name])} for name, file in record.NAMES.items()}
+    named = record.named(files)
     return record.text({"format": FORMAT, **KIND, "claim": stack_claim(), **named, "lag": proven.lag})
 
 

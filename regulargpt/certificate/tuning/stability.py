@@ -11,7 +11,7 @@ from torch import Tensor
 from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.tuning.fine_tuning import TrainingTable
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
-from regulargpt.certificate.tuning.state import TuningState
+from regulargpt.certificate.tuning.state import Certified
 from regulargpt.certificate.tuning.table_tuner import TableTuner
 from regulargpt.certificate.unquantised import Searched
 from regulargpt.models.tree.base import Tree
@@ -32,13 +32,10 @@ LEARNING = 4
 SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 1000, 10.0, 1e-4, 0.1
 
 
-def is_time(tuned: TableTuner, standing: TuningState, step: int, options: TableFineTuningOptions) -> bool:
+def is_time(tuner: TableTuner, stage: Certified, step: int, options: TableFineTuningOptions) -> bool:
     """Whether a certified network is looked at after this step: every so many of them, and where a round ends."""
-    since = standing.certified_at
-    if since is None or standing.steady_at is not None or step <= since:
-        return False
-    every = DRIFT_EVERY if tuned.free is None else LEARNING * DRIFT_EVERY
-    return step % every == 0 or standing.ends_round(step, options)
+    every = DRIFT_EVERY if tuner.free is None else LEARNING * DRIFT_EVERY
+    return step > stage.certified_at and (step % every == 0 or stage.ends_round(step, options))
 
 
 @dataclass
@@ -50,8 +47,8 @@ class StabilityCheck:
     """
 
     model: Tree
-    tuned: TableTuner
-    standing: TuningState
+    tuner: TableTuner
+    stage: Certified
     options: TableFineTuningOptions
     step: int
     seed: int
@@ -63,29 +60,35 @@ class StabilityCheck:
     @property
     def ends_round(self) -> bool:
         """Whether a round ends with this step."""
-        return self.standing.ends_round(self.step, self.options)
+        return self.stage.ends_round(self.step, self.options)
 
-    def run(self) -> TuningState:
-        """Where the network stands then: if it needs no more, training may end.
+    def run(self) -> tuple[Certified, bool]:
+        """The stage then, and whether the network needs no more, so that training may end.
 
         The last layer that the table asks for stays if it ends the training; else training goes on without it. Where a
         round ends, the layer is undone if states drift less without it.
         """
-        model, training, standing = self.model, self.model.training, self.standing
-        table, before = self.tuned.current(model.eval()), deepcopy(model.state_dict())
-        solved = self.tuned.free is None and solve_last_layer(model, table, self.seed + self.step)
+        model, training, stage = self.model, self.model.training, self.stage
+        table, before = self.tuner.current(model.eval()), deepcopy(model.state_dict())
+        solved = self.tuner.free is None and solve_last_layer(model, table, self.seed + self.step)
         self.drift = table.drift(model, self.seed)
         if solved and self.ends_round:
             solved = not self.undo_unless_better(table, before)
-        is_steady = self.drift < MOST_DRIFT
-        if is_steady and standing.steady_since is None:
-            standing = replace(standing, steady_since=self.step)
-        if is_steady and not self.may_bring_balls(standing) and self.holds():
-            standing = replace(standing, steady_at=self.step)
-        elif solved and self.step != self.standing.end(self.options):
+        since = self.steady_since
+        if since is not None and stage.steady_since is None:
+            stage = replace(stage, steady_since=since)
+        needs_no_more = since is not None and not self.may_bring_balls(since) and self.holds()
+        if not needs_no_more and solved and self.step != stage.end(self.options):
             model.load_state_dict(before)
         model.train(training)
-        return standing
+        return stage, needs_no_more
+
+    @property
+    def steady_since(self) -> int | None:
+        """The step since which its states do not drift; None if they do now."""
+        if not self.drift < MOST_DRIFT:
+            return None
+        return self.step if self.stage.steady_since is None else self.stage.steady_since
 
     def undo_unless_better(self, table: TrainingTable, before: Mapping[str, Tensor]) -> bool:
         """Bring the weights `before` back, unless it is certified and drifts less without them; whether they are."""
@@ -100,13 +103,12 @@ class StabilityCheck:
         self.drift = without
         return True
 
-    def may_bring_balls(self, standing: TuningState) -> bool:
+    def may_bring_balls(self, steady_since: int) -> bool:
         """Search for balls, if it is time. Whether more training may bring some: of a small table, for a while."""
-        assert standing.steady_since is not None, "its states no longer drift"
-        n_windows = self.tuned.n_windows
-        if self.tuned.free is not None or not is_small(n_windows, self.model):
+        n_windows = self.tuner.n_windows
+        if self.tuner.free is not None or not is_small(n_windows, self.model):
             return False
-        lasts = self.step < standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL) or not self.ends_round
+        lasts = self.step < steady_since + TIGHTENING * max(1.0, n_windows / SMALL) or not self.ends_round
         if self.drift >= CLOSE or (n_windows > SMALL and not self.ends_round):
             return lasts
         self.searched = self.search()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
@@ -24,57 +27,37 @@ PASSES = 20
 
 
 @dataclass(frozen=True)
-class TuningState:
-    """Where the fine-tuning stands: the steps at which it began and at which the certificate held first.
+class Stage(ABC):
+    """A stage of a fine-tuning, which began at a step on a table of so many `windows`.
 
-    `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
-    `windows` is how many the table has. At `steady_at` a certified network needed no more; at `steady_since` its states
-    did not drift for the first time. `opened_at` is the step at which windows last came in. From `settling_since` on a
-    certified network settles, and may be `taken_back` where that ends.
+    `missed` is the share of the table that was missed then.
     """
 
-    began_at: int | None = None
-    certified_at: int | None = None
-    missed: float = 1.0
-    given_up: int = 0
-    windows: int = 0
-    steady_at: int | None = None
-    opened_at: int | None = None
-    steady_since: int | None = None
-    settling_since: int | None = None
-    taken_back: bool = False
+    began_at: int
+    missed: float
+    windows: int
+    fall: ClassVar[float] = FALL  # the share of a round in which the rate falls
 
     @property
-    def since(self) -> int | None:
-        """The step at which it began; what begins before the certificate begins anew with it, and once it settles."""
-        if self.settling_since is not None:
-            return self.settling_since
-        return self.began_at if self.certified_at is None else self.certified_at
+    def since(self) -> int:
+        """The step at which this stage began."""
+        return self.began_at
 
     @property
-    def counted_from(self) -> int | None:
-        """The step from which on its steps are counted: while a table is mended, since windows last came in."""
-        return self.since if self.certified_at is not None or self.opened_at is None else self.opened_at
+    def counted_from(self) -> int:
+        """The step from which on its steps are counted."""
+        return self.since
 
+    @abstractmethod
     def steps(self, options: TableFineTuningOptions) -> int:
-        """How long it lasts at most: without certificate no longer than the table is mended for."""
-        if self.certified_at is None:
-            return min(options.steps, mending_of(self.windows, options))
-        return options.steps if self.settling_since is None else options.settling
+        """How long it lasts at most."""
 
     def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
-        """The first step of the round that this step is in, and the end, counted from where it all began.
-
-        A table is mended in one round, and a network settles in one.
-        """
-        assert self.counted_from is not None, "it has begun"
-        done, steps = step - self.counted_from, self.steps(options)
-        is_one = self.certified_at is None or self.settling_since is not None
-        return (0, steps) if is_one else round_of(done, max(ROUND, self.windows), steps)
+        """The first step of the round that this step is in, and the end, counted from where it all began."""
+        return 0, self.steps(options)
 
     def ends_round(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether the learning rate has just fallen to 0."""
-        assert self.counted_from is not None, "it has begun"
         return step == self.counted_from + self.round(step - 1, options)[1]
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
@@ -82,44 +65,78 @@ class TuningState:
 
         Where the rate does not fall to 0 states drift for ever, and if it falls too soon, the Jacobian stays large.
         """
-        if self.counted_from is None:
-            return 1.0
         begin, end = self.round(step, options)
-        fall = FALL if self.settling_since is None else SETTLING_FALL
-        return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, fall * (end - begin))))
+        return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, self.fall * (end - begin))))
 
-    def end(self, options: TableFineTuningOptions) -> int | None:
-        """The step at which it has had its steps, if it has begun."""
-        return None if self.counted_from is None else self.counted_from + self.steps(options)
+    def end(self, options: TableFineTuningOptions) -> int:
+        """The step at which it has had its steps."""
+        return self.counted_from + self.steps(options)
 
-    def ends(self, step: int, options: TableFineTuningOptions) -> bool:
-        """Whether it has had its steps, or needs no more."""
-        end = self.end(options)
-        return self.steady_at is not None or (end is not None and step >= end)
 
-    def allowed(self, options: TableFineTuningOptions) -> float:
-        """The share of the table that may be missed when it begins: half as much after one was given up."""
-        return options.max_error_share * 0.5**self.given_up if options.steps else 0.0
+@dataclass(frozen=True)
+class Mending(Stage):
+    """The true table is learned, in one round. At `opened_at` windows last came in, the first ones as it began."""
 
-    def begun(self, step: int, certain: bool, missed: float, windows: int = 0) -> TuningState:
-        """From here on, or anew, on a table of which the network misses the share `missed`.
+    opened_at: int
 
-        If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
-        """
-        if not certain:
-            lost = self.without_certificate()
-            return replace(lost, began_at=step, missed=missed, windows=windows)
-        begun = step if self.began_at is None else self.began_at
-        holds = step if self.certified_at is None else self.certified_at
-        return replace(self, began_at=begun, certified_at=holds, missed=missed, windows=windows)
+    @property
+    def counted_from(self) -> int:
+        """Since windows last came in."""
+        return self.opened_at
 
-    def ended(self) -> TuningState:
-        """Given up: words again."""
-        return replace(self.without_certificate(), began_at=None, given_up=self.given_up + 1)
+    def steps(self, options: TableFineTuningOptions) -> int:
+        """No longer than the table is mended for."""
+        return min(options.steps, mending_of(self.windows, options))
 
-    def without_certificate(self) -> TuningState:
-        """Nothing holds, and no windows have come in."""
-        return replace(self, certified_at=None, opened_at=None, steady_since=None, settling_since=None)
+
+@dataclass(frozen=True)
+class Certified(Stage):
+    """The certificate holds since `certified_at`: the network is trained on its own table, in rounds.
+
+    At `steady_since` its states did not drift for the first time. It may be `taken_back` where training ends.
+    """
+
+    certified_at: int
+    steady_since: int | None = None
+    taken_back: bool = False
+
+    @property
+    def since(self) -> int:
+        """The step at which the certificate held first."""
+        return self.certified_at
+
+    def steps(self, options: TableFineTuningOptions) -> int:
+        """All that there are."""
+        return options.steps
+
+    def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
+        """The first one has as many steps as the table has windows."""
+        return round_of(step - self.certified_at, max(ROUND, self.windows), options.steps)
+
+
+@dataclass(frozen=True)
+class Settling(Certified):
+    """A certified network settles from `settling_since` on, in one round."""
+
+    settling_since: int = field(kw_only=True)
+    fall: ClassVar[float] = SETTLING_FALL
+
+    @property
+    def since(self) -> int:
+        """The step from which on it settles."""
+        return self.settling_since
+
+    def steps(self, options: TableFineTuningOptions) -> int:
+        """Those of settling."""
+        return options.settling
+
+    def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
+        """All of it."""
+        return 0, options.settling
+
+
+STAGES: Mapping[str, type[Stage]] = {stage.__name__: stage for stage in (Mending, Certified, Settling)}
+"""By the names that a checkpoint has of them."""
 
 
 def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from languages.automata import Dfa
 from languages.convert.machines import AnyMachine, read_json, to_json
@@ -11,26 +11,13 @@ from languages.errors import UserError
 from regulargpt.certificate.outcome import NOT_LEARNED
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.training.proof_options import AutomatonOptions
 
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
 
 
 Goal = TypeVar("Goal")
-
-
-class TargetOptions(Protocol):
-    """Which automaton a phase is about."""
-
-    @property
-    def automaton(self) -> str:
-        """`known` or `learned`."""
-        ...
-
-    @property
-    def membership_queries_from(self) -> int:
-        """The step from which the language is queried; 0: never."""
-        ...
 
 
 class TargetAutomaton(Generic[Goal]):
@@ -42,7 +29,7 @@ class TargetAutomaton(Generic[Goal]):
     """
 
     def __init__(
-        self, options: TargetOptions, seed: int, words: LanguageData, goal_of: Callable[[AnyMachine | None], Goal]
+        self, options: AutomatonOptions, seed: int, words: LanguageData, goal_of: Callable[[AnyMachine | None], Goal]
     ):
         self.options, self.goal_of = options, goal_of
         self.learner = AnswerLearner(words, seed) if options.automaton == "learned" else None
@@ -51,14 +38,15 @@ class TargetAutomaton(Generic[Goal]):
         self.uncertified = NOT_LEARNED
         self.goal = goal_of(None) if self.learner is None else None
 
-    def find(self, trainer: Trainer) -> bool:
-        """Ask the network for its answers, if there is no goal yet; whether there is one now."""
-        return self.goal is not None or self.learn(trainer)
+    def seek(self, trainer: Trainer) -> Goal | None:
+        """The goal; where there is none yet the network is asked for its answers, and trained on those it has wrong."""
+        if self.goal is None and self.learner is not None:
+            self.learn(self.learner, trainer)
+        return self.goal
 
-    def learn(self, trainer: Trainer) -> bool:
-        """Ask for a machine, which the certificate is about from then on; whether the network's answers give one."""
-        assert self.learner is not None, "without a learner there is a goal from the start"
-        if (learned := self.learner.learned(trainer.model)) is None:
+    def learn(self, learner: AnswerLearner, trainer: Trainer) -> None:
+        """Ask for a machine, which the certificate is about from then on, if the network's answers give one."""
+        if (learned := learner.learned(trainer.model)) is None:
             self.uncertified = NOT_LEARNED
         else:
             try:
@@ -68,13 +56,18 @@ class TargetAutomaton(Generic[Goal]):
                 self.uncertified = str(error)
             else:
                 self.learned, self.learned_at, trainer.words.trains_on_errors = learned, trainer.step_count, False
-                return True
+                return
         # Words go on.
         if 0 < self.options.membership_queries_from <= trainer.step_count:
-            self.learner.query_language()
+            learner.query_language()
         # The words drawn at random hardly show the network that it has these wrong.
-        trainer.words.wrong, trainer.words.trains_on_errors = self.learner.wrong, bool(self.learner.wrong)
-        return False
+        trainer.words.wrong, trainer.words.trains_on_errors = learner.wrong, bool(learner.wrong)
+
+    def needed(self) -> Goal:
+        """The goal of a training towards it. Raises UserError where there is none, as in a damaged checkpoint."""
+        if self.goal is None:
+            raise UserError("the checkpoint trains towards an automaton that it does not have; run anew")
+        return self.goal
 
     @property
     def awaited(self) -> str:

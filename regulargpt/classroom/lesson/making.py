@@ -132,7 +132,7 @@ def trained(config: RunConfig, folder: Path, progress: Progress = lambda part, d
     return words_of(data.gather(folder, progress))
 
 
-def words_of(run: PageRun | data.TextRun) -> PageRun:
+def words_of(run: PageRun | data.OtherRun) -> PageRun:
     """The run, if it is one on words of a language. Raises UserError if it is not."""
     if not isinstance(run, PageRun) or not run.is_on_language:
         raise UserError(f"{run.path} is no run on a language; a lesson needs one, as `regulargpt demo parity`")

@@ -2,6 +2,7 @@
 
 import { RADIUS, distance, moved, towards } from "./arrows.js";
 import { drawing } from "./drawing.js";
+import { lettersOf, onward } from "./drawn.js";
 import { answered, changed, endsOf, has, keyOf, likely, withParts, withState, without } from "./edits.js";
 import { hasStack, statesAfter } from "./nested_machine.js";
 
@@ -53,11 +54,12 @@ export class Canvas {
   // Where the word on the bench may have led, and by which arrows.
   reading(machine) {
     const [{ initial, arrows }, { word }] = [machine, this.editor.bench];
+    if (this.editor.steps.keys) return this.editor.steps.keys;
     if (hasStack(machine)) return this.nestedReading(word);
-    let [states, last] = [[initial], []];
-    for (const symbol of word ?? []) {
-      last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(symbol));
-      states = [...new Set(last.map(({ to }) => to))];
+    let [states, last] = [onward(machine, [initial]), []];
+    for (const letter of (word ?? []).map((i) => lettersOf(machine)[i])) {
+      last = arrows.filter(({ from, symbols }) => states.includes(from) && symbols.includes(machine.alphabet.indexOf(letter)));
+      states = onward(machine, last.map(({ to }) => to));
     }
     return last.length ? [...states.map(String), ...last.map(keyOf)] : [];
   }

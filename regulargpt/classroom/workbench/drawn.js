@@ -4,12 +4,26 @@ import { Refusal, short } from "./refusal.js";
 import { areLetters } from "./symbols.js";
 
 export const NO_ANSWER = -1;
+// What stands at an arrow that reads nothing.
+export const NO_SYMBOL = "ε";
 const MOST_SYMBOLS = 64;
 const MOST_MOVES = 2 ** 18; // states times symbols
 
 // Whether a machine says which words are in, and nothing else.
 export function isAcceptor(drawn) {
   return [...drawn.outputs].sort().join() === "accept,reject";
+}
+
+// The symbols that words have.
+export function lettersOf({ alphabet }) {
+  return alphabet.filter((name) => name !== NO_SYMBOL);
+}
+
+// These states, and those to which arrows lead on that read nothing: ascending.
+export function onward({ alphabet, arrows }, states) {
+  const [found, empty] = [new Set(states), alphabet.indexOf(NO_SYMBOL)];
+  for (const q of found) for (const { from, to, symbols } of arrows) if (from === q && symbols.includes(empty)) found.add(to);
+  return [...found].sort((p, q) => p - q);
 }
 
 // What a missing arrow leads to.

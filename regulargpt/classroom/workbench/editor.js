@@ -7,9 +7,10 @@ import { Field } from "./field.js";
 import { Findings, lookOf } from "./findings.js";
 import { Listing } from "./listing.js";
 import { languageOf } from "./machine.js";
+import { StepsPanel } from "./steps_panel.js";
 
 const HOW = "Click: a state. Drag from a state: an arrow. Drag its rim, or with Shift: it moves. Double click: it accepts. Click an arrow: its symbols. Orange: where the word leads.";
-const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes. An arrow may use a stack: ( / push x; ) / pop x.";
+const KEYS = "Tab leads to each state and arrow. N adds a state. A begins an arrow, Enter on a state ends it there, N at a new one. Enter edits a name or symbols. Space gives the next answer. S marks the start. Arrow keys move a state. Delete deletes. An arrow with ε, or \\e, reads nothing. An arrow may use a stack: ( / push x; ) / pop x.";
 
 const sign = (shown, name, act) => action(shown, act, { "aria-label": name, title: name });
 
@@ -21,10 +22,11 @@ export class EditorPanel {
     this.field = new Field(this.canvas.place);
     this.findings = new Findings();
     this.listing = new Listing(this);
+    this.steps = new StepsPanel(this);
     this.exchange = new Exchange(this);
-    const keys = html("details", {}, html("summary", {}, "Keys, and a stack"), html("p", { id: "editor-keys" }, KEYS));
+    const keys = html("details", {}, html("summary", {}, "Keys, ε, and a stack"), html("p", { id: "editor-keys" }, KEYS));
     const how = html("div", { class: "how" }, html("p", {}, HOW), keys);
-    const desk = html("div", { class: "desk" }, html("div", {}, this.tools(), this.canvas.place), this.findings.place, how);
+    const desk = html("div", { class: "desk" }, html("div", {}, this.tools(), this.canvas.place, this.steps.place), this.findings.place, how);
     place.append(this.exchange.start, desk, this.listing.place, this.exchange.files);
     place.addEventListener("keydown", (event) => this.type(event));
     bench.on("language", () => this.hear());
@@ -127,7 +129,9 @@ export class EditorPanel {
 
   show(isFitted = false) {
     this.canvas.drag = null;
-    if (this.examined !== this.drawn) this.examine();
+    const isOther = this.examined !== this.drawn;
+    if (isOther) this.examine();
+    if (isOther) this.steps.show();
     this.canvas.draw(isFitted);
     this.listing.show();
     this.exchange.show();

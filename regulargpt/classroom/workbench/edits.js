@@ -2,6 +2,8 @@
 // A part of a machine has a key: "3" is state 3, "3-4" the arrow from state 3 to state 4. Two states have one arrow each
 // way, whose symbols may do different things to a stack: then it is several arrows of the machine.
 
+import { lettersOf, NO_SYMBOL } from "./drawn.js";
+
 const BOTTOM = "the bottom"; // of the stack
 const STACKED = /^(.*?)\/\s*(push|pop)\s+(.+)$/u;
 
@@ -154,9 +156,9 @@ function following(alphabet) {
 // does elsewhere.
 export function likely(drawn, from) {
   const taken = new Set(drawn.arrows.filter((arrow) => arrow.from === from).flatMap(({ symbols }) => symbols));
-  const symbol = drawn.alphabet.findIndex((_, a) => !taken.has(a));
+  const symbol = drawn.alphabet.findIndex((name, a) => !taken.has(a) && name !== NO_SYMBOL);
   const { push, pop } = drawn.arrows.find(({ symbols }) => symbols.includes(symbol)) ?? {};
-  return { names: [drawn.alphabet[symbol] ?? following(drawn.alphabet)], ...(push !== undefined && { push }), ...(pop && { pop }) };
+  return { names: [drawn.alphabet[symbol] ?? following(lettersOf(drawn))], ...(push !== undefined && { push }), ...(pop && { pop }) };
 }
 
 // These symbols, and no others on any arrow.
@@ -181,8 +183,9 @@ function released(before, after) {
   return kept.length === after.alphabet.length ? after : withAlphabet(after, kept);
 }
 
-// The symbols that were typed: letters, or what blanks or commas separate.
+// The symbols that were typed: letters, or what blanks or commas separate; \e is ε.
 function typed(text, known) {
-  const parts = /[\s,]/u.test(text) || known.includes(text) ? text.split(/[\s,]+/u) : [...text];
+  const plain = text.replaceAll("\\e", NO_SYMBOL);
+  const parts = /[\s,]/u.test(plain) || known.includes(plain) ? plain.split(/[\s,]+/u) : [...plain];
   return [...new Set(parts.filter((part) => part))];
 }

@@ -2,7 +2,7 @@
 
 import { placed } from "./arranged.js";
 import { drawnOf, picture } from "./drawing.js";
-import { isAcceptor } from "./drawn.js";
+import { isAcceptor, lettersOf } from "./drawn.js";
 import { elementsOfStates } from "./machine.js";
 import { hasStack } from "./nested_machine.js";
 
@@ -24,21 +24,22 @@ function remedy({ states, initial, arrows }) {
   return arrows.length ? null : "There is no arrow yet. Drag from a state to a state.";
 }
 
-// Whether no two arrows with one symbol leave a state. With a stack they may: what is on it parts them.
-function isDeterministic(drawn) {
+// Whether each arrow reads a symbol, and no two with one symbol leave a state. With a stack they may: what is on it parts them.
+export function isDeterministic(drawn) {
   if (hasStack(drawn)) return true;
   const moves = drawn.arrows.flatMap(({ from, symbols }) => symbols.map((symbol) => `${from} ${symbol}`));
-  return new Set(moves).size === moves.length;
+  return lettersOf(drawn).length === drawn.alphabet.length && new Set(moves).size === moves.length;
 }
 
 // By state, the element of the first word that may lead there.
-function leastElements({ states, initial, arrows }, { elements }) {
+function leastElements({ states, alphabet, initial, arrows }, language) {
+  const after = (element, name) => language.elements.right[element][language.alphabet.indexOf(name)] ?? element;
   const [found, met, queue] = [states.map(() => null), new Set(), [[initial, 0]]];
   for (const [q, element] of queue) {
     found[q] ??= element;
     for (const { from, to, symbols } of arrows) {
       for (const symbol of from === q ? symbols : []) {
-        const next = [to, elements.right[element][symbol]];
+        const next = [to, after(element, alphabet[symbol])];
         if (!met.has(String(next))) queue.push(next);
         met.add(String(next));
       }
@@ -57,6 +58,11 @@ function groupsOf(classes) {
 // Whether every symbol has an arrow from every state.
 function isComplete({ states, alphabet, arrows }) {
   return arrows.reduce((sum, { symbols }) => sum + symbols.length, 0) === states.length * alphabet.length;
+}
+
+// Whether the drawn machine has a state for each of the smallest one, and all arrows.
+export function isSmallest(drawn, { language, classes }) {
+  return classes.every((state) => state !== null) && classes.length === language.states.length && isComplete(drawn);
 }
 
 const counted = (n, noun) => [html("b", {}, String(n)), ` ${noun}${n === 1 ? "" : "s"}`];
@@ -89,10 +95,10 @@ export class Findings {
   }
 
   // The smallest machine, if it is not the one that is drawn.
-  drawSmallest(drawn, { language, classes }) {
+  drawSmallest(drawn, found) {
+    const { language } = found;
     if (language.nesting) return [];
-    const isDrawn = classes.every((state) => state !== null) && classes.length === language.states.length && isComplete(drawn);
-    if (isDrawn) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
+    if (isSmallest(drawn, found)) return [html("p", { class: "note" }, "No smaller machine gives the same answers.")];
     const first = elementsOfStates(language);
     const tints = language.states.map((_, q) => language.colours[first[q]]);
     return [html("h3", {}, "The smallest machine"), picture(placed(drawnOf(language)), `The smallest machine: ${language.states.length} states`, tints)];
@@ -110,7 +116,7 @@ export class Findings {
 function notesOn(drawn, { classes }) {
   const name = (q) => drawn.states[q].name;
   if (hasStack(drawn)) return [];
-  if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state. A word is accepted if one way along the arrows accepts it."];
+  if (!isDeterministic(drawn)) return ["It is nondeterministic: a symbol has two arrows from one state, or an arrow reads nothing. A word is accepted if one way along the arrows accepts it."];
   const groups = groupsOf(classes).map((group) => `${group.map(name).join(" and ")} are framed: no word tells them apart, so they are one state of the smallest machine.`);
   const lost = drawn.states.flatMap((_, q) => (classes[q] === null ? [name(q)] : []));
   return [

@@ -1,6 +1,7 @@
 // JSON texts of machines: objects as Maps, for a JavaScript object would order its keys anew; and what both kinds of
 // files have, those with a stack and those without.
 
+import { NO_SYMBOL } from "./drawn.js";
 import { Refusal, listed, short } from "./refusal.js";
 
 const MOST_NESTED = 100;
@@ -84,6 +85,7 @@ export function checkNames(what, names) {
   if (!names.length) throw new Refusal(`There is no ${what}. Give at least one.`);
   names.forEach((name) => {
     if (!name) throw new Refusal(`A ${what} has an empty name. Give it one.`);
+    if (what === "symbol" && name === NO_SYMBOL) throw new Refusal("ε stands for no symbol on this page. Give this symbol another name.");
     if (/\p{Surrogate}/u.test(name)) throw new Refusal(`A ${what} has half a character in its name. Rename it.`);
   });
   const seen = new Set();

@@ -1,9 +1,10 @@
-"""A page without what it does as well without: signs, and what nothing in it names. Only `modules` has another name."""
+"""A page without what it does as well without: signs, what nothing in it names, and its scripts' own long names."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 
 from rjsmin import jsmin
 
@@ -16,10 +17,25 @@ NAMED = re.compile(r"\bmodules(?=\.[\w$]+[=;])")
 CONSTANT = re.compile(r"( *)const (.*);")
 ENDED = re.compile(r";(?=\})|(?<=\})\n")
 """In scripts that say where each statement ends: what stands at the end of a block."""
+SHORT = {"Object.assign": "$O", "Array.from": "$A", "Float64Array": "$F"}
+"""What stands there often: short names for it are given once, beside `modules`."""
+OFTEN = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, SHORT))})\b")
+GIVEN = re.compile(r"(?<![\w$])\((\w+)\)=>|(?<=return)\((\w+)\)=>")
+"""What a function is given, in brackets that it does as well without."""
+BEGUN = re.compile(r"(?=\bmodules\.[\w$]+ = \(\(\) => \{)")
+FIXED = re.compile(r"^const (?:\w+|\[[\w, ]+\]) = ", re.M)
+CAPITALS = re.compile(r"(?<![\w.])[A-Z][A-Z_]{2,}\b")
+"""The name of a constant."""
+OWN = r"(?:(?<=\.\.\.)|(?<![\w.$\"'`-]))"
+"""Before a name that is no other thing's, and in no text."""
+OWNED = re.compile(r"(?:(?<=\.\.\.)|(?<![\w.$]))\w+")
+CALLED = re.compile(r"^(?:function\*? |const )([a-z]\w\w+)(?=\(| =)", re.M)
+"""What a module calls, perhaps."""
 DECLARED = re.compile(
     r"^(?:(?:function\*?|class) (\w+).*?^\}|const (\w+) = (?:[^\n]*;|\([^\n]*=> \{$.*?^\};))\n", re.M | re.S
 )
 METHOD = re.compile(r"^  (?:static |get |set )?\*?(\w+)\([^\n]*\) \{$.*?^  \}\n", re.M | re.S)
+METHOD_NAME = re.compile(r"^  (?:static |get |set |async )?\*?(\w+)\(", re.M)
 LINE = re.compile(r"^\s*//.*", re.M)
 PURE = re.compile(r"function|class|const \w+ = (?:\(|\w+ =>|[\d\"])")
 SPACE, BESIDE, REMARK = re.compile(r"\s+"), re.compile(r" ?([{};,>:]) "), re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -55,8 +71,34 @@ def needed(page: str) -> str:
 
 def script(source: str) -> str:
     """A script without comments, and without signs that it does as well without."""
-    named = NAMED.sub("$", str(jsmin(together(source))).replace("const modules={};", "const modules={},$=modules;"))
-    return ENDED.sub("", named)
+    own = "".join(map(renamed, BEGUN.split(source)))
+    short = OFTEN.sub(lambda match: SHORT[match[0]], NAMED.sub("$", str(jsmin(together(own)))))
+    given = "".join(f",{name}={long}" for long, name in SHORT.items())
+    begun = short.replace("const modules={};", f"const modules={{}},$=modules{given};")
+    return GIVEN.sub(lambda match: f"{match[1] or f' {match[2]}'}=>", ENDED.sub("", begun))
+
+
+def renamed(source: str) -> str:
+    r"""A module whose own constants and functions have short names; what it exports keeps its name.
+
+    >>> renamed("modules.m = (() => {\nconst NOT_MANY = 3;\nfunction twice(x) {\nreturn { NOT_MANY };\n})();")
+    'modules.m = (() => {\nconst NOT_MANY = 3;\nfunction t$(x) {\nreturn { NOT_MANY };\n})();'
+    """
+    if not source.startswith("modules."):
+        return source
+    shared = set(re.findall(r"\w+", source[source.rfind("return {") :]))
+    constants = CAPITALS.findall(" ".join(FIXED.findall(source)))
+    texts = " ".join(said for found in LITERAL.findall(source) for said in (found[0], HOLE.sub(" ", found[1])))
+    constants = [name for name in constants if name not in texts]
+    ours = {*constants, *filter(partial(is_called, LINE.sub("", source)), CALLED.findall(source))} - shared
+    names = {name: f"{name[0]}{i or ''}$" for i, name in enumerate(sorted(ours))}
+    return OWNED.sub(lambda match: names.get(match[0], match[0]), source)
+
+
+def is_called(code: str, name: str) -> bool:
+    """Whether a name is that of a function wherever it stands: called or given to another; no method, key or text."""
+    uses = re.findall(rf"{OWN}{name}(?=\()|(?<=\(){name}(?=[,)])|^const {name}(?= =)", code, re.M)
+    return len(uses) == len(re.findall(rf"\b{name}\b", code)) and name not in METHOD_NAME.findall(code)
 
 
 def together(source: str) -> str:

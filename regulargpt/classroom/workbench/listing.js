@@ -133,7 +133,8 @@ export class Listing {
   }
 }
 
-function table(caption, heads, rows) {
+// A table with a caption; a head without a name is no head.
+export function table(caption, heads, rows) {
   const head = html("tr", {}, ...heads.map((name) => (name ? html("th", { scope: "col" }, name) : html("td", {}))));
   return html("table", {}, html("caption", {}, caption), html("thead", {}, head), html("tbody", {}, ...rows));
 }

@@ -19,7 +19,7 @@
 //
 // Drawn: { alphabet, outputs, states: [{ name, x, y, output }], initial, arrows: [{ from, to, symbols }] }. A state's
 // output is an index into outputs, or null for no answer. nested_machine.js says what arrows with a stack have besides.
-import { checkAnswers, checkDrawn, distinct, isAcceptor, NO_ANSWER, sinkAnswer, sinkName, tooManyElements } from "./drawn.js";
+import { checkAnswers, checkDrawn, distinct, isAcceptor, lettersOf, NO_ANSWER, onward, sinkAnswer, sinkName, tooManyElements } from "./drawn.js";
 import { elementAlong, hasStack, nestedLanguageOf, statesAfter } from "./nested_machine.js";
 import { colours } from "./palette.js";
 import { alike } from "./partition.js";
@@ -90,15 +90,21 @@ export function deterministic(drawn) {
 // The same of any drawing that has a start; `problem` is what is wrong where it needs too many states.
 export function complete(drawn, problem = tooManySets()) {
   const targets = targetsOf(drawn);
-  const isDeterministic = targets.every((sets) => sets.every((set) => set.length <= 1));
+  const hasEmpty = lettersOf(drawn).length < drawn.alphabet.length;
+  const isDeterministic = !hasEmpty && targets.every((sets) => sets.every((set) => set.length <= 1));
   return isDeterministic ? byStates(drawn, targets) : bySubsets(drawn, targets, problem);
 }
 
-// By state and symbol, the states that arrows lead to, ascending.
-function targetsOf({ alphabet, states, arrows }) {
-  const targets = states.map(() => alphabet.map(() => []));
-  for (const { from, to, symbols } of arrows) for (const symbol of symbols) targets[from][symbol].push(to);
-  return targets.map((sets) => sets.map((set) => (set.length > 1 ? [...new Set(set)].sort((p, q) => p - q) : set)));
+// By state and letter, the states that arrows lead to, ascending; and those to which one comes from there without a letter.
+function targetsOf(drawn) {
+  const { alphabet, states, arrows } = drawn;
+  const letters = lettersOf(drawn);
+  const place = alphabet.map((name) => letters.indexOf(name));
+  const targets = states.map(() => letters.map(() => []));
+  for (const { from, to, symbols } of arrows) for (const symbol of symbols) targets[from][place[symbol]]?.push(to);
+  const after = letters.length < alphabet.length ? states.map((_, q) => onward(drawn, [q])) : null;
+  const sorted = (set) => [...new Set(after ? set.flatMap((q) => after[q]) : set)].sort((p, q) => p - q);
+  return targets.map((sets) => sets.map((set) => (after || set.length > 1 ? sorted(set) : set)));
 }
 
 // A machine whose states are those drawn, and a sink where an arrow is missing.
@@ -117,7 +123,8 @@ function byStates(drawn, targets) {
 // A machine whose states are sets of those drawn: a word is in if one of its ways ends in a state that accepts.
 function bySubsets(drawn, targets, problem) {
   if (!isAcceptor(drawn)) throw new Refusal(twoArrows(drawn, targets));
-  const sets = new Map([[String(drawn.initial), [drawn.initial]]]);
+  const start = onward(drawn, [drawn.initial]);
+  const sets = new Map([[start.join(), start]]);
   let steps = 0;
   const step = (key, symbol) => {
     const found = new Set(sets.get(key).flatMap((state) => targets[state][symbol]));
@@ -127,22 +134,24 @@ function bySubsets(drawn, targets, problem) {
     if (sets.size > MOST_SUBSETS || steps > MOST_STEPS) throw new Refusal(problem);
     return next.join();
   };
-  const { order, delta } = reached(String(drawn.initial), drawn.alphabet.length, step);
+  const { order, delta } = reached(start.join(), lettersOf(drawn).length, step);
   const accept = drawn.outputs.indexOf("accept");
   const accepts = (key) => sets.get(key).some((state) => drawn.states[state].output === accept);
   return {
     delta,
     outputs: order.map((key) => (accepts(key) ? accept : 1 - accept)),
     names: order.map((_, i) => `q${i}`),
+    sets: order.map((key) => sets.get(key)),
     places: drawn.states.map(() => null),
   };
 }
 
 // Which arrow is one too many.
-function twoArrows({ alphabet, states }, targets) {
+function twoArrows(drawn, targets) {
   const state = targets.findIndex((sets) => sets.some((set) => set.length > 1));
-  const symbol = alphabet[targets[state].findIndex((set) => set.length > 1)];
-  const name = short(states[state].name);
+  if (state < 0) return "An arrow with ε reads nothing, and a word has one answer. Take ε away.";
+  const symbol = lettersOf(drawn)[targets[state].findIndex((set) => set.length > 1)];
+  const name = short(drawn.states[state].name);
   return `State ${name} has two arrows with ${short(symbol)}, and a word has one answer. Take one away.`;
 }
 
@@ -189,13 +198,13 @@ function withElements(drawn, { delta, outputs, names }, most) {
   const monoid = monoidOf(delta, most);
   const shown = outputs.map((output) => (output === NO_ANSWER ? null : drawn.outputs[output]));
   return {
-    alphabet: [...drawn.alphabet],
+    alphabet: lettersOf(drawn),
     states: names,
     initial: 0,
     delta,
     outputs: shown,
     output_names: drawn.outputs.filter((name) => shown.includes(name)),
-    elements: { words: monoid.words.map((word) => asText(drawn.alphabet, word)), right: monoid.right },
+    elements: { words: monoid.words.map((word) => asText(lettersOf(drawn), word)), right: monoid.right },
     table: productsOf(monoid),
     letter: [...monoid.right[0]],
     colours: monoid.words.map((_, i) => colours(i)),

@@ -5,7 +5,7 @@
 //   toJson(drawn)          -> { text, problem }: a file that the project reads; missing arrows lead to a sink
 //   languageJson(language) -> text: what stands in automaton.json, byte for byte as Python writes it
 import { placed } from "./arranged.js";
-import { distinct, isAcceptor } from "./drawn.js";
+import { distinct, isAcceptor, lettersOf } from "./drawn.js";
 import { acceptorOf, answersOf, checkAnswering, checkedFields, checkNames, isName, json, lines, numberOf, object, parsed } from "./json_text.js";
 import { deterministic } from "./machine.js";
 import { nestedDrawn, nestedLanguageText, nestedText } from "./nested_json.js";
@@ -100,7 +100,7 @@ export function toJson(drawn) {
   return tried("text", () => {
     if (hasStack(drawn)) return nestedText(drawn);
     const { delta, outputs, names } = deterministic(drawn);
-    const machine = { alphabet: drawn.alphabet, states: distinct(names), delta };
+    const machine = { alphabet: lettersOf(drawn), states: distinct(names), delta };
     const shown = outputs.map((output) => drawn.outputs[output] ?? null);
     if (!isAcceptor(drawn) || shown.includes(null)) return written({ ...machine, outputs: shown }, drawn.outputs);
     const accepting = machine.states.filter((_, q) => shown[q] === "accept");

@@ -4,6 +4,7 @@
 import { calmly } from "./calmly.js";
 import { mapWords } from "./map_words.js";
 import { levelsOf, runOf } from "./reading.js";
+import { put } from "./renew.js";
 import { inSlices } from "./slices.js";
 import { View } from "./view.js";
 import { landing } from "./wall.js";
@@ -138,13 +139,13 @@ export class MapPanel {
       const [x, y] = inside(point, MAP.dot);
       const isOutside = x !== point[0] || y !== point[1];
       const mark = this.marks[i];
-      mark.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-      mark.style.fill = isTinted ? language.colours[cases.elements[this.chosen[i].kind]][0] : "";
+      put(mark, "style", `transform: translate(${x.toFixed(1)}px, ${y.toFixed(1)}px); fill: ${isTinted ? language.colours[cases.elements[this.chosen[i].kind]][0] : ""}`);
       mark.classList.toggle("outside", isOutside);
       mark.classList.toggle("stray", isTinted && Boolean(record.strays?.[i]));
     });
     // In front of the others, which may lie at the same place.
-    this.rings.before(...this.marks.filter((mark) => mark.classList.contains("stray")));
+    const strays = this.marks.filter((mark) => mark.classList.contains("stray"));
+    if (strays.length) this.rings.before(...strays);
     this.rings.replaceChildren(...((isTinted && record.rings) || []).map((point, k) => this.ring(inside(point, MAP.ring), k)));
   }
 

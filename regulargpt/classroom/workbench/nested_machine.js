@@ -16,7 +16,7 @@
 //   samples: [] }. Language.elements, .table and .letter are those of nested_algebra.js; behind the words of elements stand
 //   those of open nodes, as in the lesson.
 import { algebraOf } from "./nested_algebra.js";
-import { checkAnswers, checkDrawn, distinct, isAcceptor, NO_ANSWER, sinkName } from "./drawn.js";
+import { checkAnswers, checkDrawn, distinct, isAcceptor, NO_ANSWER, NO_SYMBOL, sinkName } from "./drawn.js";
 import { colours } from "./palette.js";
 import { partners } from "../../models/tree/nested.js";
 import { Refusal, short } from "./refusal.js";
@@ -40,6 +40,7 @@ export function nestedLanguageOf(drawn, most) {
 
 // The tables of a drawing; the last state is where there is no move.
 export function nestedMachine(drawn) {
+  if (drawn.alphabet.includes(NO_SYMBOL)) throw new Refusal("Where there is a stack, each arrow reads a symbol. Take ε away.");
   const direction = drawn.alphabet.map((_, symbol) => directionOf(drawn, symbol));
   const of = (kind) => [...direction.keys()].filter((symbol) => direction[symbol] === kind);
   const [calls, returns, internals] = [of(CALL), of(RETURN), of(INTERNAL)];

@@ -2,14 +2,16 @@
 
 const MOMENT = 12; // milliseconds
 
-// Go through a generator, whose value `done` gets in the end, at once if that takes no longer. Returns what ends it.
-export function inSlices(work, done) {
+// Go through a generator, whose value `done` gets in the end, at once if that takes no longer; `between` comes after each
+// slice. Returns what ends it.
+export function inSlices(work, done, between = () => {}) {
   let next = null;
   const go = () => {
     const began = performance.now();
     next = null;
     let step = work.next();
     while (!step.done && performance.now() - began < MOMENT) step = work.next();
+    between();
     if (step.done) done(step.value);
     else next = setTimeout(go);
   };

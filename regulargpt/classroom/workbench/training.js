@@ -8,8 +8,24 @@ const LONGER = 60_000; // milliseconds for which the others learn on by themselv
 
 let calculations = null; // for all workers: a quarter of a million letters are copied once
 
-// A worker of the page's own calculations, which begins as one of its modules says.
+// A worker of the page's own calculations, which begins as one of its modules says. To make one takes long: that is a task
+// of its own, and what is said before waits.
 export function worker(module, listener) {
+  let [made, waiting] = [null, []];
+  const making = setTimeout(() => {
+    made = madeOf(module, listener);
+    waiting.forEach((message) => made.postMessage(message));
+  });
+  return {
+    postMessage: (message) => (made ? made.postMessage(message) : waiting.push(message)),
+    terminate: () => {
+      clearTimeout(making);
+      made?.terminate();
+    },
+  };
+}
+
+function madeOf(module, listener) {
   calculations ??= new Blob([byId("calculations").textContent]);
   const begun = `\nmodules["regulargpt/classroom/workbench/${module}.js"].begin(self);`;
   const address = URL.createObjectURL(new Blob([calculations, begun], { type: "text/javascript" }));

@@ -3,6 +3,7 @@
 import { calmly } from "./calmly.js";
 import { Random } from "./random.js";
 import { levelsOf, runOf } from "./reading.js";
+import { put } from "./renew.js";
 import { nameOf } from "./wall.js";
 import { longestDrawn, wordWith } from "./word_draws.js";
 
@@ -52,13 +53,12 @@ class DotTree extends TreeView {
     const [fill, ink] = state === null ? ["var(--line)", "var(--ink)"] : run.colours[shown];
     const words = run.colours[shown] ? run.elements.words[shown] || "ε" : "";
     const [circle, name, mark] = made.children;
-    made.classList.remove("right", "wrong", "unknown");
-    made.classList.add(verdict);
-    for (const [key, value] of Object.entries({ ...facts(node), "aria-label": this.words(node) })) made.setAttribute(key, value);
-    circle.style = `fill: ${fill}; --rim: ${run.colours[shown]?.[0] ?? "var(--soft)"}`;
-    name.style.fill = ink;
-    name.textContent = [...words].length <= MOST_NAME ? words : "";
-    mark.textContent = verdict === "wrong" ? MARKS.wrong : "";
+    for (const other in MARKS) made.classList.toggle(other, other === verdict);
+    for (const [key, value] of Object.entries({ ...facts(node), "aria-label": this.words(node) })) put(made, key, value);
+    put(circle, "style", `fill: ${fill}; --rim: ${run.colours[shown]?.[0] ?? "var(--soft)"}`);
+    put(name, "style", `fill: ${ink}`);
+    const texts = [[name, [...words].length <= MOST_NAME ? words : ""], [mark, verdict === "wrong" ? MARKS.wrong : ""]];
+    for (const [place, text] of texts) if (place.textContent !== text) place.textContent = text;
   }
 
   // The nodes of the same word by another network, or by the same with more known of it.

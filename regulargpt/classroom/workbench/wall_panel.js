@@ -1,10 +1,10 @@
 // The wall: a square for each case of the proof, which turns while the network learns.
 
+import { inSlices } from "./slices.js";
 import { inOrder, ROUNDED, trial } from "./wall.js";
 
 const NAMED = 46; // pixels of a square whose row and column have a name; with less room they have a colour
 const MARKED = 18; // of one with a mark on it; with less room what is wrong is striped
-const MOMENT = 12; // milliseconds of work between two pictures
 const AT_ONCE = 40; // cases at least, for on a busy computer a moment may hold one
 const NO_WALL = "The LSTM and the Transformer have no wall: nothing on this page gathers what they carry at a few points, so it has no list of cases to try. They may be right.";
 const ALONG = "The page finds no machine with a stack in a network's answers: what is right in each case is said by the machine that was drawn. Below a node there may be symbols beside elements, such as the brackets of a pair.";
@@ -111,21 +111,21 @@ export class WallPanel {
       return this.say();
     }
     this.try = trial(network, prototypes, language.output_names);
-    if (!this.turning) this.some();
+    if (!this.turning) {
+      this.turning = true;
+      inSlices(this.tries(), () => { this.turning = false; }, () => this.say());
+    }
     return undefined;
   }
 
-  some() {
-    const began = performance.now();
-    for (let done = 0; this.left && (done < AT_ONCE || performance.now() - began < MOMENT); done += 1, this.left -= 1) {
+  *tries() {
+    for (; this.left; this.left -= 1) {
       this.at %= this.cases.length;
       this.found[this.at] = this.try(this.cases[this.at]);
       paint(this.squares[this.at], this.found[this.at].right);
       this.at += 1;
+      if (this.left % AT_ONCE === 0) yield;
     }
-    this.turning = this.left > 0;
-    if (this.turning) setTimeout(() => this.some());
-    this.say();
   }
 
   get right() {

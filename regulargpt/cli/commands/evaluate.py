@@ -146,7 +146,7 @@ def network(
 ) -> Opened:
     """The finished run in a folder, on one of these kinds of data, or the checkpoint at hf:PATH."""
     from regulargpt.runs.opened import open_run
-    from regulargpt.runs.pretrained import is_checkpoint, open_checkpoint, refuse_text
+    from regulargpt.runs.places import is_checkpoint, open_checkpoint, refuse_text
     from regulargpt.storage.folder import RunFolder
 
     if is_checkpoint(place):

@@ -50,10 +50,10 @@ def protocols() -> list[dict[str, str]]:
 
 
 def methods() -> list[dict[str, str]]:
-    """One row for each method of a test."""
-    from regulargpt.evaluation.methods import rows
+    """One row for each method of a test, which a wing lists."""
+    from regulargpt.options.registry import brought
 
-    return rows()
+    return brought("regulargpt.lists", "methods")()
 
 
 def experiments() -> list[dict[str, str]]:

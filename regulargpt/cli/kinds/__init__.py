@@ -9,9 +9,12 @@ from typing import Any, Protocol, cast
 
 from languages.registry import has_brackets, level_of
 from regulargpt.data import kind_of
+from regulargpt.data.kinds import KINDS as BROUGHT
 
 KINDS = {"languages": "words", "texts": "text", "retrieval": "retrieval"}
 """What `list` calls the kinds."""
+OF_WORDS = ("words", "nested", "drawn")
+"""The kinds that have a file here."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Kind(Protocol):
 
 def named(kind: str) -> Kind:
     """A kind, by the name that `regulargpt.data.kind_of` gives it."""
-    return cast(Kind, import_module(f"{__name__}.{kind}"))
+    return cast(Kind, import_module(f"{__name__}.{kind}" if kind in OF_WORDS else BROUGHT[kind].terminal))
 
 
 def kind_with(name: str) -> Kind:

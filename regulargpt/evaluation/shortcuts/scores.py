@@ -151,7 +151,7 @@ def shortcut_report(config: RunConfig) -> dict[str, Any]:
         "train_len": config.data.train_len,
         "test_from": config.scored[0],
         "test_len": config.test_len,
-        "stride": config.evaluation.stride,
+        "stride": config.evaluation.stride or 1,
         "samples": config.evaluation.samples,
         "seed": config.seed,
         "best": max(scores, key=lambda name: scores[name].score),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from languages.errors import UserError
+from regulargpt.models.delta.options import DeltaOptions
 from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import Draw, RmsNorm, convolution, start_of_steps
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
@@ -35,32 +35,19 @@ class DeltaMixer(Mixer):
 
     chunk = SUB_STEPS
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        householders: int,
-        gate: bool,
-        range: str,
-        output_gate: bool,
-        conv: int,
-        init: str,
-        generator: torch.Generator,
-    ):
+    def __init__(self, options: DeltaOptions, draw: Draw):
         super().__init__()
-        if d_model % n_heads:
-            raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
-        draw, n = Draw(init, generator), householders
-        self.n_heads, self.householders, self.largest = n_heads, n, 2.0 if range == "signed" else 1.0
+        d_model, n_heads, n, generator = options.d_model, options.n_heads, options.householders, draw.generator
+        self.n_heads, self.householders, self.largest = n_heads, n, 2.0 if options.range == "signed" else 1.0
         self.qkv = draw(d_model, (1 + 2 * n) * d_model)
-        self.conv = convolution((1 + 2 * n) * d_model, conv, generator)
+        self.conv = convolution((1 + 2 * n) * d_model, options.conv, generator)
         self.beta = draw(d_model, n_heads * n)
-        self.decay = draw(d_model, n_heads) if gate else None
-        if gate:
+        self.decay = draw(d_model, n_heads) if options.gate else None
+        if options.gate:
             rates = 16 * torch.rand(n_heads, generator=generator)
             self.a_log = nn.Parameter(rates.clamp(min=1e-4).log())
             self.dt_bias = nn.Parameter(start_of_steps(n_heads, generator))
-        self.output_gate = draw(d_model, d_model) if output_gate else None
+        self.output_gate = draw(d_model, d_model) if options.gates_outputs else None
         self.norm, self.out = RmsNorm(d_model // n_heads), draw(d_model, d_model)
 
     def inputs(self, x: Float[Tensor, "batch length d_model"], before: Any) -> tuple[Inputs, Any]:
@@ -134,24 +121,7 @@ class Delta(Mixing):
     True
     """
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_heads: int = 4,
-        n_layers: int = 2,
-        householders: int = 1,
-        gate: bool = False,
-        range: Literal["unit", "signed"] = "unit",
-        output_gate: bool = False,
-        conv: int = 4,
-        mlp: str = "swiglu",
-        init: str = "fan-in",
-        generator: torch.Generator | None = None,
-    ):
-        generator = generator or torch.Generator().manual_seed(0)
-        layer = (d_model, n_heads, householders, gate, range, output_gate, conv, init, generator)
-        mixers = [DeltaMixer(*layer) for _ in [None] * n_layers]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
+    Options = DeltaOptions
+
+    def mixer(self, options: DeltaOptions, layer: int, draw: Draw) -> DeltaMixer:
+        return DeltaMixer(options, draw)

@@ -34,7 +34,7 @@ class DeltaOptions(HeadsOptions):
     )
 
     def arguments(self) -> dict[str, Any]:
-        return super().arguments() | {"output_gate": self.gates_outputs}
+        return super().arguments() | {"output_gate": "yes" if self.gates_outputs else "no"}
 
     @property
     def gates_outputs(self) -> bool:

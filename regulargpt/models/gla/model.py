@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import torch
-
-from languages.errors import UserError
 from regulargpt.models.gla.mixers import PerChannel, PerHead
 from regulargpt.models.gla.options import GlaOptions
 from regulargpt.models.gla.retention import Retention
-from regulargpt.models.layers import choose
 from regulargpt.models.mixing.layers import Draw
 from regulargpt.models.mixing.model import Mixing
 
@@ -43,6 +39,7 @@ class Gla(Mixing):
 
     Raises `UserError` where d_model is no multiple of 2 n_heads.
 
+    >>> import torch
     >>> model = Gla(2, 3, d_model=8, n_heads=2)
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])
     >>> torch.allclose(model(words), model(words, readout="all")[:, -1], atol=1e-6)
@@ -51,22 +48,5 @@ class Gla(Mixing):
 
     Options = GlaOptions
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_layers: int = 2,
-        n_heads: int = 4,
-        decay: str = "channel",
-        mlp: str = "swiglu",
-        init: str = "fan-in",
-        generator: torch.Generator | None = None,
-    ):
-        if d_model % (2 * n_heads):
-            raise UserError(f"2 x n_heads = {2 * n_heads} does not divide d_model = {d_model}; choose one that does")
-        generator = generator or torch.Generator().manual_seed(0)
-        mixer, draw = choose("decay", decay, DECAYS), Draw(init, generator)
-        mixers = [mixer(d_model, n_heads, draw) for _ in range(n_layers)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
+    def mixer(self, options: GlaOptions, layer: int, draw: Draw) -> PerHead:
+        return DECAYS[options.decay](options.d_model, options.n_heads, draw)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.models.layers import choose
+from regulargpt.models.mamba.options import MambaOptions
 from regulargpt.models.mamba.scan import SelectiveScan
 from regulargpt.models.mixing.layers import Draw, convolution, start_of_steps
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
@@ -28,7 +28,7 @@ class MambaMixer(Mixer):
 
     def __init__(self, d_model: int, d_state: int, expand: int, conv: int, range: str, draw: Draw):
         super().__init__()
-        self.signed = choose("range", range, {"unit": False, "signed": True})
+        self.signed = range == "signed"
         E, R, generator = expand * d_model, -(-d_model // 16), draw.generator
         self.sizes = (R, d_state, d_state)
         self.in_proj = draw(d_model, 2 * E)
@@ -104,23 +104,8 @@ class Mamba(Mixing):
     True
     """
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_layers: int = 2,
-        mlp: str = "none",
-        init: str = "fan-in",
-        d_state: int = 16,
-        expand: int = 2,
-        range: str = "unit",
-        conv: int = 4,
-        generator: torch.Generator | None = None,
-    ):
-        generator = generator or torch.Generator().manual_seed(0)
-        draw = Draw(init, generator)
-        sizes = (d_model, d_state, expand, conv)
-        mixers = [MambaMixer(*sizes, range, draw) for _ in [None] * n_layers]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
+    Options = MambaOptions
+
+    def mixer(self, options: MambaOptions, layer: int, draw: Draw) -> MambaMixer:
+        o = options
+        return MambaMixer(o.d_model, o.d_state, o.expand, o.conv, o.range, draw)

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from languages.errors import UserError
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 
 CHUNK = 64
@@ -20,8 +19,6 @@ class Heads(Mixer):
 
     def __init__(self, d_model: int, n_heads: int, d_state: int, expand: int):
         super().__init__()
-        if d_model % n_heads:
-            raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
         self.E, self.n_heads, self.N = expand * d_model, n_heads, d_state
 
     def zeros(self, like: Float[Tensor, "..."], batch: int) -> Float[Tensor, "batch heads N P"]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-
-from regulargpt.models.layers import choose
+from regulargpt.models.mamba2.options import Mamba2Options
 from regulargpt.models.mamba2.ssd import Ssd
 from regulargpt.models.mamba2.turning import Turning
 from regulargpt.models.mixing.layers import Draw
@@ -46,6 +44,7 @@ class Mamba2(Mixing):
 
     Raises UserError where the heads do not divide the width.
 
+    >>> import torch
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])
     >>> for version in (2, 3):
     ...     model = Mamba2(2, 3, d_model=8, n_heads=2, version=version)
@@ -54,24 +53,8 @@ class Mamba2(Mixing):
     True
     """
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_heads: int = 4,
-        n_layers: int = 2,
-        mlp: str = "none",
-        init: str = "fan-in",
-        version: int = 2,
-        d_state: int = 32,
-        expand: int = 2,
-        conv: int = 4,
-        generator: torch.Generator | None = None,
-    ):
-        generator = generator or torch.Generator().manual_seed(0)
-        draw, sizes = Draw(init, generator), (d_model, n_heads, d_state, expand)
-        turns = choose("version", str(version), {"2": False, "3": True})
-        mixers = [Turning(*sizes, draw) if turns else Ssd(*sizes, conv, draw) for _ in range(n_layers)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
+    Options = Mamba2Options
+
+    def mixer(self, options: Mamba2Options, layer: int, draw: Draw) -> Ssd | Turning:
+        sizes = (options.d_model, options.n_heads, options.d_state, options.expand)
+        return Turning(*sizes, draw) if options.version == 3 else Ssd(*sizes, options.conv, draw)

@@ -106,7 +106,6 @@ def packed(state: State) -> Float[Tensor, "batch numbers"]:
 
 
 def unpacked(numbers: Float[Tensor, "batch numbers"], like: State) -> State:
-    """The state of these numbers."""
     sizes = [prod(part.shape[1:]) * (1 + part.is_complex()) for part in like]
     parts = []
     for part, flat in zip(like, numbers.split(sizes, 1), strict=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +14,8 @@ from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, embedding
 from regulargpt.models.mixing.layers import Draw, RmsNorm, Swiglu
 from regulargpt.models.mixing.mixer import Mixer
+from regulargpt.models.mixing.options import MixingOptions
+from regulargpt.models.options import ModelOptions
 from regulargpt.models.recurrent import Recurrent
 
 
@@ -37,7 +40,6 @@ class Block(Hooked):
         return self.hook_resid_post(x), carries
 
     def entered(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
-        """What the mixer reads of x."""
         return self.norm(x)
 
 
@@ -45,25 +47,29 @@ class Mixing(Recurrent):
     """Embedding, blocks with a mixer each, RMSNorm, a linear readout. It has no positions.
 
     What it carries is a list: of each block the mixer's state, and the old inputs of its convolutions.
+
+    A network derives from it and gives `Options`, by whose names the constructor takes them, and `mixer`. Raises
+    `ConfigError` where the options contradict each other.
     """
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        d_model: int,
-        mixers: Sequence[Mixer],
-        mlp: str,
-        init: str,
-        generator: torch.Generator,
-        block: Callable[[Mixer, int, str, Draw], nn.Module] = Block,
-    ):
-        super().__init__(d_model, n_outputs, generator)
-        draw = Draw(init, generator)
+    Options: ClassVar[type[ModelOptions]] = MixingOptions
+    block: ClassVar[Callable[[Mixer, int, str, Draw], nn.Module]] = Block
+
+    def __init__(self, n_symbols: int, n_outputs: int, *, generator: torch.Generator | None = None, **options: Any):
+        generator = generator or torch.Generator().manual_seed(0)
+        given: Any = self.Options(type(self).__name__.lower(), **options)
+        draw = Draw(given.init, generator)
+        mixers = [self.mixer(given, layer, draw) for layer in range(given.n_layers)]
+        super().__init__(given.d_model, n_outputs, generator)
         self.n_symbols = n_symbols
-        self.embedding = embedding(n_symbols, d_model, generator, std=1.0 if init == "fan-in" else 0.02)
-        self.blocks = nn.ModuleList(block(mixer, d_model, mlp, draw) for mixer in mixers)
-        self.norm: nn.Module = RmsNorm(d_model)
+        std = 1.0 if given.init == "fan-in" else 0.02
+        self.embedding = embedding(n_symbols, given.d_model, generator, std=std)
+        self.blocks = nn.ModuleList(type(self).block(mixer, given.d_model, given.mlp, draw) for mixer in mixers)
+        self.norm: nn.Module = RmsNorm(given.d_model)
+
+    @abstractmethod
+    def mixer(self, options: Any, layer: int, draw: Draw) -> Mixer:
+        """The mixer of a layer, of these `Options`; its weights come from `draw` and `draw.generator`."""
 
     def advance(
         self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout

@@ -16,6 +16,7 @@ from regulargpt.models.linear_rnn import pairs, unpaired
 from regulargpt.models.mixing.layers import Draw, Swiglu
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.mixing.model import Mixing
+from regulargpt.models.pd_ssm.options import PdSsmOptions
 from regulargpt.models.pd_ssm.routing import Recurrence
 
 
@@ -99,7 +100,6 @@ class PostBlock(Hooked):
         return self.hook_resid_post(x), carries
 
     def entered(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
-        """What the mixer reads of x."""
         return x
 
 
@@ -145,24 +145,13 @@ class PdSsm(Mixing):
     True
     """
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_layers: int = 2,
-        mlp: str = "none",
-        init: str = "fan-in",
-        variant: str = "column",
-        dictionary: int = 6,
-        d_state: int = 0,
-        gate_bias: float = 0.0,
-        generator: torch.Generator | None = None,
-    ):
-        generator = generator or torch.Generator().manual_seed(0)
-        draw = Draw(init, generator)
-        N = d_state or d_model
-        mixers = [PdMixer(d_model, N, variant, dictionary, gate_bias, draw) for _ in range(n_layers)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator, PostBlock)
+    Options = PdSsmOptions
+    block = PostBlock
+
+    def __init__(self, n_symbols: int, n_outputs: int, **given: Any):
+        super().__init__(n_symbols, n_outputs, **given)
         self.norm = nn.Identity()
+
+    def mixer(self, options: PdSsmOptions, layer: int, draw: Draw) -> PdMixer:
+        N = options.d_state or options.d_model
+        return PdMixer(options.d_model, N, options.variant, options.dictionary, options.gate_bias, draw)

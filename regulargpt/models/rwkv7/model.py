@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from languages.errors import UserError
-from regulargpt.models.layers import choose
+from regulargpt.models.mixing.layers import Draw
 from regulargpt.models.mixing.model import Mixing
 from regulargpt.models.rwkv7.mixer import Rwkv7Mixer
 from regulargpt.models.rwkv7.options import Rwkv7Options
@@ -48,6 +46,7 @@ class Rwkv7(Mixing):
 
     Raises `UserError` where n_heads does not divide d_model, or leaves heads of one channel.
 
+    >>> import torch
     >>> model = Rwkv7(2, 3, d_model=8, n_heads=2)
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])
     >>> torch.allclose(model(words), model(words, readout="all")[:, -1], atol=1e-6)
@@ -56,26 +55,9 @@ class Rwkv7(Mixing):
 
     Options = Rwkv7Options
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_layers: int = 2,
-        n_heads: int = 4,
-        range: str = "unit",
-        mlp: str = "swiglu",
-        init: str = "fan-in",
-        generator: torch.Generator | None = None,
-    ):
-        if d_model % n_heads or d_model == n_heads:
-            raise UserError(f"n_heads = {n_heads} does not leave heads of 2 or more of d_model = {d_model} channels")
-        generator = generator or torch.Generator().manual_seed(0)
-        removal = choose("range", range, REMOVALS)
-        depths = enumerate([n_layers] * n_layers)  # `range` is an option here
-        mixers = [Rwkv7Mixer(d_model, n_heads, removal, depth, generator) for depth in depths]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
+    def mixer(self, options: Rwkv7Options, layer: int, draw: Draw) -> Rwkv7Mixer:
+        sizes = (options.d_model, options.n_heads)
+        return Rwkv7Mixer(*sizes, REMOVALS[options.range], (layer, options.n_layers), draw.generator)
 
     def beside(
         self, x: Float[Tensor, "batch length d_model"], carries: Any

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from regulargpt.models.mixing.layers import Draw
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.mixing.model import Mixing
+from regulargpt.models.s4d.options import S4dOptions
 
 
 class S4dMixer(Mixer):
@@ -96,19 +97,7 @@ class S4d(Mixing):
     True
     """
 
-    def __init__(
-        self,
-        n_symbols: int,
-        n_outputs: int,
-        *,
-        d_model: int = 64,
-        n_layers: int = 2,
-        mlp: str = "none",
-        init: str = "fan-in",
-        d_state: int = 64,
-        generator: torch.Generator | None = None,
-    ):
-        generator = generator or torch.Generator().manual_seed(0)
-        draw = Draw(init, generator)
-        mixers = [S4dMixer(d_model, d_state, draw) for _ in range(n_layers)]
-        super().__init__(n_symbols, n_outputs, d_model, mixers, mlp, init, generator)
+    Options = S4dOptions
+
+    def mixer(self, options: S4dOptions, layer: int, draw: Draw) -> S4dMixer:
+        return S4dMixer(options.d_model, options.d_state, draw)

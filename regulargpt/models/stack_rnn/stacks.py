@@ -92,7 +92,6 @@ class Superposition:
 
     @classmethod
     def new(cls, like: Tensor, batch: int, stacks: int, width: int, empty: int, left: int | None) -> Superposition:
-        """Empty ones."""
         return cls(like.new_zeros(batch * stacks, 1, width), stacks, empty, left)
 
     def top(self) -> Float[Tensor, "batch stacks width"]:
@@ -153,7 +152,6 @@ class Pointers:
 
     @classmethod
     def new(cls, like: Tensor, batch: int, stacks: int, width: int, empty: int) -> Pointers:
-        """Empty ones."""
         nodes = Nodes(like.new_full((batch * stacks, width), empty))
         return cls(nodes, 1, nodes.below, stacks)
 

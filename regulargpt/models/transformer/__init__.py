@@ -1,4 +1,4 @@
-"""The Transformer: attention with any encoding, its blocks, the model; and an encoder-decoder of the same parts."""
+"""The Transformer: attention with any encoding, its blocks, the model."""
 
 from typing import TYPE_CHECKING
 

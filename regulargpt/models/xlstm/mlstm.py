@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from languages.errors import UserError
 from regulargpt.models.mixing import chunks
 from regulargpt.models.mixing.layers import EPS, Draw, ShortConvolution
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
@@ -58,8 +57,6 @@ class MlstmMixer(Mixer):
 
     def __init__(self, d_model: int, n_heads: int, conv: int, draw: Draw):
         super().__init__()
-        if d_model % 2 or d_model % n_heads:
-            raise UserError(f"d_model = {d_model} of mLSTM must be even, and a multiple of n_heads = {n_heads}")
         self.n_heads, width, generator = n_heads, 2 * d_model, draw.generator
         self.up, self.down = draw(d_model, 2 * width), draw(width, d_model)
         self.conv = ShortConvolution(width, conv, generator, bias=True) if conv else None

@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from languages.errors import UserError
 from regulargpt.models.mixing.layers import Draw, ShortConvolution
 from regulargpt.models.mixing.mixer import Inputs, Mixer, State
 from regulargpt.models.xlstm.fused import Fused
@@ -47,8 +46,6 @@ class SlstmMixer(Mixer):
     def __init__(self, d_model: int, n_heads: int, conv: int, draw: Draw, depth: float = 0.0):
         """`depth` is how deep the block lies, from 0 to 1: the deeper, the more units begin by forgetting little."""
         super().__init__()
-        if d_model % n_heads or d_model == n_heads:
-            raise UserError(f"d_model = {d_model} of sLSTM must be a multiple of n_heads = {n_heads}, and larger")
         size, generator = d_model // n_heads, draw.generator
         self.conv = ShortConvolution(d_model, conv, generator, bias=True) if conv else None
         self.w = draw(d_model, 4 * d_model, bias=True)

@@ -61,13 +61,30 @@ def test_an_automaton_of_jflaps_is_drawn(browser: Browser, written: Path):
     assert violations(browser) == []
 
 
+def test_an_arrow_that_reads_nothing_is_read_and_written(browser: Browser, written: Path):
+    along = (STATE.format(5, "along", ""), "<transition><from>7</from><to>5</to><read/></transition>")
+    text = jff(*EVEN, *along, MOVE.format(5, 3, "b"))
+    browser.open(written)
+    draw(browser, text)
+    assert browser.evaluate("modules.start.bench.drawn.alphabet") == ["&", "a", "b", "ε"]
+    again = browser.evaluate("modules.jflap.toJflap(modules.start.bench.drawn).text")
+    machines = [from_jflap(one, how=Reading(determinise=True)) for one in (text, again)]
+    for word in ("a", "b", "ba", "a&", "&aba", "aabbaa", "&a&a"):
+        assert [word in machine for machine in machines] == [browser.evaluate(ANSWER % word)] * 2
+
+
+ANSWER = """(({ answerOf }, { language }) => {
+  const word = modules.symbols.numbersOf(language.alphabet, "%s");
+  return answerOf(language, word) === "accept";
+})(modules.machine, modules.start.bench)"""
+
+
 @pytest.mark.parametrize(
     "text",
     [
         jff(*EVEN, kind="pda"),
         jff(*EVEN[1:]),
         jff(*EVEN, MOVE.format(7, 3, "ab")),
-        jff(*EVEN, "<transition><from>7</from><to>3</to><read/></transition>"),
         jff(*EVEN, MOVE.format(7, 3, "λ")),
         jff(*EVEN, MOVE.format(7, 4, "a")),
         jff(*EVEN, STATE.format(8, "again", "<initial/>")),

@@ -326,6 +326,52 @@ def test_the_proof_is_seen_where_the_wall_is_read(browser: Browser, written: Pat
         assert set(browser.evaluate(f"({SEEN})({selector!r})")) == {True}, selector
 
 
+# What each other caption is about, and what is to be watched then.
+ESSENTIAL = {
+    0: (".plane", ".found .counts", ".panel.lanes .main"),
+    1: (".tree .field", ".tree .picture svg"),
+    2: (".plane", ".panel.lanes .main", ".lane"),
+    3: ("svg.cloud", ".wall .proof p", ".wall-squares td"),
+    6: (".lane", ".wall .proof p", ".wall-squares td"),
+}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1024, 768)])
+def test_what_a_caption_is_about_is_seen_without_scrolling(browser: Browser, written: Path, width: int, height: int):
+    browser.look(width, height, still=True)
+    browser.open(written)
+    browser.evaluate(MADE)
+    for caption, selectors in ESSENTIAL.items():
+        browser.click(".way a", caption)
+        browser.pause(100)
+        for selector in selectors:
+            assert set(browser.evaluate(f"({SEEN})({selector!r})")) == {True}, (caption, selector)
+
+
+def test_what_waits_to_be_drawn_has_a_picture_of_its_own_and_a_fault_holds_nothing_up(browser: Browser, written: Path):
+    """So that no task is as long as all panels together; and what is said to a worker before it is made is not lost."""
+    browser.open(written)
+    drawn = """new Promise((done) => {
+      const at = [], { calmly } = modules.calmly;
+      onerror = () => true;
+      for (const i of [0, 1, 2]) calmly(() => {
+        at.push(document.timeline.currentTime);
+        if (i === 1) throw new Error("a fault");
+        if (i === 2) done(at);
+      })();
+    })"""
+    assert len(set(browser.evaluate(drawn))) == 3
+    browser.problems.clear()
+    asked = """new Promise((done) => {
+      const { language } = modules.start.bench;
+      const { snapshot } = modules.levels.made(modules.levels.LEVELS[0]);
+      const asking = modules.training.worker("asking", done);
+      asking.postMessage({ ...snapshot, lane: "regulargpt", language, words: [[0], [0, 0]] });
+    })"""
+    assert len(browser.evaluate(asked)["answers"]) == 2
+    browser.assert_silent()
+
+
 @pytest.mark.parametrize("width", [1280, 1024])
 def test_a_caption_is_a_bar_that_can_be_unfolded(browser: Browser, written: Path, width: int):
     """No sentence is lost: what is cut off is read by a button, which is there only then."""

@@ -1,0 +1,1 @@
+"""The pages of runs on texts, and of measurements of the wing."""
