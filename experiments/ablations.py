@@ -65,5 +65,4 @@ EXPERIMENT = Experiment(
     tuple(f"{language}/{recipe}" for language in LANGUAGES for recipe in ("paper", "words")),
     tuple(Column(name, TITLES[name], name) for name in PARTS),
     runs,
-    conditions="table-6.1",
 )

@@ -1,23 +1,24 @@
-"""The cells of an experiment: what was published, what its runs came to, what differs, and what page.json has of it."""
+"""The cells of a table of scores, made of runs.csv: what was published, what the runs behind a cell came to."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from statistics import fmean
+from typing import Any
 
-from experiments.conditions import differences, words_and_supervision
-from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
-from experiments.page.record import Cell, Line, Page, Values, part
-from experiments.published import Number, Published, published
-from regulargpt.config.schema import RunConfig, value_of
-from regulargpt.objectives.measures import measure
-from regulargpt.results.beside import family
-from regulargpt.results.row import Row
-from regulargpt.results.statistics import Group, groups, least
-from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.manifest import digest
+from experiments import recorded
+from experiments.experiment import Column, Experiment, Scale, Shows
+from experiments.page.record import Cell, Line, Values, part
+from experiments.published import Number, published
+from experiments.recorded import DONE, FAILED, Rules, Run, key_of
+from experiments.registry import recorded_as
+from regulargpt.config.schema import value_of
+from regulargpt.plots import Line as Curve
+from regulargpt.results.statistics import Group, least, spread
 from regulargpt.tables import percent
 
 STATISTICS = ("max", "mean")
@@ -27,311 +28,155 @@ HALF = 0.05
 STANDINGS = ("above", "within", "below", "not there")
 
 
-@dataclass(frozen=True)
-class ShortcutScores:
-    """What rules without an automaton score, in percent, on words that were drawn as `words` says."""
-
-    words: str
-    scores: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One cell. `published` and `ours` have a value for each statistic, None where there is none.
-
-    `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these. `missing`
-    are the runs that are not finished, `found` is what a figure's analysis says of those that are, `notes` are the
-    numbers of what differs in the conditions, `shortcuts` is what rules without an automaton score on such words.
-    `refuted` has the shortest wrong words of runs whose proof came to one, in a sentence each. `before` are the values
-    of an earlier page, of runs whose folders are not here: `ours` and `group` count them in.
-    """
-
-    row: str
-    column: Column
-    shows: Shows
-    configs: tuple[RunConfig, ...]
-    names: tuple[str, ...]
-    published: tuple[Number | None, ...]
-    ours: tuple[Number | None, ...]
-    rows: tuple[Row, ...]
-    group: Group | None
-    missing: tuple[str, ...]
-    found: tuple[Analysis, ...] = ()
-    notes: tuple[int, ...] = ()
-    shortcuts: ShortcutScores | None = None
-    refuted: tuple[str, ...] = ()
-    before: Values | None = None
-
-    @property
-    def done(self) -> int:
-        """How many of the runs are done."""
-        return len(self.names) - len(self.missing) - len(self.failed)
-
-    @property
-    def failed(self) -> tuple[Row, ...]:
-        """The runs that failed or are damaged."""
-        return tuple(row for row in self.rows if not row.is_done)
-
-    @property
-    def is_published(self) -> bool:
-        """Whether there is a published value."""
-        return any(value is not None for value in self.published)
-
-    @property
-    def differences(self) -> tuple[float | None, ...]:
-        """Ours minus published, where both are numbers."""
-        pairs = zip(self.published, self.ours, strict=True)
-        return tuple(b - a if isinstance(a, int | float) and isinstance(b, int | float) else None for a, b in pairs)
-
-    @property
-    def seconds(self) -> float:
-        """Time spent in training, all runs together."""
-        here = sum({row.run: row.train_seconds or 0.0 for row in self.rows}.values())
-        return here + ((self.before or {}).get("train_seconds") or 0.0)
-
-    @property
-    def steps(self) -> tuple[int, int] | None:
-        """The fewest and the most training steps of a run."""
-        steps = [row.steps for row in self.rows if row.steps is not None]
-        steps += (self.before or {}).get("steps") or ()
-        return (min(steps), max(steps)) if steps else None
+@cache
+def cells_in(place: Path) -> tuple[Values, ...]:
+    """The cells of a folder with runs.csv, whose name says of which experiment and scale."""
+    experiment, scale = recorded_as(place.name)
+    runs, rules = recorded.read(place / recorded.FILE), recorded.read_rules(place / recorded.RULES)
+    return tuple(cells(experiment, scale, runs, rules))
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """All cells, row by row, of the rows that were asked for; `notes` is what differs, in words, numbered from 1."""
-
-    experiment: Experiment
-    scale: Scale
-    statistics: tuple[str, ...]
-    cells: tuple[tuple[Compared, ...], ...]
-    left_out: tuple[str, ...]
-    notes: tuple[str, ...]
-    earlier: Page | None = None
-    """A page that some of the figures are from."""
-
-    @cached_property
-    def all(self) -> list[Compared]:
-        """Every cell."""
-        return [cell for row in self.cells for cell in row]
-
-    @property
-    def everywhere(self) -> tuple[int, ...]:
-        """The notes of every cell that has conditions."""
-        sets = [set(cell.notes) for cell in self.all if has_conditions(cell, self.experiment)]
-        return tuple(sorted(set.intersection(*sets))) if len(sets) > 1 else ()
-
-    @property
-    def names(self) -> list[str]:
-        """All runs, each once."""
-        return list(dict.fromkeys(name for cell in self.all for name in cell.names))
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """The runs that failed or are damaged, and why."""
-        return {row.run: row.reason for cell in self.all for row in cell.failed}
-
-    @property
-    def missing(self) -> list[str]:
-        """The runs that are not finished."""
-        return list(dict.fromkeys(name for cell in self.all for name in cell.missing))
+def cells(experiment: Experiment, scale: Scale, runs: Sequence[Run], rules: Sequence[Rules] = ()) -> list[Values]:
+    """Every cell of the rows that have runs, or published values alone; of columns of before those with runs."""
+    columns = [*experiment.columns, *(c for c in experiment.former if c.runs in {run.runs for run in runs})]
+    behind: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        for row in run.rows:
+            behind.setdefault((row, run.runs), []).append(run)
+    beside = {(row, of, r.test): r for r in rules for row in r.rows for of in r.runs}
+    return [
+        cell_of(experiment, row, column, behind.get((row, column.runs), []), beside, scale)
+        for row in rows_shown(experiment, scale, behind)
+        for column in columns
+    ]
 
 
-def has_conditions(cell: Compared, experiment: Experiment) -> bool:
-    """Whether the conditions of a cell's runs are compared with published ones.
-
-    In a table with published values they are where there is one: ours alone differ from nothing.
-    """
-    return bool(cell.configs) and (cell.is_published if experiment.published else cell.shows.what == "accuracy")
-
-
-def compare(
-    experiment: Experiment,
-    scale: Scale,
-    table: Sequence[Row],
-    requested: Set[str],
-    findings: Mapping[str, Analysis] = MappingProxyType({}),
-) -> Comparison:
-    """The experiment's cells from the rows of a folder (`regulargpt.results.rows`), for a figure with its findings.
-
-    `requested` are the names of the sweep's runs: a row of the experiment with none of them is left out.
-    """
-    printed = published(experiment.published) if experiment.published else None
-    by_run: dict[str, list[Row]] = {}
-    for row in table:
-        by_run.setdefault(row.run, []).append(row)
-    notes: dict[str, int] = {}
-    shown: list[tuple[Compared, ...]] = []
-    left_out: list[str] = []
-    for name in experiment.rows:
-        runs = {column.runs: experiment.configs(name, column.runs, scale) for column in experiment.columns}
-        if (asked := {name_of(config) for configs in runs.values() for config in configs}) and not asked & requested:
-            left_out.append(name)
-            continue
-        cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
-        if experiment.analyse:
-            cells = [with_finding(cell, findings) for cell in cells]
-        shown.append(tuple(with_notes(cell, experiment, notes) for cell in cells))
-    if not (experiment.published or experiment.conditions):
-        shown = among_ours(shown, experiment, notes)
-    statistics = statistics_of(experiment, printed)
-    return Comparison(experiment, scale, statistics, tuple(shown), tuple(left_out), tuple(notes))
+def rows_shown(experiment: Experiment, scale: Scale, behind: Iterable[tuple[str, str]]) -> list[str]:
+    """The rows with runs, and those of which none are to be run."""
+    known, columns = {row for row, _ in behind}, {column.runs for column in experiment.columns}
+    return [
+        row
+        for row in experiment.rows
+        if row in known or not any(experiment.configs(row, runs, scale) for runs in columns)
+    ]
 
 
-def statistics_of(experiment: Experiment, printed: Published | None) -> tuple[str, ...]:
+def statistics_of(experiment: Experiment) -> tuple[str, ...]:
     """The statistics of the experiment, of the published table, or the usual ones."""
-    return experiment.statistics or (printed.statistics if printed else STATISTICS)
+    printed = published(experiment.published).statistics if experiment.published else STATISTICS
+    return experiment.statistics or printed
 
 
 def cell_of(
     experiment: Experiment,
     row: str,
     column: Column,
-    configs: Sequence[RunConfig],
-    printed: Published | None,
-    by_run: Mapping[str, Sequence[Row]],
-) -> Compared:
-    """One cell, without its notes."""
-    names = tuple(name_of(config) for config in configs)
-    shows, statistics = experiment.shows(row, column), statistics_of(experiment, printed)
-    tests = [test for name in names for test in by_run.get(name, ()) if is_shown(test, shows)]
-    group = groups(tests, [], measure(shows.measure) if shows.measure else None)[0] if tests else None
-    return Compared(
-        row,
-        column,
-        shows,
-        tuple(configs),
-        names,
-        tuple(printed.value(row, column.published, s) if printed and column.published else None for s in statistics),
-        tuple(statistic(s, group, tests, shows.measure) for s in statistics),
-        tuple(tests),
-        group,
-        tuple(name for name in names if name not in by_run),
-    )
-
-
-def statistic(name: str, group: Group | None, tests: Sequence[Row], of: str = "") -> Number | None:
-    """A statistic over the runs of a cell, in that measure; the worst is over the lengths that count, too."""
-    if name != "worst":
-        return getattr(group, name, None) if group else None
-    counted = [test for test in tests if test.in_score] or tests
-    return least(test.value(of or test.measure) for test in counted)
-
-
-def is_shown(test: Row, shows: Shows) -> bool:
-    """Whether a row of the table is a test that the cell shows. A failed run is one of every cell."""
-    if not test.is_done:
-        return True
-    if test.tested != (shows.tested or test.get("protocol") or ""):
-        return False
-    return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
-
-
-def with_finding(cell: Compared, findings: Mapping[str, Analysis]) -> Compared:
-    """The cell of a figure: what was found in the first of its runs stands for it."""
-    found = tuple(findings[name] for name in cell.names if name in findings)
-    return replace(cell, found=found, ours=(found[0].value if found else None,))
-
-
-def with_notes(cell: Compared, experiment: Experiment, notes: dict[str, int]) -> Compared:
-    """The cell with the numbers of its notes; new ones are added to `notes`."""
-    table = experiment.published or experiment.conditions
-    if table is None or not has_conditions(cell, experiment):
-        return cell
-    row = cell.row if experiment.published else cell.row.partition("/")[0]
-    phrases = [*differences(cell.configs, published(table).conditions_of(row), cell.shows.length)]
-    if cell.column.published and (doubt := published(table).doubt(row, cell.column.published)):
-        phrases.append(f"the published value is {doubt}")
-    return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
-
-
-def among_ours(
-    rows: Sequence[tuple[Compared, ...]], experiment: Experiment, notes: dict[str, int]
-) -> list[tuple[Compared, ...]]:
-    """The cells with notes on words and supervision, where cells of one language differ in them."""
-    of_language: dict[str, list[set[str]]] = {}
-    for cell in (cell for row in rows for cell in row if has_conditions(cell, experiment)):
-        phrases = set(words_and_supervision(cell.configs))
-        of_language.setdefault(family(cell.configs[0].data.name), []).append(phrases)
-    common = {language: set.intersection(*phrases) for language, phrases in of_language.items()}
-
-    def noted(cell: Compared) -> Compared:
-        if not has_conditions(cell, experiment):
-            return cell
-        alike = common[family(cell.configs[0].data.name)]
-        phrases = [phrase for phrase in words_and_supervision(cell.configs) if phrase not in alike]
-        return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
-
-    return [tuple(map(noted, row)) for row in rows]
-
-
-def values_of(found: Compared, statistics: tuple[str, ...]) -> Values:
+    runs: Sequence[Run],
+    rules: Mapping[tuple[str, str, str], Rules],
+    scale: Scale,
+) -> Values:
     """A cell as values: its place, what it shows, what was published and came out, and what its runs were.
 
     `train_seconds`, of all runs together, and `steps`, the fewest and the most, are None where they are not known.
     """
-    before = found.before or {}
-    seconds = [row.train_seconds for row in found.rows if row.is_done]
-    seconds += [before["train_seconds"]] if before else []
-    differences = (None if d is None else round(d, 6) for d in found.differences)
-    return {
-        "row": found.row,
-        "column": found.column.name,
-        "title": found.column.title,
-        "shows": asdict(found.shows),
-        "levels": levels_of(found),
-        "published": dict(zip(statistics, found.published, strict=True)),
-        "ours": dict(zip(statistics, found.ours, strict=True)),
-        "difference": dict(zip(statistics, differences, strict=True)),
-        "runs": len(found.names),
-        "done": found.done,
-        "missing": len(found.missing),
-        "group": found.group and asdict(found.group),
-        "steps": found.steps,
-        "train_seconds": None if None in seconds else round(found.seconds, 3),
-        "shortcuts": found.shortcuts and asdict(found.shortcuts),
-        "found": [
-            *(sentence for finding in found.found for sentence in finding.sentences),
-            *failing(found),
-            *found.refuted,
-            *before.get("found", ()),
-        ],
-        "notes": found.notes,
-        "configs": configs_digest(found.names),
+    shows, statistics = experiment.shows(row, column), statistics_of(experiment)
+    test = key_of(shows)
+    shown = [run for run in runs if run.state == DONE and test in run.tests]
+    count = {state: sum(run.n for run in runs if run.state == state) for state in (DONE, FAILED)}
+    group = group_of_runs(shown, test, count[FAILED]) if shown or count[FAILED] else None
+    printed = published(experiment.published) if experiment.published and column.published else None
+    seconds, steps = [run.train_seconds for run in shown], [*chain(*(run.steps for run in shown))]
+    values = {
+        "row": row,
+        "column": column.name,
+        "title": column.title,
+        "behind": column.runs,
+        "shows": asdict(shows),
+        "levels": levels_of(experiment, row, column.runs, shows, scale),
+        "published": {s: printed.value(row, column.published or "", s) if printed else None for s in statistics},
+        "ours": {s: statistic(s, group, shown, test) for s in statistics},
+        "runs": sum(run.n for run in runs),
+        **{"done": count[DONE], "missing": sum(run.n for run in runs if run.is_open)},
+        "group": group and asdict(group),
+        "steps": [min(steps), max(steps)] if steps else None,
+        "train_seconds": None if None in seconds else round(sum(s or 0.0 for s in seconds), 3),
+        "shortcuts": None,
+        "found": found_in(experiment, column, shows, shown, group),
+        "curve": None,
     }
+    if shows == Shows() and count[DONE] and not column.fails_at and not experiment.analyse:
+        values["curve"] = curve_of(column.title, shown)
+    if shows.what == "accuracy" and group and group.scores and (beside := rules.get((row, column.runs, test))):
+        values["shortcuts"] = {"words": beside.words, "scores": beside.scores}
+    return values
 
 
-def configs_digest(names: Sequence[str]) -> str:
-    """Which runs a cell is of: their names say what their configs are.
+def group_of_runs(runs: Sequence[Run], test: str, failed: int) -> Group:
+    """The statistics of runs in a test."""
+    tests = [run.tests[test] for run in runs]
+    return Group(
+        key=(),
+        n_runs=sum(run.n for run in runs) + failed,
+        n_failed=failed,
+        **spread(tuple(sorted(chain(*(test.scores for test in tests))))),
+        first_below_99=least(test.below_99 for test in tests),
+        n_proven=sum(run.proven for run in runs),
+        n_asked=sum(run.asked for run in runs),
+        first_wrong=least(run.first_wrong for run in runs),
+        n_as_it_is=sum(run.as_it_is for run in runs),
+    )
 
-    >>> configs_digest(["parity-lstm-words-seed0-0a"]), configs_digest([])
-    ('359af525', '')
-    """
-    return digest("\n".join(names).encode())[:8] if names else ""
+
+def statistic(name: str, group: Group | None, runs: Sequence[Run], test: str) -> Number | None:
+    """A statistic over the runs of a cell; the worst is over lengths, too; others are what a figure's analysis says."""
+    if name == "worst":
+        return least(run.tests[test].worst for run in runs)
+    if name in PERCENT:
+        return getattr(group, name) if group else None
+    return next((run.value for run in runs if run.value is not None), None)
 
 
-def failing(found: Compared) -> Iterator[str]:
-    """Where a run first fails, in a column that says so."""
-    if found.column.fails_at and found.group and found.group.scores:
-        first = found.group.first_below_99
-        yield f"below 99 % at {first}" if first else "never below 99 %"
+def found_in(
+    experiment: Experiment, column: Column, shows: Shows, runs: Sequence[Run], group: Group | None
+) -> list[str]:
+    """What is known of the runs beside their scores: where they fail, what an analysis says, why one is not proven."""
+    if column.fails_at and group and group.scores:
+        first = group.first_below_99
+        return [f"below 99 % at {first}" if first else "never below 99 %"]
+    if experiment.analyse:
+        return [sentence for run in runs if run.found for sentence in run.found.split("; ")]
+    if shows.what != "proven":
+        return []
+    why = (f"seed {run.seed}: {run.found}" if run.n == 1 else run.found for run in runs if run.found)
+    return [sentence for one in why for sentence in one.split("; ")]
 
 
-def levels_of(found: Compared) -> int | None:
+def levels_of(experiment: Experiment, row: str, runs: str, shows: Shows, scale: Scale) -> int | None:
     """How many levels a word has, where a cell shows that."""
-    if found.shows.what != "depth" or not found.configs:
+    if shows.what != "depth" or not (configs := experiment.configs(row, runs, scale)):
         return None
     from regulargpt.models.tree.depth import depth
 
-    assert found.shows.length is not None
-    return depth(found.shows.length, value_of(found.configs[0], "model.chunk_size"))
+    assert shows.length is not None
+    return depth(shows.length, value_of(configs[0], "model.chunk_size"))
 
 
-def cell(values: Values, everywhere: Collection[int] = ()) -> Cell:
-    """The cell of the table; notes that hold `everywhere` are not repeated."""
-    shows_notes = values["runs"] and values["shows"]["what"] == "accuracy"
-    notes = (note for note in values["notes"] if note not in everywhere) if shows_notes else ()
-    return Cell(tuple(lines(values)), tuple(notes), values)
+def curve_of(title: str, runs: Sequence[Run]) -> Curve | None:
+    """The mean over runs by length, from the lowest to the highest, over the lengths of all."""
+    known = [run for run in runs if run.by_length]
+    if not known:
+        return None
+    lengths = sorted(set.intersection(*(set(run.by_length) for run in known)))
+    each = [[run.by_length[T] for run in known] for T in lengths]
+    weights = [run.n for run in known]
+    mean = tuple(fmean((of[0] for of in points), weights) for points in each)
+    low, high = (tuple(of(point[at] for point in points) for points in each) for at, of in ((1, min), (2, max)))
+    return Curve(title, tuple(lengths), mean, low, high)
+
+
+def cell(values: Values) -> Cell:
+    """The cell of the table."""
+    return Cell(tuple(lines(values)), (), values)
 
 
 def lines(values: Values) -> list[Line]:
@@ -349,12 +194,18 @@ def lines(values: Values) -> list[Line]:
         found.append(Line(text_of(values["ours"].values(), ours=True), "ours"))
     elif values["done"]:
         found.append(Line(f"not tested at {length:,} symbols" if length else "not tested", "state"))
-    if known(values["difference"].values()):
-        found.append(Line(" / ".join(map(signed, values["difference"].values())), "difference"))
+    if known(differences := [*differences_of(values)]):
+        found.append(Line(" / ".join(map(signed, differences)), "difference"))
     if values["shortcuts"]:
         name, score = max(values["shortcuts"]["scores"].items(), key=lambda item: item[1])
         found.append(Line(f"{name} {percent(score)}", "rule"))
     return [*found, *map(Line, values["found"]), *state(values)]
+
+
+def differences_of(values: Values) -> Iterable[float | None]:
+    """Ours minus published, where both are numbers."""
+    for a, b in zip(values["published"].values(), values["ours"].values(), strict=True):
+        yield b - a if isinstance(a, int | float) and isinstance(b, int | float) else None
 
 
 def is_published(values: Values) -> bool:
@@ -367,7 +218,7 @@ def group_of(values: Values) -> Group | None:
     return values["group"] and part(Group, values["group"])
 
 
-def known(values: Iterable[Number | None]) -> bool:
+def known(values: Iterable[Any]) -> bool:
     """Whether there is any value."""
     return any(value is not None for value in values)
 

@@ -67,12 +67,12 @@ class Experiment:
     """One table or figure.
 
     `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
-    of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
-    `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
-    conditions hold: those of its row that is called like ours up to the first slash. `statistics` are those over the
-    runs of a cell, by default those that were published, or the maximum and the mean; "worst" is the lowest at any
-    length of any run. `claims` are sentences that the cells are to bear out (`experiments/score_claims.py`). A figure
-    has an `analyse` that looks into its runs; what that writes stays in the run's folder.
+    of them the cell shows. Columns of `former` stand where there are records of them: their recipes are gone.
+    `published` names the table that cells are compared with, `statements` what else is quoted, `related` newer results
+    (experiments/published/). `statistics` are those over the runs of a cell, by default those that were published, or
+    the maximum and the mean; "worst" is the lowest at any length of any run. `claims` are sentences that the cells are
+    to bear out (`experiments/score_claims.py`). A figure has an `analyse` that looks into its runs; what that writes
+    stays in the run's folder.
     """
 
     name: str
@@ -80,11 +80,11 @@ class Experiment:
     rows: tuple[str, ...]
     columns: tuple[Column, ...]
     configs: Callable[[str, str, Scale], list[RunConfig]]
+    former: tuple[Column, ...] = ()
     published: str | None = None
     shows: Callable[[str, Column], Shows] = lambda row, column: column.shows
     statements: str | None = None
     related: tuple[str, ...] = ()
-    conditions: str | None = None
     statistics: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     analyse: Callable[[RunFolder], Analysis] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib import resources
@@ -220,3 +220,16 @@ def wrong(found: Published, row: Row, values: tuple[Number, ...]) -> str:
     if found.statistics == ("max", "mean") and float(values[0]) < float(values[1]):
         return "the mean is above the maximum"
     return ""
+
+
+def source(printed: Published) -> str:
+    """Where it was published."""
+    work = printed.work
+    place = f"{printed.printed}, section {printed.section}" if printed.section else printed.printed
+    return f"Published: {place} of {work.author}, {work.title}, {work.where}, {work.year}."
+
+
+def hardly_trained(scale: str) -> Iterator[str]:
+    """What the smallest scale means."""
+    if scale == "smoke":
+        yield "At this scale the networks are hardly trained: it shows that everything runs, and nothing else."

@@ -24,7 +24,7 @@ from statistics import median
 import numpy as np
 
 from experiments.atlas.drawn import some_dfa
-from experiments.page.files import write
+from experiments.page.files import write_shown
 from experiments.page.record import Page, Picture, Section, Table, Values
 from languages.automata import Dfa
 from languages.automata.monoid import TransitionMonoid
@@ -149,6 +149,12 @@ def value_of(text: str) -> object:
         return text
 
 
+def page_in(place: Path) -> Page:
+    """The page of the folder's table; and where runs were made, if a file beside it says so."""
+    known = [parse_json(read_bytes(path), path)] if (path := place / "environment.json").exists() else []
+    return page(read(place / TABLE), known)
+
+
 def page(rows: Sequence[Row], environments: Sequence[Values] = ()) -> Page:
     """What the rows say, by the number of elements."""
     done = [row for row in rows if "train_seconds" in row]
@@ -218,8 +224,7 @@ def main(arguments: list[str]) -> int:
     out = Path(arguments[0])
     try:
         code = 0 if is_page_only else run(out)
-        known = [parse_json(read_bytes(path), path)] if (path := out / "environment.json").exists() else []
-        write(out, page(read(out / TABLE), known))
+        write_shown(out, page_in(out))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED

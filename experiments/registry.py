@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from experiments.experiment import Experiment
+from experiments.experiment import SCALES, Experiment, Scale
 from languages.errors import UserError, nearest, one_of
 
 EXPERIMENTS = {
@@ -76,6 +76,20 @@ def experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise UserError(f"unknown experiment '{name}';{nearest(name, EXPERIMENTS) or ' choose ' + one_of(EXPERIMENTS)}")
     return import_module(EXPERIMENTS[name]).EXPERIMENT
+
+
+def recorded_as(folder: str) -> tuple[Experiment, Scale]:
+    """The experiment and the scale of a folder of results: a second record of an experiment has a number.
+
+    >>> recorded_as("encodings-languages-2-cpu")[0].name, recorded_as("ldru-2026-cpu")[0].name
+    ('encodings-languages', 'ldru-2026')
+    """
+    name, _, scale = folder.rpartition("-")
+    if name not in EXPERIMENTS:
+        name = name.rpartition("-")[0]
+    if scale not in SCALES:
+        raise UserError(f"{folder}: a folder of results is named after an experiment and its scale, as table-6.1-cpu")
+    return experiment(name), scale
 
 
 def of_checkpoints(name: str) -> ModuleType:

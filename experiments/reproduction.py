@@ -1,8 +1,9 @@
 """An experiment in a folder: a sweep of its runs, and beside them its page, written from whatever is there.
 
 DIR/sweep.json, configs/, runs/, failed/, results.csv    the sweep, shared by all experiments in the folder
-DIR/NAME-SCALE/page.md, page.json                        the page, with its pictures
-DIR/NAME-SCALE/sessions.json                             seconds spent, one number a session
+DIR/NAME-SCALE/runs.csv, rules.csv, claims.csv           what is kept of a table of scores; of texts page.json
+DIR/NAME-SCALE/page.md                                   the page that is made of it, with its pictures
+DIR/NAME-SCALE/sessions.json                             of texts: seconds spent, one number a session
 """
 
 from __future__ import annotations
@@ -12,22 +13,20 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments import sessions
-from experiments.cells import Comparison, compare
-from experiments.earlier import done, read, with_earlier
-from experiments.experiment import Analysis, Experiment, Scale
-from experiments.page.files import write
-from experiments.page.record import Page
-from experiments.refutations import with_refutations
-from experiments.score_page import pictures, score_page
-from experiments.shortcuts import with_shortcuts
+from experiments import recorded, sessions
+from experiments.cells import cells_in
+from experiments.experiment import Experiment, Scale
+from experiments.page.files import PAGE, write, write_shown
+from experiments.recorded import DONE, NOT_ANALYSED, Run
+from experiments.score_page import page_in, picture_of, verdicts, write_claims
+from experiments.shortcuts import rules_beside
 from languages.errors import UserError
-from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
-from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
 from regulargpt.text.experiments.page import text_page
@@ -51,72 +50,68 @@ def write_page(
     notice: Callable[[str], None] = lambda text: None,
     earlier: Path | None = None,
 ) -> dict[str, Any]:
-    """Write the page from the runs in the sweep folder `path`, and from those of an `earlier` page in another folder;
-    what page.json holds. `notice` is told of longer tests.
+    """Write what is kept of the runs in the sweep folder `path`, with those of an `earlier` record in another folder,
+    and the page; what the page says. `notice` is told of longer tests.
 
     Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
     """
     folder, out = SweepFolder.open(path), place(path, experiment, scale)
     if isinstance(experiment, TextTable):
-        runs = TableRuns(experiment, scale, folder, notice)
-        page = text_page(runs, scale, made(folder, experiment, scale, runs.names, runs.left_out))
-        if runs.results.losses:
-            write_losses(out, runs.results)
-    else:
-        page_before = read(earlier, experiment, scale) if earlier else None
-        found = with_shortcuts(comparison(experiment, scale, folder, page_before), path)
-        page = score_page(found, made(folder, experiment, scale, found.names, found.left_out, page_before))
-        for picture, file in pictures(found):
-            atomic.make_folder((out / picture.file).parent)
-            atomic.write_bytes(out / picture.file, atomic.read_bytes(file))
+        return write_text_page(TableRuns(experiment, scale, folder, notice), scale, out)
+    before = recorded.earlier(earlier, experiment, scale) if earlier else []
+    runs = recorded.joined(recorded.gathered(experiment, scale, folder, recorded.names(before)), before)
+    if not runs:
+        where = atomic.shown(folder.path)
+        raise UserError(f"no run of {experiment.name} at scale {scale} was asked for in {where}; leave --page-only out")
+    atomic.make_folder(out)
+    recorded.write(out / recorded.FILE, runs)
+    recorded.write_rules(out / recorded.RULES, rules_beside(experiment, scale, runs, path))
+    for run in runs if experiment.analyse else ():
+        copy_pictures(folder, experiment, run, out)
+    cells_in.cache_clear()
+    write_claims(out, list(verdicts(experiment, scale, cells_in(out))))
+    page = page_in(out)
+    write_shown(out, page)
+    said = {"claims": [asdict(claim) for claim in page.claims], "cells": list(cells_in(out))}
+    kept = {key: list(getattr(page, key)) for key in ("failed", "missing")}
+    return {"experiment": experiment.name, "scale": scale, **plain(said), **kept, "page": str(out / PAGE)}
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as JSON has them."""
+    return json.loads(json.dumps(values, default=vars))
+
+
+def copy_pictures(folder: SweepFolder, experiment: Experiment, run: Run, out: Path) -> None:
+    """Copy the picture of a figure's analysis of a run beside the page."""
+    assert experiment.analyse is not None
+    if run.state == DONE and run.value != NOT_ANALYSED:
+        file = experiment.analyse(RunFolder.open(folder.run_path(run.names[0]))).picture
+        for row, column in product(run.rows, experiment.columns):
+            if file and column.runs == run.runs:
+                picture = out / picture_of(row, column.name)
+                atomic.make_folder(picture.parent)
+                atomic.write_bytes(picture, atomic.read_bytes(file))
+
+
+def write_text_page(runs: TableRuns, scale: Scale, out: Path) -> dict[str, Any]:
+    """The page of a table about texts."""
+    page = text_page(runs, scale, made(runs.folder, runs.table, scale, runs.names, runs.left_out))
+    if runs.results.losses:
+        write_losses(out, runs.results)
     return write(out, page)
 
 
 def made(
-    folder: SweepFolder,
-    experiment: Experiment,
-    scale: Scale,
-    names: Sequence[str],
-    left_out: Sequence[str],
-    earlier: Page | None = None,
+    folder: SweepFolder, experiment: Experiment, scale: Scale, names: Sequence[str], left_out: Sequence[str]
 ) -> dict[str, Any]:
     """How a page was made: the command, the time, and where its runs were made."""
     rows = [row for row in experiment.rows if row not in left_out] if left_out else ()
-    how = {
+    return {
         "command": command(experiment, scale, folder.path, rows),
         "session_seconds": tuple(session_seconds(folder.path, experiment, scale)),
         "environments": environments(folder, names),
     }
-    if earlier:
-        how["session_seconds"] += earlier.session_seconds
-        how["environments"] += earlier.environments
-        how["remarks"] = (f"Of these runs, {len(done(earlier, experiment)):,} are from an earlier page (`--earlier`).",)
-    return how
-
-
-def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder, earlier: Page | None = None) -> Comparison:
-    """Every cell from the runs of the folder, and of the `earlier` page."""
-    requested = frozenset(folder.names) | (done(earlier, experiment) if earlier else frozenset())
-    findings = findings_of(experiment, scale, folder)
-    found = compare(experiment, scale, rows(folder.path), requested, findings)
-    if not found.cells:
-        where = atomic.shown(folder.path)
-        raise UserError(f"no run of {experiment.name} at scale {scale} was asked for in {where}; leave --page-only out")
-    found = with_refutations(found, folder)
-    return with_earlier(found, earlier) if earlier else found
-
-
-def findings_of(figure: Experiment, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:
-    """What the figure's analysis says of each finished run."""
-    names = dict.fromkeys(name_of(config) for config in figure.all_configs(scale)) if figure.analyse else ()
-    found = {}
-    for name in names:
-        if figure.analyse and folder.state(name) == "done":
-            try:
-                found[name] = figure.analyse(RunFolder.open(folder.run_path(name)))
-            except UserError as error:
-                found[name] = Analysis("not analysed", (str(error),), None)
-    return found
 
 
 def command(experiment: Experiment, scale: Scale, path: Path, rows: Sequence[str]) -> str:
@@ -132,8 +127,9 @@ def session_seconds(path: Path, experiment: Experiment, scale: Scale) -> list[fl
 
 
 def add_session(path: Path, experiment: Experiment, scale: Scale, seconds: float) -> None:
-    """Record how long a session took."""
-    sessions.add(place(path, experiment, scale), seconds)
+    """Record how long a session took; of scores, the seconds of each run are kept."""
+    if isinstance(experiment, TextTable):
+        sessions.add(place(path, experiment, scale), seconds)
 
 
 def environments(folder: SweepFolder, names: Sequence[str]) -> tuple[Mapping[str, Any], ...]:

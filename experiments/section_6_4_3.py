@@ -36,5 +36,4 @@ EXPERIMENT = Experiment(
     runs,
     shows=lambda row, column: SHOWS[row.rpartition("/")[2]],
     statements="section-6.4.3",
-    conditions="table-6.1",
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from experiments.cells import Compared, Comparison, ShortcutScores
-from experiments.phrases import ordinal
+from experiments.experiment import Experiment, Scale, Shows
+from experiments.recorded import DONE, Rules, Run, key_of
 from regulargpt import data
 from regulargpt.config.protocols import protocol
 from regulargpt.config.schema import RunConfig, value_of
@@ -22,36 +23,49 @@ from regulargpt.storage.manifest import digest
 FOLDER, FORMAT = "shortcuts", 1
 BY_ANSWER = "accuracy_by_position"
 DIGITS = 16
+Pair = tuple[RunConfig, RunConfig]  # as trained, and as tested
 Words = tuple[str, DataOptions, str]  # language tested, how training words are drawn, protocol tested under
 
 
-def with_shortcuts(found: Comparison, path: Path) -> Comparison:
-    """The comparison with shortcut scores for each cell that has an accuracy, computed once and kept in `path`."""
-    tests: dict[Words, list[tuple[RunConfig, RunConfig]]] = {}
-    for cell in filter(is_scored, found.all):
-        trained, tested = test_of(cell)
-        tests.setdefault(words_of(trained, tested), []).append((trained, tested))
-    scores = {words: rule_scores(*max(pairs, key=effort), path) for words, pairs in tests.items()}
-
-    def beside(cell: Compared) -> Compared:
-        return with_scores(cell, scores[words_of(*test_of(cell))]) if is_scored(cell) else cell
-
-    return replace(found, cells=tuple(tuple(map(beside, row)) for row in found.cells))
-
-
-def is_scored(cell: Compared) -> bool:
-    """Whether the cell has an accuracy of final answers, or of the answers of rows: of rows the rules have no words."""
-    if not cell.configs:
-        return False
-    asks = cell.configs[0].objective
-    answers = cell.shows.measure == BY_ANSWER if asks.asks_for_rows else not asks.answers_prefixes
-    return answers and cell.shows.what == "accuracy" and bool(cell.group and cell.group.scores) and not cell.found
+def rules_beside(experiment: Experiment, scale: Scale, runs: Sequence[Run], path: Path) -> list[Rules]:
+    """What the rules score on the words of each score, computed once and kept in `path`; equal lines are one."""
+    places = list(scored(experiment, scale, runs))
+    tests: dict[Words, list[Pair]] = {}
+    for _, _, shows, config in places:
+        pair = config, as_tested(config, shows)
+        tests.setdefault(words_of(*pair), []).append(pair)
+    known = {words: rule_scores(*max(pairs, key=effort), path) for words, pairs in tests.items()}
+    found: dict[Any, list[str]] = {}
+    for row, name, shows, config in places:
+        if rules := known[words_of(config, as_tested(config, shows))]:
+            words, scores = on_words(config, shows, rules)
+            found.setdefault((row, key_of(shows), words, tuple(scores.items())), []).append(name)
+    merged: dict[Any, list[str]] = {}
+    for (row, *rest), names in found.items():
+        merged.setdefault((tuple(dict.fromkeys(names)), *rest), []).append(row)
+    return [Rules(tuple(rows), names, test, words, dict(of)) for (names, test, words, of), rows in merged.items()]
 
 
-def test_of(cell: Compared) -> tuple[RunConfig, RunConfig]:
-    """A config of the cell, and how it was tested."""
-    config = cell.configs[0]
-    return config, protocol(cell.shows.tested).test_of(config) if cell.shows.tested else config
+def scored(experiment: Experiment, scale: Scale, runs: Sequence[Run]) -> Iterator[tuple[str, str, Shows, RunConfig]]:
+    """The places with an accuracy of final answers, or of the answers of rows, their test, and a config of theirs."""
+    done = {(row, run.runs): set(run.tests) for run in runs if run.state == DONE for row in run.rows}
+    for row, column in product(experiment.rows, () if experiment.analyse else experiment.columns):
+        shows = experiment.shows(row, column)
+        if shows.what == "accuracy" and key_of(shows) in done.get((row, column.runs), ()):
+            config = experiment.configs(row, column.runs, scale)[0]
+            if is_scored(config, shows):
+                yield row, column.runs, shows, config
+
+
+def is_scored(config: RunConfig, shows: Shows) -> bool:
+    """Whether rules have words for such a score: of rows of answers they have none."""
+    asks = config.objective
+    return shows.measure == BY_ANSWER if asks.asks_for_rows else not asks.answers_prefixes
+
+
+def as_tested(config: RunConfig, shows: Shows) -> RunConfig:
+    """How the runs of a config were tested."""
+    return protocol(shows.tested).test_of(config) if shows.tested else config
 
 
 def words_of(trained: RunConfig, tested: RunConfig) -> Words:
@@ -59,7 +73,7 @@ def words_of(trained: RunConfig, tested: RunConfig) -> Words:
     return tested.data.name, trained.data, tested.protocol
 
 
-def effort(pair: tuple[RunConfig, RunConfig]) -> int:
+def effort(pair: Pair) -> int:
     """How many words are tested: of several like tests the largest one is looked at."""
     tested = pair[1]
     return tested.evaluation.samples * len(tested.scored)
@@ -104,20 +118,27 @@ def are_rules(rules: object) -> bool:
     )
 
 
-def with_scores(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compared:
-    """The cell with what each rule scores where the cell does: at the lengths that its own runs are tested at."""
-    if rules is None:
-        return cell
-    length, (trained, tested) = cell.shows.length, test_of(cell)
+def on_words(trained: RunConfig, shows: Shows, rules: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[str, float]]:
+    """How words were drawn, and what each rule scores at the lengths that the runs are tested at."""
+    length, tested = shows.length, as_tested(trained, shows)
     share = value_of(trained, "data.near_misses") or 0
     near = f", {100 * share:g} % near misses in training" * bool(share)
-    where = f" at {length:,} symbols" if length else ""
+    at = f" at {length:,} symbols" if length else ""
     stride = tested.evaluation.stride
     some = f", every {ordinal(stride)} length" * (stride > 1 and not length)
-    words = f"{cell.shows.tested or trained.protocol or 'no protocol'}{where}{some}{near}"
     lengths = [length] if length else tested.scored
     scores = {name: round(mean_over(lengths, rule["accuracy"]), 6) for name, rule in rules.items()}
-    return replace(cell, shortcuts=ShortcutScores(words, scores))
+    return f"{shows.tested or trained.protocol or 'no protocol'}{at}{some}{near}", scores
+
+
+def ordinal(number: int) -> str:
+    """A number as a rank.
+
+    >>> ordinal(2), ordinal(10), ordinal(23)
+    ('2nd', '10th', '23rd')
+    """
+    last = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else last}"
 
 
 def mean_over(lengths: Iterable[int], accuracy: Mapping[str, float]) -> float:

@@ -56,9 +56,11 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 @cache
 def pages() -> list[Path]:
-    """The Markdown files that become pages, by their path in the repository."""
+    """The Markdown files that become pages, by their path in the repository; those of results are made here."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [path.relative_to(ROOT) for path in [*found, *sorted((ROOT / "experiments" / "results").rglob("*.md"))]]
+    found += sorted((ROOT / "experiments" / "results").rglob("*.md"))
+    made = (path / files.PAGE for path in sorted((ROOT / "experiments" / "results").iterdir()) if files.has_page(path))
+    return [path.relative_to(ROOT) for path in (*found, *made)]
 
 
 def place_of(page: Path) -> Path:
@@ -101,6 +103,8 @@ def follow(out: Path, page: Path, target: str) -> str | None:
     if not source.is_relative_to(ROOT) or not source.exists():
         return None
     inside = source.relative_to(ROOT)
+    if inside / files.PAGE in pages():
+        inside /= files.PAGE
     if inside in pages():
         inside = place_of(inside)
     elif source.suffix in COPIED:

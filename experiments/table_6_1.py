@@ -30,6 +30,26 @@ COLUMNS = (
     Column("words-hard-C3", "words, C = 3, hard, 10,000", "words-C3", shows=AT_10_000),
 )
 
+
+def former(name: str, published: str) -> tuple[Column, ...]:
+    """The columns of a recipe that is gone: its scores, those at 10,000 symbols, and proofs.
+
+    >>> [column.name for column in former("certified", "regulargpt")][::2]
+    ['certified-C2', 'hard-certified-C2', 'proven-certified-C2']
+    """
+    hard, proven = ("hard-", ", hard, 10,000", AT_10_000, ""), ("proven-", ", proven", PROVEN, "")
+    return tuple(
+        Column(
+            f"{key}{name}-C{C}", f"{name}, C = {C}{says}", f"{name}-C{C}", shows, f"{beside}-C{C}" if beside else None
+        )
+        for key, says, shows, beside in (("", "", Shows(), published), hard, proven)
+        for C in (2, 3)
+    )
+
+
+# Both recipes knew the automaton.
+FORMER = former("certified", "regulargpt") + former("automaton", "")
+
 # On two cores: training ends when the running loss is this low, or after so many steps.
 CPU_SOLVED = {"rnn": 1e-3, "transformer": 1e-3, "regulargpt": 1e-4}
 CPU_STEPS = {"rnn": 10_000, "transformer": 2_000, "regulargpt": 20_000}
@@ -118,6 +138,7 @@ EXPERIMENT = Experiment(
     (*DELETANG, *BHATTAMISHRA),
     COLUMNS,
     runs,
+    FORMER,
     published="table-6.1",
     related=("related", "related-mlp-ldru"),
 )

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,11 @@ from typing import Any
 import pytest
 
 from experiments import decoder, results_page
-from experiments.atlas import columns
-from experiments.atlas.page import write_page
 from experiments.claims import FAILS, SHORT, Ratio, claimed
 from experiments.page import files
 from experiments.page.markdown import markdown
 from experiments.page.record import Answer, Page
-from experiments.random_dfas import TABLE
-from experiments.random_dfas import page as page_of_random_automata
-from experiments.random_dfas import read as read_random_automata
+from experiments.recorded import FILE, RULES, read, read_rules, write, write_rules
 from experiments.registry import experiment
 from experiments.results_page import RESULTS, cells
 from experiments.score_page import verdicts
@@ -33,7 +28,7 @@ from regulargpt.text.measurements.alignment import report as align
 from regulargpt.text.measurements.needles import finding_of
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(path.parent.name for path in RESULTS.glob("*/page.json"))
+PAGES = sorted(place.name for place in RESULTS.iterdir() if files.has_page(place))
 
 
 def jsonl(name: str) -> list[dict[str, Any]]:
@@ -46,19 +41,30 @@ def guide(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_for_people_is_made_of_the_record_for_programs(name: str):
+def test_a_page_is_made_of_every_record(name: str):
     place, record = RESULTS / name, files.read(RESULTS / name)
-    text = (place / files.PAGE).read_text(encoding="utf-8")
-    assert text == markdown(record)
-    assert (place / files.RECORD).read_text(encoding="utf-8") == files.rendered(record)
+    text = markdown(record)
     assert all((place / picture.file).exists() for picture in record.pictures if not picture.lines)
-    if "statistics" in record.facts:  # what the page shows in bold is what its record has
-        lines = text.partition("\n## Ours")[0].splitlines()
-        shown = "\n".join(bold for line in lines if line.startswith("|") for bold in re.findall(r"\*\*(.*?)\*\*", line))
+    assert [line for line in text.splitlines() if line.startswith("| None ")] == []
+    if record.layout == "scores":  # every mean stands in bold, and the lines are read as they were written
+        lines = [line for line in text.splitlines() if line.startswith("|")]
+        shown = "\n".join(bold for line in lines for bold in re.findall(r"\*\*(.*?)\*\*", line))
         ours = [one["ours"] for one in cells(name).values() if one["done"]]
         assert all(percent(one["mean"]) in shown for one in ours if one.get("mean") is not None)
+        assert cells(name)
+    elif (place / files.RECORD).exists():
+        assert (place / files.RECORD).read_text(encoding="utf-8") == files.rendered(record)
     if record.claims:
         assert_claims(record, place, text)
+
+
+@pytest.mark.parametrize("place", sorted(path.parent for path in RESULTS.glob(f"*/{FILE}")), ids=lambda path: path.name)
+def test_the_tables_of_scores_are_written_as_they_are_read(place: Path, tmp_path: Path):
+    write(tmp_path / FILE, read(place / FILE))
+    assert (tmp_path / FILE).read_text("utf-8") == (place / FILE).read_text("utf-8")
+    write_rules(tmp_path / RULES, read_rules(place / RULES))
+    assert (tmp_path / RULES).exists() == (place / RULES).exists()
+    assert not (place / RULES).exists() or (tmp_path / RULES).read_text("utf-8") == (place / RULES).read_text("utf-8")
 
 
 def steps_of(record: Page) -> dict[str, int]:
@@ -75,7 +81,7 @@ def assert_claims(record: Page, place: Path, text: str) -> None:
     tested = {claim.sentence: tuple(test.rule for test in claim.bounds) for claim in of_table}
     assert {sentence: claim.rules for sentence, claim in claims.items()} == tested
     if table and not isinstance(table, TextTable):  # of scores there are no losses
-        assert tuple(verdicts(table, record.scale, record.parts["cells"])) == record.claims
+        assert tuple(verdicts(table, record.scale, list(cells(place.name).values()))) == record.claims
         few = any(claim.seeds < 3 for claim in record.claims)
         assert ("claims about just these networks" in text) == few
         return
@@ -101,18 +107,9 @@ def assert_claims(record: Page, place: Path, text: str) -> None:
             assert (verdict.answer, verdict.figure, verdict.seeds) == (written.answer, written.figure, written.seeds)
 
 
-def test_results_and_the_pages_of_the_atlas_and_of_random_automata_are_made_of_their_tables(
-    tmp_path: Path, monkeypatch
-):
-    monkeypatch.setattr(files, "draw", lambda picture, place: None)
+def test_results_are_made_of_the_tables():
     assert guide("results.md") == results_page.results()
-    for file in (columns.FILE, columns.LANGUAGES, "environment.json"):
-        shutil.copy(RESULTS / "atlas" / file, tmp_path)
-    write_page(tmp_path)
-    assert (tmp_path / files.RECORD).read_text("utf-8") == (RESULTS / "atlas" / files.RECORD).read_text("utf-8")
-    found = page_of_random_automata(read_random_automata(RESULTS / "random-dfas" / TABLE))
-    sections = markdown(found).partition("## How it was made")[0]
-    assert (RESULTS / "random-dfas" / files.PAGE).read_text("utf-8").startswith(sections)
+    assert len(guide("results.md").split()) <= 3_000
 
 
 def test_cells_are_those_of_the_runs_in_the_repository():
@@ -136,9 +133,9 @@ def test_cells_are_those_of_the_runs_in_the_repository():
 
 def test_the_results_in_the_repository_stay_small():
     found = [path for path in RESULTS.rglob("*") if path.is_file() and path.suffix != ".svg"]
-    # A third of them is what people read.
-    assert sum(path.stat().st_size for path in found) < 3_100_000
+    assert sum(path.stat().st_size for path in found) < 2_350_000
     assert {path.suffix for path in found} <= {".md", ".json", ".jsonl", ".csv", ".png", ".toml"}
+    assert [*RESULTS.glob(f"*/{files.PAGE}")] == []  # pages are made, and not kept
 
 
 def test_the_guide_to_texts_quotes_what_its_commands_print():

@@ -3,7 +3,9 @@
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,9 @@ from experiments.atlas import columns
 from experiments.atlas.two_states import two_state_dfas
 from experiments.chains import TITLES as CHAINS
 from experiments.hierarchy import LANGUAGES as HIERARCHY_LANGUAGES
-from experiments.nested import each_run
 from experiments.nested.table import NESTED, RANDOM
 from experiments.random_dfas import seconds
+from experiments.recorded import DONE, FILE, STOPPED, Run, read
 from experiments.registry import experiment
 from experiments.results_page import HIERARCHY, LINK, RECOGNISERS, RESULTS, TREES, cells, page
 from experiments.rivals import NETWORKS as RIVALS
@@ -42,61 +44,73 @@ def lines(*place: str) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-def trees(name: str) -> list[dict[str, str]]:
-    """The rows of trees along brackets, whatever became of them."""
-    return [line for line in lines(name, each_run.FILE) if line["network"] in NESTED]
+def numbers(rows: Sequence[Mapping[str, str]], key: str) -> list[float]:
+    return sorted(float(row[key]) for row in rows if row[key])
 
 
-def done(runs: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    return [run for run in runs if run["state"] == each_run.DONE]
+def runs_of(name: str) -> list[Run]:
+    """All lines of a table of scores."""
+    return read(RESULTS / name / FILE)
 
 
-def numbers(runs: Sequence[Mapping[str, str]], key: str) -> list[float]:
-    return sorted(float(run[key]) for run in runs if run[key])
+def trees(name: str) -> list[Run]:
+    """The runs of trees along brackets that had begun, whatever became of them."""
+    return [run for run in runs_of(name) if run.runs in NESTED and run.state in (DONE, STOPPED)]
 
 
-def proven(runs: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    return [run for run in runs if run["proven"] in (each_run.PROTOTYPES, each_run.AS_IT_IS)]
+def done(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.state == DONE]
+
+
+def of_test(runs: Sequence[Run], begins: str) -> list[float]:
+    """The scores of the test whose name begins so, ascending."""
+    tests = (test for run in runs for name, test in run.tests.items() if name.startswith(begins))
+    return sorted(score for test in tests for score in test.scores)
+
+
+def known(values: Iterable[float | None]) -> list[float]:
+    return sorted(value for value in values if value is not None)
 
 
 def brackets() -> Iterator[tuple[str, str]]:
     """All languages with brackets, also those on which no training has ended; and all random machines."""
     every, random = done(trees("nested-cpu")), trees("nested-random-cpu")
-    languages = {line["language"] for line in lines("nested-cpu", each_run.FILE)}
-    on, took = len({run["language"] for run in every}), numbers(every, "train_seconds")
+    languages = {row for run in runs_of("nested-cpu") for row in run.rows}
+    on, took = len({run.rows for run in every}), known(run.train_seconds for run in every)
     drawn = done(random)
+    proven, among_drawn = ([run for run in some if run.proven] for some in (every, drawn))
     yield (
         README,
-        f"{len(proven(every))} of {len(every)} finished trees, on {on} of {len(languages)} languages, are "
+        f"{len(proven)} of {len(every)} finished trees, on {on} of {len(languages)} languages, are "
         f"proven, at every length and depth, after {took[0]:.0f} to {took[-1]:.0f} seconds; on random machines "
-        f"{len(proven(drawn))} of {len(drawn)}.",
+        f"{len(among_drawn)} of {len(drawn)}.",
     )
-    as_it_is = sum(run["proven"] == each_run.AS_IT_IS for run in every)
+    as_it_is = sum(run.as_it_is for run in every)
     yield "results.md", f"{len(every)} trees along brackets came to an end, on {on} of the {len(languages)} languages."
     yield (
         "results.md",
-        f"All {len(proven(every))} are proven, {as_it_is} of them as they are, and have 100 % at every length",
+        f"All {len(proven)} are proven, {as_it_is} of them as they are, and have 100 % at every length",
     )
-    assert {value for key in ("worst", "long", "deep") for value in numbers(every, key)} == {100.0}
-    proofs, labels = numbers(every, "certify_seconds"), {run["labels"] for run in every}
+    assert {test.worst for run in every for test in run.tests.values()} == {100.0}
+    proofs, labels = known(run.certify_seconds for run in every), {run.labels for run in every}
     yield (
         "results.md",
         f"Training took {took[0]:.0f} to {took[-1]:.0f} s, and their proof at most {-(-proofs[-1] // 1):.0f} s.",
     )
-    assert {"8994", "654434", "670214"} <= labels
-    assert numbers(every, "labels")[-1] == 670_214
+    assert {8_994, 654_434, 670_214} <= labels
+    assert known(labels)[-1] == 670_214
     yield "results.md", f"{len(trees('nested-cpu')) - len(every)} trees were stopped before they were done."
-    stopped = numbers([run for run in random if run["network"] == "gated" and run not in drawn], "steps")
-    assert (len(drawn), len(proven(drawn)), len(RANDOM)) == (12, 6, 20)
+    stopped = known(run.steps[-1] for run in random if run.runs == "gated" and run not in drawn)
+    assert (len(drawn), len(among_drawn), len(RANDOM)) == (12, 6, 20)
     yield (
         "results.md",
         (
             f"Of the twenty random machines twelve had all their steps or an end of their own, with gates: six are "
-            f"proven after at most {numbers(proven(drawn), 'steps')[-1]:,.0f} steps, six are not, though two of these "
-            "have 100 %"
+            f"proven after at most {max(run.steps[-1] for run in among_drawn):,.0f} steps, six are not, though two of "
+            "these have 100 %"
         ),
     )
-    others = [value for value in numbers([run for run in drawn if run not in proven(drawn)], "accuracy") if value < 100]
+    others = [value for value in known(r.tests[""].scores[0] for r in drawn if not r.proven) if value < 100]
     assert len(others) == 4
     yield "results.md", f"and the others {percent(others[0])} to {percent(others[-1])} %."
     assert len(stopped) == 3
@@ -104,15 +118,16 @@ def brackets() -> Iterator[tuple[str, str]]:
         "results.md",
         f"Three were stopped at {stopped[0]:,.0f} to {stopped[-1]:,.0f} of 8,000 steps, and five did not begin.",
     )
-    assert len(RANDOM) - len({run["language"] for run in random}) == 5
-    rivals = [line for line in lines("nested-cpu", each_run.FILE) if line["network"] not in NESTED]
-    best, long, deep = (percent(numbers(rivals, key)[-1]) for key in ("accuracy", "long", "deep"))
+    assert len(RANDOM) - len({run.rows for run in random}) == 5
+    rivals = [run for run in runs_of("nested-cpu") if run.runs not in NESTED]
+    best = percent(max(run.tests[""].scores[0] for run in done(rivals)))
+    long, deep = (percent(of_test(rivals, begins)[-1]) for begins in ("at ", "deep"))
     at = f"at most {long} % at 10,000 symbols and {deep} % at 1,000 deep."
     yield "results.md", f"Rivals have {best} % at best (LSTM, `document`), {at}"
-    assert not numbers([line for line in rivals if line["network"] == "transformer"], "long")
+    assert not of_test([run for run in rivals if run.runs == "transformer"], "at ")
     yield "results.md", "The Transformer was not tested at 10,000 symbols."
-    assert all(run["long"] and run["deep"] for run in every)
-    assert {run["language"] for run in random if run["machine"] == "1 of 16 cores"} == {"random-0", "random-1"}
+    assert all(of_test([run], "at ") and of_test([run], "deep") for run in every)
+    assert {run.rows[0] for run in random if run.device == "1 of 16 cores"} == {"random-0", "random-1"}
     yield "results.md", "random-0 and random-1 had begun on the first machine."
     kept = [line["kept"] for line in lines("..", "nested", "machines", "tried.csv")]
     yield "results.md", f"of {len(kept)} numbers {kept.count('no')} were skipped"
@@ -127,7 +142,7 @@ def stacks() -> Iterator[tuple[str, str]]:
     yield "hierarchy.md", f"Networks are proven on {text}."
     lacking = " and ".join(f"`{row}`" for row in HIERARCHY_LANGUAGES if row not in {row for row, *_ in each})
     assert lacking
-    yield "results.md", f"{lacking} have no run here yet; one of the first is [in the next table]"
+    yield "results.md", f"{lacking} have no run here yet; one of the first is [below]"
 
 
 def recurrences() -> Iterator[tuple[str, str]]:
@@ -164,7 +179,7 @@ def small_languages() -> Iterator[tuple[str, str]]:
     assert len({(row["language"], row["network"]) for row in rows}) == len(rows)
     yield README, "Each network was trained once; so few steps refute none."
     hours = sum(row["seconds"] for row in rows) / 3600
-    yield "results.md", f"{len(rows):,} runs took {hours:.1f} hours of a core."
+    yield "results.md", f"{len(rows):,} runs took {hours:.1f} hours of a core"
     yield (
         "results.md",
         f"{len(states)} languages: the {len(two_state_dfas())} minimal automata of two states, and {len(drawn)} drawn",
@@ -191,7 +206,7 @@ def further() -> Iterator[tuple[str, str]]:
     )
     yield README, f"Transformers with {len([*ENCODINGS])} position encodings"
     least, *_, most = numbers(lines("random-dfas", "random-dfas.csv"), "slack")
-    yield "certificate.md", f"automata](../experiments/results/random-dfas/page.md) is {least:.2g} to {most:.2g}."
+    yield "certificate.md", f"automata](../experiments/results/random-dfas) is {least:.2g} to {most:.2g}."
 
 
 def most(name: str, *columns: str) -> int:
@@ -201,8 +216,8 @@ def most(name: str, *columns: str) -> int:
 
 def budgets() -> Iterator[tuple[str, str]]:
     """How many steps the columns of a table took, wherever they took different ones."""
-    steps = [most("table-6.1-cpu", name) for name in ("rnn", "transformer", "robust-C2", "certified-C2")]
-    said = "At most, the RNN took {:,} steps, the Transformer {:,}, `robust` {:,}, `certified` {:,}:".format(*steps)
+    steps = [most("table-6.1-cpu", name) for name in ("rnn", "transformer", "words-C2", "certified-C2")]
+    said = "At most, the RNN took {:,} steps, the Transformer {:,}, `words` {:,}, `certified` {:,}:".format(*steps)
     yield "results.md", said
     steps = [most("ldru-2026-cpu", name) for name in ("ldru", "gated-regulargpt", "rnn", "lstm")]
     yield (
@@ -246,10 +261,8 @@ def shortfalls() -> Iterator[tuple[str, str]]:
     """Where something was not reached: all cells, all rows, also those that a table leaves out."""
     table = cells("table-6.1-cpu")
     for size in (2, 3):
-        low = {row for (row, of), cell in table.items() if of == f"robust-C{size}" and cell["ours"]["mean"] < 99.9}
-        low |= {
-            row for (row, of), cell in table.items() if of == f"robust-hard-C{size}" and cell["ours"]["mean"] < 99.5
-        }
+        low = {row for (row, of), cell in table.items() if of == f"words-C{size}" and cell["ours"]["mean"] < 99.9}
+        low |= {row for (row, of), cell in table.items() if of == f"words-hard-C{size}" and cell["ours"]["mean"] < 99.5}
         assert low == {"modular-arithmetic", *(f"dyck-{n}" for n in (2, 3, 4, 12)), "tomita-3", "tomita-4"}
     yield "results.md", "with C = 2 as with C = 3, on Modular Arithmetic, on all D_n and on Tomita 3 and 4;"
     asked = {row: cell["group"] for (row, of), cell in table.items() if of == "certified-C2"}
@@ -262,11 +275,11 @@ def shortfalls() -> Iterator[tuple[str, str]]:
         "three networks came to one.",
     )
     certified = {row for row, one in asked.items() if one["n_proven"] == 3}
-    assert {table[row, "hard-C2"]["group"]["min"] for row in certified} == {100}
+    assert {table[row, "hard-certified-C2"]["group"]["min"] for row in certified} == {100}
     longest = lines("certified-C2-at-1000000", "results.csv")
     assert {(line["length"], line["samples"], line["accuracy"]) for line in longest} == {("1000000", "33", "100.0")}
     assert len(longest) == 3 * len(certified)
-    yield "results.md", "All in the table have 100 % at 10,000 symbols, and unquantised on 33 words of 1,000,000"
+    yield "results.md", "All eleven languages have 100 % at 10,000 symbols, and unquantised on 33 words of 1,000,000"
     single = lines("single", "results.csv")
     twos, threes = ([line for line in single if line["chunk_size"] == size] for size in "23")
     assert {line["accuracy"] for line in twos} == {"100.0"}
@@ -286,7 +299,7 @@ def shortfalls() -> Iterator[tuple[str, str]]:
         ("modular-arithmetic", "regulargpt-C3"): 2,
         ("dyck-12", "gated-C2"): 1,
     }
-    yield "results.md", "With C = 3 one seed of three is done with gates, two without. `dyck-12`: one seed,"
+    yield "results.md", "With C = 3 one seed of three is done with gates, two without."
     yield "results.md", "The other rows have three seeds."
     assert {cell["done"] for cell in cells("further-languages-cpu").values()} == {1, 2}
     yield "results.md", "A row has one or two seeds of three."
@@ -294,11 +307,11 @@ def shortfalls() -> Iterator[tuple[str, str]]:
         (line["language"], line["recipe"]): float(line["unquantised"]) for line in lines("quantised", "quantised.csv")
     }
     later = {
-        ("modular-arithmetic", "automaton"): cells("automaton-cpu")["modular-arithmetic", "regulargpt-C2"],
+        ("modular-arithmetic", "automaton"): table["modular-arithmetic", "automaton-C2"],
         ("dyck-12", "answers"): cells("answers-cpu")["dyck-12", "gated-C2"],
     }
     assert all(later[run]["ours"]["mean"] > score for run, score in drift.items())
-    yield "results.md", "Both networks are earlier ones. In the tables above stand those that replaced them."
+    yield "results.md", "Both networks are earlier ones."
 
 
 def speeds() -> Iterator[tuple[str, str]]:
@@ -399,7 +412,7 @@ def answers_beside() -> Iterator[tuple[str, str]]:
     at = "(../experiments/results/certifying/looked-up.csv)"
     found = run["phases"]["chain_fine_tuning"]["labels_used"]
     yield "certificate.md", f"{found:,} on `parity`, [{few:,.0f} to {many:,.0f}]{at} on `dyck-12`."
-    labels = numbers([run for run in done(trees("nested-cpu")) if run["language"] == "json"], "labels")
+    labels = known(run.labels for run in done(trees("nested-cpu")) if run.rows == ("json",))
     yield "nested.md", f"On `json` they are {labels[0]:,.0f} to {labels[-1]:,.0f}."
 
 
@@ -482,7 +495,17 @@ SENTENCES = [
 @pytest.mark.parametrize(("guide", "sentence"), SENTENCES)
 def test_a_sentence_says_what_all_rows_of_its_file_say(guide: str, sentence: str):
     path = ROOT / guide if guide == README else ROOT / "docs" / guide
-    assert sentence in " ".join(path.read_text("utf-8").split())
+    # What is noted of results stands on the page of results, or beside their tables alone.
+    text = noted() if guide == "results.md" else path.read_text("utf-8")
+    assert sentence in " ".join(text.split())
+
+
+@cache
+def noted() -> str:
+    """The page of results, and what else facts.toml has."""
+    sections = tomllib.loads((RESULTS / "facts.toml").read_text("utf-8")).values()
+    page = (ROOT / "docs" / "results.md").read_text("utf-8")
+    return "\n".join([page, *(line for of in sections for line in of.get("log", ()))])
 
 
 # Sentences of the section that count no rows of a table: how to read it, and one run with tests of its own.

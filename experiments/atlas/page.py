@@ -17,7 +17,7 @@ from experiments.atlas.groups import SOLVED, accuracy, budgets, finished, mean, 
 from experiments.atlas.networks import NETWORKS
 from experiments.atlas.pictures import Measured, pictures
 from experiments.atlas.rule import rule
-from experiments.page.files import write
+from experiments.page.files import write_shown
 from experiments.page.record import Block, Cell, Items, Line, Page, Section, Table
 from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.atomic import parse_json, read_bytes
@@ -38,10 +38,15 @@ CORRELATIONS = (
 )
 
 
+def page_in(place: Path) -> Page:
+    """The page of the folder's tables; and where runs were made, if a file beside it says so."""
+    known = [parse_json(read_bytes(path), path)] if (path := place / ENVIRONMENT).exists() else []
+    return atlas_page(columns.read(place / columns.FILE), known)
+
+
 def write_page(out: Path) -> None:
-    """The page of the folder's tables, with its pictures; and where runs were made, if a file beside it says so."""
-    known = [parse_json(read_bytes(path), path)] if (path := out / ENVIRONMENT).exists() else []
-    write(out, atlas_page(columns.read(out / columns.FILE), known))
+    """Write the page of the folder's tables, with its pictures."""
+    write_shown(out, page_in(out))
 
 
 def atlas_page(rows: Sequence[Row], environments: Iterable[Mapping[str, Any]] = ()) -> Page:

@@ -1,4 +1,4 @@
-"""The page of an experiment: one record, page.json, and page.md that is made from it and nothing else.
+"""The page of an experiment: one record, of a table or of page.json, and page.md that is made from it and nothing else.
 
 record    what a page says: sections of sentences, lists, tables and pictures; claims; how it was made
 wording   values in words

@@ -1,10 +1,11 @@
-"""The files of a page: page.json, page.md that is made from it, and the pictures beside them."""
+"""The files of a page: page.json or a table, page.md that is made from it, and the pictures beside them."""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,12 @@ from regulargpt.objectives.measures import measure
 from regulargpt.storage import atomic
 
 RECORD, PAGE = "page.json", "page.md"
+# Pages that are made of a table, each by `page_in(place)` of a module.
+MADE_OF = {
+    "runs.csv": "experiments.score_page",
+    "atlas.csv": "experiments.atlas.page",
+    "random-dfas.csv": "experiments.random_dfas",
+}
 
 
 def write(place: Path, page: Page) -> dict[str, Any]:
@@ -49,11 +56,20 @@ def spread(value: Any, depth: int) -> str:
 
 
 def write_again(place: Path, drawn: bool) -> None:
-    """Write page.md anew from page.json, with its pictures if they are to be `drawn`; FormatError for no record."""
-    page = read(place)
+    """Write page.md anew from what is kept, with its pictures if they are to be `drawn`; FormatError for no record."""
+    write_shown(place, read(place), drawn)
+
+
+def write_shown(place: Path, page: Page, drawn: bool = True) -> None:
+    """Write the page for people, with its pictures if they are to be `drawn`."""
     for picture in page.pictures if drawn else ():
         draw(picture, place)
     atomic.write_text(place / PAGE, markdown(page, drawn))
+
+
+def has_page(place: Path) -> bool:
+    """Whether a folder has what a page is made of."""
+    return any((place / name).exists() for name in (RECORD, *MADE_OF))
 
 
 def draw(picture: Picture, place: Path) -> None:
@@ -80,8 +96,11 @@ def bent(line: plots.Line) -> plots.Line:
 
 
 def read(place: Path) -> Page:
-    """page.json of a folder; FormatError if it is none."""
+    """The page of a folder, of page.json or of the table that it is made of; FormatError if there is none."""
     path = place / RECORD
+    for table, module in MADE_OF.items():
+        if (place / table).exists():
+            return import_module(module).page_in(place)
     values = atomic.parse_json(atomic.read_bytes(path), path)
     try:
         return page_of(values)

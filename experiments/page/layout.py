@@ -11,7 +11,7 @@ from experiments.page.compact import packed, unpacked, with_curves
 from experiments.page.record import Page, Values, block_of, block_values, from_json, to_json
 
 # Where `sections(facts, **parts)` of each layout is.
-LAYOUTS = {"scores": "experiments.score_page", "texts": "regulargpt.text.experiments.page"}
+LAYOUTS = {"texts": "regulargpt.text.experiments.page"}
 
 
 def laid_out(layout: str, facts: Values, parts: Values, **page: Any) -> Page:

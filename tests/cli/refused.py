@@ -597,7 +597,7 @@ REFUSED = {
         "--scale big": "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'.",
         "--partition gpu": "--partition is for --engine slurm; leave it out, or add that",
         "--page-only --retry": "--page-only runs nothing … leave --dry-run, --retry and --only out",
-        "--earlier nowhere": "nowhere/page.json: no such file or folder",
+        "--earlier nowhere": "nowhere/runs.csv: no such file or folder",
         "--page-only --out nowhere": "nowhere is not a sweep folder: sweep.json missing; give one that",
     },
     "report": {

@@ -1,6 +1,5 @@
-"""Runs of an earlier page: they count as they would if their folders were still there, and are not run again."""
+"""Runs of an earlier table: they count as they would if their folders were still there, and are not run again."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,24 +8,23 @@ from zlib import crc32
 
 import pytest
 
-from experiments import reproduction, shortcuts
+from experiments import recorded, reproduction, shortcuts
 from experiments.page import files
 from experiments.registry import experiment
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from tests.experiments.folders import Result, cells_of, filled
+from tests.experiments.folders import Result, filled
 
 TABLE, ROWS = experiment("rivals"), ("mlstm", "signed-delta-2-one-layer")
-# What says where and how long a page was made, and not what came out.
-MADE = ("page", "session_seconds", "environments", "remarks", "command")
 
 
 @pytest.fixture(autouse=True)
 def rules(monkeypatch) -> None:
-    """No logistic regression here."""
+    """No logistic regression and no drawing here."""
     monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
+    monkeypatch.setattr(files, "draw", lambda picture, place: None)
 
 
 def score(config: RunConfig) -> float:
@@ -70,19 +68,21 @@ def test_runs_of_an_earlier_page_count_like_those_of_the_folder(tmp_path: Path, 
     page_of(tmp_path / "first", lambda config: is_earlier(config) and is_done(config))
     place = tmp_path / "first/rivals-cpu"
     found = page_of(tmp_path / "second", lambda config: is_done(config) and not is_earlier(config), place)
-    assert {key for key in expected if not alike(found.get(key), expected[key])} <= set(MADE)
-    many = sum(is_earlier(c) and is_done(c) for c in TABLE.all_configs("cpu", ROWS))
-    assert found["remarks"] == [f"Of these runs, {many} are from an earlier page (`--earlier`)."]
-    assert sum(known["runs"] for known in found["environments"]) == expected["environments"][0]["runs"]
-    # The new page can be an earlier one in its turn.
+    assert alike(without_page(found), without_page(expected))
+    # The new table can be an earlier one in its turn.
     third = page_of(tmp_path / "third", lambda config: False, tmp_path / "second/rivals-cpu")
-    assert {key for key in expected if not alike(third.get(key), expected[key])} <= set(MADE)
+    assert alike(without_page(third), without_page(expected))
+
+
+def without_page(result: dict[str, Any]) -> dict[str, Any]:
+    """What a page says, wherever it is."""
+    return {**result, "page": "", "missing": sorted(result["missing"])}
 
 
 def test_rows_of_which_only_the_earlier_page_has_runs_are_shown(tmp_path: Path):
     page_of(tmp_path / "first", lambda config: True, rows=ROWS[:1])
     found = page_of(tmp_path / "second", lambda config: True, tmp_path / "first/rivals-cpu", ROWS[1:])
-    assert {cell["row"] for cell in cells_of(found)} == set(ROWS)
+    assert {cell["row"] for cell in found["cells"]} == set(ROWS)
     assert not found["missing"]
 
 
@@ -92,7 +92,7 @@ def test_failures_of_the_earlier_page_are_missing_here(tmp_path: Path):
     assert len(reproduction.write_page(first.path, TABLE, "cpu")["failed"]) == 2
     found = page_of(tmp_path / "second", lambda config: False, tmp_path / "first/rivals-cpu", ROWS[1:])
     assert (len(found["missing"]), found["failed"]) == (2, [])
-    (cell,) = (c for c in cells_of(found) if c["column"] == "symmetric-3")
+    (cell,) = (c for c in found["cells"] if c["column"] == "symmetric-3")
     assert (cell["done"], cell["missing"], cell["group"]["n_runs"], cell["group"]["n_failed"]) == (1, 2, 1, 0)
 
 
@@ -102,22 +102,21 @@ def refused(folder: SweepFolder, place: Path) -> str:
     return str(caught.value)
 
 
-def test_pages_that_are_of_something_else_are_refused(tmp_path: Path):
+def test_tables_that_are_of_something_else_are_refused(tmp_path: Path):
     page_of(tmp_path / "first", lambda config: config.seed == 0)
     folder = filled(tmp_path / "second", TABLE, "cpu", ROWS, some(lambda config: config.seed == 1))
-    place, record = tmp_path / "first/rivals-cpu", tmp_path / "first/rivals-cpu/page.json"
-    page = files.read(place)
-    assert "page.json: no such file or folder" in refused(folder, tmp_path)
+    place, table = tmp_path / "first/rivals-cpu", tmp_path / "first/rivals-cpu/runs.csv"
+    assert "runs.csv: no such file or folder" in refused(folder, tmp_path)
     other = filled(tmp_path / "other", TABLE, "smoke", ROWS)
     reproduction.write_page(other.path, TABLE, "smoke")
-    assert "is a page of rivals at scale smoke; give one of what is asked for" in refused(
-        folder, other.path / "rivals-smoke"
-    )
-    cells = [{**cell, "configs": "0" * 8} if cell["row"] == "mlstm" else cell for cell in page.parts["cells"]]
-    files.write(place, replace(page, parts={**page.parts, "cells": cells}))
-    assert "is of runs that now have other configs (mlstm, parity); leave --earlier out" in refused(folder, place)
-    record.write_text(json.dumps({"sections": []}))
-    assert "is no record of a page" in refused(folder, place)
+    said = "is of runs that are none of rivals at scale cpu (mlstm, parity); leave --earlier out"
+    assert said in refused(folder, other.path / "rivals-smoke")
+    runs = [replace(run, names=()) if run.runs == "parity" else run for run in recorded.read(table)]
+    recorded.write(table, runs)
+    assert said in refused(folder, place)  # nobody can say which runs these are
+    figure = experiment("figure-6.3")
+    with pytest.raises(UserError, match=r"--earlier is for tables of scores, and figure-6\.3 is none"):
+        recorded.earlier(place, figure, "cpu")
 
 
 def test_a_run_that_is_in_both_is_refused(tmp_path: Path):
@@ -125,4 +124,4 @@ def test_a_run_that_is_in_both_is_refused(tmp_path: Path):
     folder = filled(tmp_path / "second", TABLE, "cpu", ROWS, some(lambda config: config.data.name == "parity"))
     said = refused(folder, tmp_path / "first/rivals-cpu")
     assert said.startswith("parity-mlstm-words-seed0-")
-    assert "is in this folder and in the earlier page; leave --earlier out, or use another --out" in said
+    assert "is in this folder and in the earlier table; leave --earlier out, or use another --out" in said

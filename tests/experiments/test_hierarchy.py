@@ -1,7 +1,6 @@
 """The tables of networks with memory: legal runs, measures, refutations, claims, and the rule by position."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,42 +8,35 @@ from typing import Any
 import pytest
 
 from experiments import deletang, hierarchy
-from experiments.cells import ShortcutScores, compare, values_of
-from experiments.cells import cell as shown
+from experiments.cells import cells, lines
 from experiments.claims import FAILS, HOLDS, OPEN
-from experiments.page.record import Table
+from experiments.page.record import Values
 from experiments.published import published
+from experiments.recorded import DONE, Run, Score, key_of
 from experiments.registry import experiment
 from experiments.reproduction import write_page
 from experiments.score_claims import Scores, solved, unsolved
-from experiments.score_page import rules, score_page
-from experiments.shortcuts import is_scored
+from experiments.score_page import verdicts
+from experiments.shortcuts import scored
 from languages.registry import has_brackets, has_rows
 from regulargpt.config.schema import value_of
 from regulargpt.config.validation import validate
-from regulargpt.results.row import Row
 from regulargpt.runs.sweep.names import name_of
 from tests.experiments.folders import filled
 from tests.regulargpt.results.made import believe
 
 DELETANG, HIERARCHY, FLARE = map(experiment, ("deletang-2023", "hierarchy", "flare-2025"))
-MADE = {"command": "regulargpt reproduce", "session_seconds": (), "environments": ()}
+ROWS = ("bucket-sort", "parity")
 
 
-def done(rows: Iterable[str], scores: Mapping[str, Sequence[float]]) -> list[Row]:
-    """A length of every run of these networks at the scale cpu, a score a seed: of tokens, and no word is right."""
-    found = []
+def done(rows: Sequence[str], scores: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], Values]:
+    """The cells of runs of these networks at the scale cpu, a score a seed: of tokens, and no word is right."""
+    runs = []
     for row, (name, of_seeds) in product(rows, scores.items()):
         for config, score in zip(deletang.runs(row, name, "cpu"), of_seeds, strict=True):
-            measures = {"words": 0.0, deletang.TOKENS: score} if has_rows(row) else {"accuracy": score}
-            said = {"measure": next(iter(measures)), "measures": measures, "length": 41, "in_score": True}
-            tested = {"config": {"protocol": config.protocol}, "tested": config.protocol}
-            found.append(Row(name_of(config), "done", **said, **tested))
-    return found
-
-
-def names(rows: list[Row]) -> set[str]:
-    return {row.run for row in rows}
+            tests = {"": Score((0.0,)), deletang.TOKENS: Score((score,))} if has_rows(row) else {"": Score((score,))}
+            runs.append(Run((row,), name, DONE, names=(name_of(config),), tests=tests))
+    return {(cell["row"], cell["column"]): cell for cell in cells(DELETANG, "cpu", runs)}
 
 
 @pytest.mark.parametrize("scale", ["smoke", "cpu", "full"])
@@ -73,37 +65,32 @@ def test_every_published_row_is_one_of_the_table_with_its_doubt():
     assert {row.row for row in published("related-flare").rows} == {*FLARE.rows}
 
 
-def test_tokens_and_whole_words_have_cells_of_their_own_and_doubts_are_notes():
-    rows = done(["reverse-string", "parity"], {"rnn": [97.5]})
-    found = compare(DELETANG, "cpu", rows, names(rows))
-    cells = {(cell.row, cell.column.name): values_of(cell, found.statistics) for cell in found.all}
-    assert cells["reverse-string", "rnn"]["ours"] == {"max": 97.5, "mean": 97.5}
-    assert cells["reverse-string", "rnn"]["published"] == {"max": 62.0, "mean": None}
-    assert cells["reverse-string", "words-rnn"]["ours"] == {"max": 0.0, "mean": 0.0}
-    assert cells["parity", "rnn"]["ours"] == {"max": 97.5, "mean": 97.5}
-    assert cells["parity", "binary"]["runs"] == 0
-    assert any("as another paper copies the row" in note for note in found.notes)
-    assert "at most 3,000 training steps, not 1,000,000" in found.notes
-    assert not any("empty token" in note for note in found.notes)  # as it was published
+def test_tokens_and_whole_words_have_cells_of_their_own():
+    found = done(["reverse-string", "parity"], {"rnn": [97.5]})
+    assert found["reverse-string", "rnn"]["ours"] == {"max": 97.5, "mean": 97.5}
+    assert found["reverse-string", "rnn"]["published"] == {"max": 62.0, "mean": None}
+    assert found["reverse-string", "words-rnn"]["ours"] == {"max": 0.0, "mean": 0.0}
+    assert found["parity", "rnn"]["ours"] == {"max": 97.5, "mean": 97.5}
+    assert found["parity", "binary"]["runs"] == 0
 
 
 def test_claims_by_the_worst_and_the_best_run():
-    rows = done(["reverse-string"], {"rnn": [50.0], "stack-rnn": [100.0, 89.0, 91.0], "tape-rnn": [91.0]})
-    found, only = compare(DELETANG, "cpu", rows, names(rows)), ["reverse-string"]
+    found = done(["reverse-string"], {"rnn": [50.0], "stack-rnn": [100.0, 89.0, 91.0], "tape-rnn": [91.0]})
+    only = ["reverse-string"]
     cases = [
         (unsolved(only, "rnn"), HOLDS, 1), (solved(only, "rnn"), FAILS, 1), (solved(only, "tape-rnn"), HOLDS, 1),
         (solved(only, "stack-rnn"), OPEN, 3), (solved(only, "rnn", "lstm"), FAILS, 1),
     ]  # fmt: skip
-    scores: Any = Scores.of([values_of(cell, found.statistics) for cell in found.all])
+    scores: Any = Scores.of(found.values())
     for bound, answer, seeds in cases:
         verdict = bound(scores)
         assert (verdict.answer, verdict.seeds) == (answer, seeds)
     missing = solved(only, "lstm")(scores)
     assert (missing.answer, missing.why) == (OPEN, "no run of reverse-string, lstm is done")
-    page = score_page(found, MADE)
+    claims = list(verdicts(DELETANG, "cpu", list(found.values())))
     # The published figures that decide: of each bound the one that is nearest to it.
-    assert [claim.published for claim in page.claims] == ["62.3", "99.3", "95.4; 67.8"]
-    assert [claim.answer for claim in page.claims] == [OPEN, OPEN, OPEN]
+    assert [claim.published for claim in claims] == ["62.3", "99.3", "95.4; 67.8"]
+    assert [claim.answer for claim in claims] == [OPEN, OPEN, OPEN]
 
 
 def test_a_refuted_network_has_its_wrong_word_in_the_table(tmp_path: Path, monkeypatch):
@@ -117,29 +104,12 @@ def test_a_refuted_network_has_its_wrong_word_in_the_table(tmp_path: Path, monke
 
 
 def test_a_row_without_a_language_here_keeps_its_published_value():
-    found = compare(FLARE, "cpu", [], set())
-    assert found.left_out == ("parity", "dyck-2-3", "marked-reversal")
-    cell = next(cell for cell in found.all if (cell.row, cell.column.name) == ("marked-copy", "rnn"))
-    assert (cell.published, cell.configs) == ((76.0,), ())
-    config = FLARE.configs("parity", "rnn", "cpu")[0]
-    tested = compare(FLARE, "cpu", [], {name_of(config)})
-    # Their recipe is not that of the thesis: nothing of it is compared.
-    assert all(
-        note.startswith(("scored on", "trained on", "every 21st", "64 test", "1 seed", "the published"))
-        for note in tested.notes
-    )
-    assert [line.text for line in shown(values_of(cell, found.statistics)).lines] == ["76.0", "does not apply"]
+    found = {(cell["row"], cell["column"]): cell for cell in cells(FLARE, "cpu", [])}
+    assert {row for row, _ in found} == set(FLARE.rows) - {"parity", "dyck-2-3", "marked-reversal"}
+    assert [line.text for line in lines(found["marked-copy", "rnn"])] == ["76.0", "does not apply"]
 
 
-def test_rules_of_rows_and_of_single_answers_have_a_table_each_beside_tokens_only():
-    rows = done(["bucket-sort", "parity"], {"rnn": [97.5]})
-    found = compare(DELETANG, "cpu", rows, names(rows))
-    scored = {(cell.row, cell.column.name) for cell in found.all if is_scored(cell)}
-    assert scored == {("bucket-sort", "rnn"), ("parity", "rnn"), ("parity", "words-rnn")}
-    fitted = {
-        "bucket-sort": ShortcutScores("words", {"place": 90.0}),
-        "parity": ShortcutScores("words", {"ends": 50.0}),
-    }
-    beside = [replace(cell, shortcuts=fitted[cell.row]) for cell in found.all if is_scored(cell)]
-    tables = [of for of in rules([values_of(cell, found.statistics) for cell in beside]) if isinstance(of, Table)]
-    assert {table.header: len(table.rows) for table in tables} == {("words", "ends"): 1, ("words", "place"): 1}
+def test_rules_stand_beside_tokens_and_single_answers_only():
+    runs = [Run((row,), "rnn", DONE, tests={"": Score((0.0,)), deletang.TOKENS: Score((97.5,))}) for row in ROWS]
+    places = {(row, name, key_of(shows)) for row, name, shows, _ in scored(DELETANG, "cpu", runs)}
+    assert places == {("bucket-sort", "rnn", deletang.TOKENS), ("parity", "rnn", "")}

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import languages
-from experiments.experiment import Experiment
-from experiments.nested import each_run, machines
+from experiments import recorded
+from experiments.nested import machines
 from experiments.nested.table import LANGUAGES, NETWORKS, RANDOM
 from experiments.registry import experiment
 from experiments.reproduction import write_page
-from experiments.results_page import RESULTS, cells
 from languages.convert.pushdown import from_json
 from languages.errors import AutomatonError
 from languages.randomness import rng
@@ -116,13 +115,13 @@ def test_the_page_says_mean_and_worst_and_what_is_missing(tmp_path: Path, monkey
     folder = filled(tmp_path / "r", NESTED, "cpu", ["json"], result, proven=True)
     text = Path(write_page(folder.path, NESTED, "cpu")["page"]).read_text("utf-8")
     assert "Scale cpu: 18 of 18 runs are done." in text
-    assert "Worst is the lowest at any length of any run." in text
     assert "| json | **100 / 100**" in text
     assert "62.50 / 62.50" in text
     assert "96.1" in text
 
 
-def test_a_line_says_what_a_run_took_and_where_another_stopped(tmp_path: Path):
+def test_a_line_says_what_a_run_took_and_where_another_stopped(tmp_path: Path, monkeypatch):
+    believe(monkeypatch)
     phase = {"labels_used": 8994, "proven_unquantised": True}
     more = {"seed": 0, "worst": 62.5, "certify_seconds": 1.5, "phases": {"table_fine_tuning": phase}}
 
@@ -130,34 +129,16 @@ def test_a_line_says_what_a_run_took_and_where_another_stopped(tmp_path: Path):
         return 62.5 if config.seed < 2 and config.model.name == "regulargpt" else None
 
     folder = filled(tmp_path / "r", NESTED, "cpu", ["json"], result, **more, proven=True)
-    for done in (folder.path / "runs").iterdir():
-        (done / "certificate.json").write_text("{}")  # a proven run without one is not done
     stopped = next(c for c in NESTED.configs("json", "gated", "cpu") if c.seed == 2)
     run = RunFolder.create(folder.run_path(name_of(stopped)), stopped.render(), ENVIRONMENT | {"device": "cuda"})
     for step in ("000000400", "000001312"):
         (run.path / "checkpoints" / step).mkdir(parents=True)
-    found = list(each_run.lines(folder, NESTED))
-    first = [("gated", 0), ("gated", 1), ("gated", 2), ("regulargpt", 0)]
-    assert [(line["network"], line["seed"]) for line in found][:4] == first
-    done, other = ([line.get(key) for key in each_run.COLUMNS] for line in (found[0], found[2]))
-    scores = [62.5, 62.5, 62.5, None]  # tests under a further protocol have no score here
-    assert done == ["json", "gated", 0, "done", 1400, 2.5, 1.5, 8994, "as it is", *scores, "1 of 2 cores"]
-    assert other == ["json", "gated", 2, "stopped", 1312, *[None] * 8, "x86_64"]
-    assert each_run.how_proven(True, {}) == "with prototypes"
-    assert (each_run.how_proven(False, phase), each_run.how_proven(None, {})) == ("no", "")
-
-
-@pytest.mark.parametrize("of", [NESTED, RANDOMLY], ids=["nested", "random"])
-def test_the_lines_of_runs_are_those_of_the_cells_of_the_page(of: Experiment):
-    name = f"{of.name}-cpu"
-    runs = list(csv.DictReader((RESULTS / name / each_run.FILE).read_text("utf-8").splitlines()))
-    for (row, network), cell in cells(name).items():
-        if network in NETWORKS:
-            some = [run for run in runs if (run["language"], run["network"], run["state"]) == (row, network, "done")]
-            assert len(some) == cell["done"]
-            proven = sum(run["proven"] in ("as it is", "with prototypes") for run in some)
-            assert not some or proven == cell["group"]["n_proven"]
-            assert sorted(float(run["accuracy"]) for run in some) == pytest.approx(
-                cell["group"]["scores"] if cell["group"] else []
-            )
-            assert min((float(run["worst"]) for run in some), default=None) == cell["ours"]["worst"]
+    found = recorded.gathered(NESTED, "cpu", folder)
+    assert [(run.runs, run.seed) for run in found][:4] == [*(("gated", str(n)) for n in range(3)), ("regulargpt", "0")]
+    done, other = found[0], found[2]
+    assert (done.state, done.steps, done.train_seconds, done.certify_seconds) == ("done", (1400, 1400), 2.5, 1.5)
+    assert (done.labels, done.asked, done.proven) == (8994, 1, 1)
+    assert {name: test.scores for name, test in done.tests.items()} == dict.fromkeys(
+        ("", "at 10000", "deep-1"), (62.5,)
+    )
+    assert (other.state, other.steps, other.is_open) == ("stopped", (1312, 1312), True)

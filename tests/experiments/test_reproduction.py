@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 
 from experiments import reproduction, shortcuts
+from experiments.cells import differences_of
 from experiments.experiment import Analysis
 from experiments.figure import saved_report
 from experiments.page import files
+from experiments.recorded import read
 from experiments.registry import experiment
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
-from tests.experiments.folders import cells_of, filled
+from tests.experiments.folders import filled
 from tests.languages.refusing import refusal
 
 TABLE = experiment("table-6.1")
@@ -47,57 +49,51 @@ def test_pages_are_written_beside_the_runs_and_again_alike(folder: SweepFolder):
     result = reproduction.write_page(folder.path, TABLE, "smoke")
     place = folder.path / "table-6.1-smoke"
     assert result["page"] == str(place / "page.md")
-    assert files.plain(place) | {"page": result["page"]} == result
+    assert len(result["cells"]) == len(TABLE.columns)
     written = contents(place)
-    assert sorted(written) == ["curves/parity.svg", "page.json", "page.md"]
+    assert sorted(written) == ["curves/parity.svg", "page.md", "runs.csv"]
     reproduction.write_page(folder.path, TABLE, "smoke")
     assert contents(place) == written
-    # A page is made of its record alone.
+    # A page is made of its table alone.
     (place / "page.md").unlink()
     shutil.rmtree(folder.path / "runs")
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
     assert contents(place) == written
-    former = '{"sections":[{"title":"","blocks":[{"rows":[[{"lines":[["100","ours"]]}]]}]}]}'
-    squeezed = '{"layout":"texts","facts":{},"parts":{"curves":[{"file":"a.svg","lines":"a"}]}}'
-    for text in ("{}", former, squeezed):
+    (place / "runs.csv").write_text("rows,state,n\nparity,done,x\n")
+    assert re.search(r"runs\.csv is no table of runs: .*; make it anew", refusal(files.read, place))
+    (place / "runs.csv").unlink()
+    for text in ("{}", '{"sections":[{"title":"","blocks":[{"rows":[[{"lines":[["100","ours"]]}]]}]}]}'):
         (place / "page.json").write_text(text)
         assert re.search(r"page\.json is no record of a page: .*; make it anew", refusal(files.read, place))
 
 
-def test_sessions_are_remembered(folder: SweepFolder):
-    for seconds in (61.04, 10.0):
-        reproduction.add_session(folder.path, TABLE, "smoke", seconds)
-    assert reproduction.write_page(folder.path, TABLE, "smoke")["session_seconds"] == [61.0, 10.0]
-    place = folder.path / "table-6.1-smoke"
-    text = (place / "page.md").read_text()
-    assert "Time: 1 min 11 s in 2 sessions" in text
-    assert f"    regulargpt reproduce table-6.1 --scale smoke --only parity --out {folder.path}\n" in text
-    for seconds in ('["x"]', '"x"', "{}", "null"):
-        (place / "sessions.json").write_text(f'{{"seconds": {seconds}}}')
-        assert "sessions.json has no list of seconds" in refusal(reproduction.write_page, folder.path, TABLE, "smoke")
+def test_a_run_has_its_line_with_where_it_was_made(folder: SweepFolder):
+    first, second, *_ = folder.names
+    (folder.run_path(second) / "environment.json").write_text("{")
+    reproduction.write_page(folder.path, TABLE, "smoke")
+    runs = {run.names[0]: run for run in read(folder.path / "table-6.1-smoke" / "runs.csv")}
+    assert set(runs) == set(folder.names)
+    one = runs[first]
+    assert (one.state, one.n, one.seed, one.steps, one.train_seconds) == ("done", 1, "0", (1400, 1400), 2.5)
+    assert (one.commit, one.torch, one.device) == ("c0ffee", "2.13.0", "x86_64 (cpu), 2 cores")
+    assert one.tests[""].scores == (99.0,)
+    assert {value for of in one.by_length.values() for value in of} == {99.0}
+    assert (runs[second].state, runs[second].commit) == ("done", "")  # where is not known
 
 
 def test_a_folder_is_shared_by_experiments_and_scales(folder: SweepFolder):
     filled(folder.path, experiment("table-6.2"), result=lambda config: None)
-    assert {cell["row"] for cell in cells_of(reproduction.write_page(folder.path, TABLE, "smoke"))} == {"parity"}
+    assert {cell["row"] for cell in reproduction.write_page(folder.path, TABLE, "smoke")["cells"]} == {"parity"}
     assert len(reproduction.write_page(folder.path, experiment("table-6.2"), "smoke")["missing"]) == 20
 
 
-def test_what_is_not_there_is_refused_and_damaged_environments_are_left_out(tmp_path: Path, folder: SweepFolder):
+def test_what_is_not_there_is_refused(tmp_path: Path, folder: SweepFolder):
     with pytest.raises(UserError, match=r"is not a sweep folder: sweep\.json missing"):
         reproduction.write_page(tmp_path / "x", TABLE, "smoke")
     with pytest.raises(
         UserError, match=r"no run of table-6\.1 at scale cpu was asked for in .*; leave --page-only out"
     ):
         reproduction.write_page(folder.path, TABLE, "cpu")
-    first, second, *_ = folder.names
-    path = folder.run_path(first) / "environment.json"
-    path.write_text(path.read_text().replace("c0ffee", "badc0de"))
-    (folder.run_path(second) / "environment.json").write_text("{")
-    found = reproduction.environments(folder, folder.names)
-    assert [(known["commit"], known["runs"]) for known in found] == [("c0ffee", 4), ("badc0de", 1)]
-    models = {folder.config(name).model.title for name in folder.names if name != second}
-    assert {model for known in found for model in known["models"]} == models
 
 
 REPORTS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -133,9 +129,8 @@ def test_a_figure_shows_what_was_found_beside_what_was_published(tmp_path: Path,
     for run in folder.names:
         looked(RunFolder.open(folder.run_path(run)), name)
     result = reproduction.write_page(folder.path, figure, "smoke")
-    statistic = result["facts"]["statistics"][0]
-    for cell in cells_of(result):
-        assert (cell["ours"][statistic], cell["difference"][statistic]) == SEEN[name]
+    for cell in result["cells"]:
+        assert (*cell["ours"].values(), *differences_of(cell)) == SEEN[name]
         assert REPORTS[name][2]["summary"] in cell["found"]
     place = folder.path / f"{name}-smoke"
     assert (place / "pictures" / "parity-paper.png").read_bytes() == b"\x89PNG"
@@ -145,8 +140,8 @@ def test_a_figure_shows_what_was_found_beside_what_was_published(tmp_path: Path,
         raise UserError("these words cannot be drawn")
 
     result = reproduction.write_page(folder.path, replace(figure, analyse=refuse), "smoke")
-    assert {tuple(cell["ours"].values()) for cell in cells_of(result)} == {("not analysed",)}
-    assert all(cell["found"] == ["these words cannot be drawn"] for cell in cells_of(result))
+    assert {tuple(cell["ours"].values()) for cell in result["cells"]} == {("not analysed",)}
+    assert all(cell["found"] == ["these words cannot be drawn"] for cell in result["cells"])
 
 
 def test_only_the_same_look_is_kept(tmp_path: Path):

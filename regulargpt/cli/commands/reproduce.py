@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from regulargpt.runs.sweep.engine import Engine
 
 SCALES = ("smoke", "cpu", "full")
-KINDS = ("published", "ours", "difference", "state")
 
 
 @click.command()
@@ -94,13 +93,13 @@ def command(
 
 
 def missing_from(earlier: Path | None, experiment: Any, scale: str, configs: list[RunConfig]) -> list[RunConfig]:
-    """The configs without those whose results are in the page of the folder `earlier`."""
+    """The configs without those whose results are in the table of the folder `earlier`."""
     if earlier is None:
         return configs
     from regulargpt.runs.sweep.names import name_of
 
-    pages = import_module("experiments.earlier")
-    known = pages.done(pages.read(earlier, experiment, scale), experiment)
+    recorded = import_module("experiments.recorded")
+    known = recorded.names(recorded.earlier(earlier, experiment, scale))
     return [config for config in configs if name_of(config) not in known]
 
 
@@ -177,36 +176,23 @@ def notice(text: str) -> None:
 
 
 def print_result(result: dict[str, Any], as_json: bool) -> None:
-    """Print the claims, the cells of scores and what differs, and where the page is."""
+    """Print the claims and the cells of scores, and where the page is."""
     if as_json:
         emit(result)
         return
     if claims := result["claims"]:
         rows = [(claim["sentence"], claim["answer"], claim["figure"] or "-") for claim in claims]
         say(table(rows, ("claim", "here", "figure")))
-    if (cells := list(cells_of(result))) or not claims:
-        say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
-        notes = (note for block in blocks_of(result, "numbered") for note in block["items"])
-        for number, note in enumerate(notes, 1):
-            say(f"{number}: {note}")
+    if cells := [line_of(cell) for cell in result.get("cells", ()) if cell["runs"]]:
+        say(table(cells, ("row", "column", "published", "ours", "difference", "done")))
     for failure in result["failed"]:
         say(f"failed: {failure['run']}: {failure['reason']}")
     click.echo(f"{result['page']}")
 
 
-def blocks_of(result: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
-    """The blocks of a page that have this key."""
-    blocks = (block for section in result["sections"] for block in section["blocks"])
-    return (block for block in blocks if isinstance(block, dict) and key in block)
-
-
-def cells_of(result: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """A line for each cell of scores."""
-    found = (cell for block in blocks_of(result, "rows") for row in block["rows"] for cell in row)
-    for cell in (cell for cell in found if isinstance(cell, dict) and "values" in cell):
-        values, lines = cell["values"], cell["lines"]
-        if values.get("runs") and "column" in values:
-            of = {kind: [line["text"] for line in lines if line.get("kind") == kind] for kind in KINDS}
-            texts = (" ".join(of[kind]) or "-" for kind in ("published", "ours", "difference"))
-            done = ", ".join([f"{values['done']} of {values['runs']}", *of["state"]])
-            yield (values["row"], values["title"], *texts, done, ",".join(map(str, values["notes"])) or "-")
+def line_of(cell: dict[str, Any]) -> tuple[str, ...]:
+    """The line of a cell of scores."""
+    lines = [(line.kind, line.text) for line in import_module("experiments.cells").lines(cell)]
+    texts = {kind: [text for of, text in lines if of == kind] for kind in ("published", "ours", "difference", "state")}
+    done = ", ".join([f"{cell['done']} of {cell['runs']}", *texts.pop("state")])
+    return cell["row"], cell["title"], *(" ".join(of) or "-" for of in texts.values()), done

@@ -14,7 +14,7 @@ from experiments.claims import FEW_STEPS, RULE, Bound, number, quotient
 from experiments.experiment import Scale
 from experiments.page.layout import laid_out
 from experiments.page.record import Block, Cell, Items, Line, Page, Picture, Section, Table, Values
-from experiments.score_page import hardly_trained, source
+from experiments.published import hardly_trained, source
 from regulargpt.config.schema import value_of
 from regulargpt.evaluation.interval import FILES, SEGMENTS, WORDS, Interval
 from regulargpt.objectives.measures import exp

@@ -8,8 +8,7 @@ from itertools import groupby, product
 
 from experiments.claims import ALL, RULE, WHOLE, Bound, Gap
 from experiments.page.record import Block, Cell, Items, Line, Page, Section, Table, Values
-from experiments.published import published
-from experiments.score_page import source
+from experiments.published import published, source
 from regulargpt.evaluation.interval import Interval
 from regulargpt.text.corpora.retrieval.prompts import PROMPTS
 from regulargpt.text.experiments.checkpoint.answers import Column, Identity
