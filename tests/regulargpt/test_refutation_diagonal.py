@@ -87,7 +87,7 @@ def drawn(case: str, task: Task = PARITY, seed: int = 1, loud: float = 1.0) -> t
     alphabet, names = [*task.machine.alphabet], [*task.machine.output_names]
     counts = {"n_symbols": len(alphabet), "n_outputs": len(names)}
     build = {key: value for key, value in options.record().items() if key != "name"}
-    kind = MODELS.rows[options.name].load()
+    kind = MODELS[options.name].load()
     model = as_float64(kind(*counts.values(), **build, generator=torch.Generator().manual_seed(seed)))
     for name, weight in model.state_dict().items():
         if name.endswith(("dt_log", "dt_bias")):
@@ -275,7 +275,7 @@ def test_a_network_whose_numbers_change_places_for_long_is_not_taken_for_settled
     """Two swap at each symbol, and hardly fade: what it answers to 0^2 it answers to every second word."""
     options = MODELS.options(f"pd-ssm:variant={variant},n_layers=1,d_model=2,d_state=2,dictionary=1", "model")
     build = {key: value for key, value in options.record().items() if key != "name"}
-    model: Any = as_float64(MODELS.rows["pd-ssm"].load()(2, 2, **build))
+    model: Any = as_float64(MODELS["pd-ssm"].load()(2, 2, **build))
     mixer = model.blocks[0].mixer
     with torch.no_grad():
         for weight in model.parameters():
