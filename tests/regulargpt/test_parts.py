@@ -183,13 +183,8 @@ KNOWN = {
     "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
     "training/chain_fine_tuning.py": {*CHECKED, "learned"},
     "training/given.py": {"learned"},  # an automaton
-    "runs/pretrained.py": {"DecoderOnly"},  # whose folders are read
-    "evaluation/methods.py": {"log_n"},  # an option of encodings, too
     # A bias is added to the encoding of a Transformer; "last" is a time's.
     "evaluation/bias.py": {"Transformer", "encoding", "n_heads", "n_layers"},
-    "runs/lengthen.py": {"encoding", "kerple_log", "last", "n_heads", "n_layers"},
-    "cli/commands/lengthen.py": {"kerple_log"},
-    "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
     "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it
