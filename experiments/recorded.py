@@ -369,8 +369,10 @@ def read_rules(path: Path) -> list[Rules]:
     found = csv.DictReader(atomic.parse_text(atomic.read_bytes(path), path).splitlines())
     return [
         Rules(
-            *(tuple(line[key].split()) for key in RULE_COLUMNS[:2]),
-            *(line[key] for key in RULE_COLUMNS[2:]),
+            tuple(line["of rows"].split()),
+            tuple(line["of runs"].split()),
+            line["test"],
+            line["words"],
             {name: float(score) for name, score in line.items() if name not in RULE_COLUMNS and score},
         )
         for line in found

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from languages.errors import UserError, shown
-from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.outcome import Outcome
+from regulargpt.certificate.outcome import Outcome, Progress
 from regulargpt.certificate.verdict import Verdict, replaces_none, verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data

@@ -9,8 +9,7 @@ from typing import Any, Generic
 from torch import nn
 
 from languages.convert.machines import AnyMachine
-from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.outcome import Outcome, refused
+from regulargpt.certificate.outcome import Outcome, Progress, refused
 from regulargpt.certificate.proof_phase import Closed, Open, Report, Seeking, Strategy, T, unproven
 from regulargpt.certificate.tuning.target import Goal, TargetAutomaton
 from regulargpt.config.schema import RunConfig

@@ -20,8 +20,7 @@ from regulargpt.certificate.chain.points import Candidate
 from regulargpt.certificate.chain.search import refuse_trivial
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.certificate.chain.tuning import ChainTuner
-from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.outcome import Outcome
+from regulargpt.certificate.outcome import Outcome, Progress
 from regulargpt.certificate.proof_phase import Closed, Open, ProofPhase, Seeking, Tuning, Weights, is_last, kept
 from regulargpt.certificate.towards_automaton import Files, TowardsAutomaton
 from regulargpt.finite.chain import chain_of

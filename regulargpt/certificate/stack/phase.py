@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.outcome import Outcome
+from regulargpt.certificate.outcome import Outcome, Progress
 from regulargpt.certificate.proof_phase import (
     Closed,
     Open,

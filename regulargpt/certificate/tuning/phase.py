@@ -11,8 +11,7 @@ import torch
 from torch import nn
 
 from languages.convert.machines import AnyMachine
-from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.outcome import Outcome, outcome_of, refused
+from regulargpt.certificate.outcome import Outcome, Progress, outcome_of, refused
 from regulargpt.certificate.proof_phase import Closed, Open, ProofPhase, Seeking, Tuning, Weights, is_last, kept
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.towards_automaton import Files, TowardsAutomaton

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from regulargpt.evaluation.segments import NLL
 from regulargpt.objectives.measures import exp
 from regulargpt.options import as_mapping
 from regulargpt.text.evaluation.reference import Reference
-
-if TYPE_CHECKING:
-    from regulargpt.evaluation.reference import Reference
 
 GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
 LEARNED = 0.9
