@@ -109,7 +109,7 @@ def tested(config: RunConfig, accuracy: float) -> dict[str, Any]:
     return {
         "test_from": config.scored[0],
         "test_len": config.test_len,
-        "stride": config.evaluation.stride,
+        "stride": config.evaluation.stride or 1,
         "measure": "accuracy",
         "samples": dict.fromkeys(lengths, 8),
         "measures": {"accuracy": {"values": values, "intervals": intervals}},

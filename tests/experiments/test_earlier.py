@@ -124,4 +124,4 @@ def test_a_run_that_is_in_both_is_refused(tmp_path: Path):
     folder = filled(tmp_path / "second", TABLE, "cpu", ROWS, some(lambda config: config.data.name == "parity"))
     said = refused(folder, tmp_path / "first/rivals-cpu")
     assert said.startswith("parity-mlstm-words-seed0-")
-    assert "is in this folder and in the earlier table; leave --earlier out, or use another --out" in said
+    assert "is in this folder and in the earlier record; leave --earlier out, or use another --out" in said

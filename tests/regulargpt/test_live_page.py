@@ -42,7 +42,7 @@ WITHOUT = {*MIXING, "looped", "decoder-only", "path"}
 
 
 def test_all_other_models_and_encodings_have_a_script():
-    rows = [row for registry in (MODELS, ENCODINGS) for row in registry.rows.items()]
+    rows = [row for registry in (MODELS, ENCODINGS) for row in registry.items()]
     assert {name for name, row in rows if twin(row.place) is None} == WITHOUT
 
 

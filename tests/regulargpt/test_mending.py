@@ -156,7 +156,7 @@ def test_a_run_that_ended_on_a_table_is_verified_by_the_prototypes_of_its_last_s
     free = FreePrototypes(model.state_norm, table.prototypes)
     with torch.no_grad():
         free.before += torch.randn(free.before.shape, generator=torch.Generator().manual_seed(1))
-    phase = {"table": table.state(), "free": free.state_dict() if mended else None}
+    phase = {"tuning": {"table": table.state(), "free": free.state_dict() if mended else None}}
     checkpoint.save(tmp_path, 7, model.state_dict(), {"state": {"phases": {"table_fine_tuning": phase}}})
     if damaged:
         (tmp_path / "certificate.json").write_text('{"format": "regulargpt cer')

@@ -23,7 +23,7 @@ def trained_on(language: str, encoding: str) -> Subject:
     def base(scale: Scale) -> RunConfig:
         config = runs(encoding, language, scale)[0]
         longest, first = max(LONGER) * config.data.train_len, min(LONGER) * config.data.train_len
-        lengths = {"test_from": first, "test_len": longest, "factor": 2, "stride": 1}
+        lengths = {"test_from": first, "test_len": longest, "factor": 2, "stride": 0}
         return config.replaced({f"evaluation.{key}": value for key, value in lengths.items()})
 
     return Subject(f"{language}: {ENCODINGS[encoding]}", {}, base=base)
