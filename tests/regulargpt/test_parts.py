@@ -178,11 +178,11 @@ KNOWN = {
     "config/schema.py": {"RegularGPTOptions", "LastOptions", "regulargpt", "last"},  # the defaults of a run
     "runs/certify.py": {"chunk_size", "learned"},  # the certificate is of a tree of chunks; "learned" is an automaton
     "cli/commands/extract.py": {"rnn", "lstm", "gru", "linear-rnn"},  # from the states of these it extracts
-    "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
-    # What can be certified; "learned" is an automaton.
-    "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
-    "training/chain_fine_tuning.py": {*CHECKED, "learned"},
-    "training/given.py": {"learned"},  # an automaton
+    "cli/__init__.py": {"regulargpt"},  # the program's name
+    # What can be certified.
+    "training/table_fine_tuning.py": {"regulargpt", "ldru"},
+    "training/chain_fine_tuning.py": {*CHECKED},
+    **{file: {"learned"} for file in ("training/proof_options.py", "training/given.py")},  # an automaton
     # A bias is added to the encoding of a Transformer; "last" is a time's.
     "evaluation/bias.py": {"Transformer", "encoding", "n_heads", "n_layers"},
     "cli/commands/check.py": {"levels", "margin"},  # those that the checker found
