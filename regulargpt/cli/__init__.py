@@ -74,14 +74,19 @@ def examples(verb: str) -> list[str]:
     >>> examples("demo")
     ['regulargpt demo', "regulargpt demo 'regex:(a|b)*abb' --out abb.html"]
     """
-    written = EXAMPLES[verb] if verb in EXAMPLES else brought_verbs()[verb].examples
+    written = EXAMPLES[verb] if verb in EXAMPLES else of_wing(verb).examples
     return [f"regulargpt {verb} {rest}".rstrip() for rest in written]
+
+
+def of_wing(verb: str) -> Row:
+    """What a wing says of a verb that it brings, or of a measurement that it does."""
+    return brought(GROUP if verb in wings(GROUP) else MEASUREMENTS.group, verb)
 
 
 @cache
 def brought_verbs() -> dict[str, Row]:
     """The verbs that wings bring, and the measurements that they do."""
-    return {name: brought(group, name) for group in (GROUP, MEASUREMENTS.group) for name in wings(group)}
+    return {name: of_wing(name) for group in (GROUP, MEASUREMENTS.group) for name in wings(group)}
 
 
 @cache
