@@ -131,7 +131,6 @@ def extrapolation(
     taken segment by segment: they vary far less than the segments do. `files` has the file that each segment lies in:
     those of one file are not independent.
 
-    >>> from regulargpt.evaluation.reference import Reference
     >>> trained, bigram = np.array([1.0, 3.0]), np.array([2.0, 4.0])
     >>> found = extrapolation({64: trained, 128: np.array([1.1, 3.1])}, 64, Reference(trained, bigram))
     >>> round(found.ratios[128].value, 4), round(found.ratios[128].high, 4), round(found.bigram.value, 4)
