@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,24 +76,24 @@ def command(
     read = spelling(run)[0](prompt)
     if not len(read):
         raise UserError("--prompt has no symbol that the network knows; write another one")
-    progress = CountBar("generate")
-    progress.begin()
-    writer = Writer.of(run, len(read) + symbols, changes, attention or "full")
-    pieces, times = [], [time.perf_counter()]
-    drawn = writer.continuation(read, symbols, temperature=temperature, seed=seed, window=window)
-    if not as_json:
-        click.echo(harmless(prompt), nl=False)
-
-    def counted() -> Iterator[int]:
-        for symbol in drawn:
-            times.append(time.perf_counter())
-            yield symbol
-
-    for piece in readable(counted(), writer.decode):
-        pieces.append(piece)
+    # Also where it ends early: nobody says then that it is at work.
+    with closing(CountBar("generate")) as progress:
+        progress.begin()
+        writer = Writer.of(run, len(read) + symbols, changes, attention or "full")
+        pieces, times = [], [time.perf_counter()]
+        drawn = writer.continuation(read, symbols, temperature=temperature, seed=seed, window=window)
         if not as_json:
-            click.echo(harmless(piece), nl=False)
-    progress.close()
+            click.echo(harmless(prompt), nl=False)
+
+        def counted() -> Iterator[int]:
+            for symbol in drawn:
+                times.append(time.perf_counter())
+                yield symbol
+
+        for piece in readable(counted(), writer.decode):
+            pieces.append(piece)
+            if not as_json:
+                click.echo(harmless(piece), nl=False)
     reading, rate = speed(times)
     if as_json:
         asked = {"prompt": prompt, "symbols": symbols, "temperature": temperature, "seed": seed, "window": window}
