@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from regulargpt.cli import RUN
 from regulargpt.options import Options
 from regulargpt.options.registry import Row
 
-RUN = "runs/parity-gated-regulargpt-C2-seed0"
 REPORT = Row(
     "regulargpt.classroom.cli.report:command",
     Options,

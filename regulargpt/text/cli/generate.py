@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from regulargpt.cli.types import PLACE, FiniteRange, WholeRange
 
 if TYPE_CHECKING:
     from regulargpt.runs.opened import Opened
+    from regulargpt.text.generation import Decode
 
 MOST_SYMBOLS = 100_000
 
@@ -61,8 +63,6 @@ def command(
 
     RUN may be hf:PATH, a folder of GPT-2, GPT-NeoX, Llama, Mistral, Qwen2 or Qwen3 on disk. Symbols are its tokens.
     """
-    import time
-
     if window is not None and attention is not None:
         raise UserError("--window and --attention both say what is remembered; leave one of them out")
     from regulargpt.cli.commands.evaluate import changed
@@ -70,7 +70,7 @@ def command(
     run = opened(folder, train_len, device)
     changes = changed(run.config, settings)
 
-    from regulargpt.text.generation import Writer, harmless, readable, spelling
+    from regulargpt.text.generation import Writer, spelling
 
     prompt = prompt or "\n"
     read = spelling(run)[0](prompt)
@@ -80,20 +80,8 @@ def command(
     with closing(CountBar("generate")) as progress:
         progress.begin()
         writer = Writer.of(run, len(read) + symbols, changes, attention or "full")
-        pieces, times = [], [time.perf_counter()]
         drawn = writer.continuation(read, symbols, temperature=temperature, seed=seed, window=window)
-        if not as_json:
-            click.echo(harmless(prompt), nl=False)
-
-        def counted() -> Iterator[int]:
-            for symbol in drawn:
-                times.append(time.perf_counter())
-                yield symbol
-
-        for piece in readable(counted(), writer.decode):
-            pieces.append(piece)
-            if not as_json:
-                click.echo(harmless(piece), nl=False)
+        text, times = written(prompt, drawn, writer.decode, (lambda text: None) if as_json else echo)
     reading, rate = speed(times)
     if as_json:
         asked = {"prompt": prompt, "symbols": symbols, "temperature": temperature, "seed": seed, "window": window}
@@ -102,13 +90,39 @@ def command(
             "symbols_per_second": None if rate is None else round(rate, 1),
             "prompt_seconds": round(reading, 3),
         }
-        emit({"run": str(folder), **asked, **tested, "text": "".join(pieces), **per_second})
+        emit({"run": str(folder), **asked, **tested, "text": text, **per_second})
         return
     click.echo()
     a_second = "" if rate is None else f", {rate:,.{int(rate < 10)}f} a second"
     say(f"{len(times) - 1:,} symbols{a_second}; {len(read):,} of the prompt read in {reading:.1f} s", err=True)
     for note in run.notes:
         say(note, err=True)
+
+
+def echo(text: str) -> None:
+    """Print a part of a text, its control characters written out."""
+    from regulargpt.text.generation import harmless
+
+    click.echo(harmless(text), nl=False)
+
+
+def written(prompt: str, drawn: Iterator[int], decode: Decode, show: Callable[[str], None]) -> tuple[str, list[float]]:
+    """The text behind the prompt, of which each part is shown as it comes; the seconds of the beginning and of each
+    symbol."""
+    from regulargpt.text.generation import readable
+
+    pieces, times = [], [time.perf_counter()]
+    show(prompt)
+
+    def counted() -> Iterator[int]:
+        for symbol in drawn:
+            times.append(time.perf_counter())
+            yield symbol
+
+    for piece in readable(counted(), decode):
+        pieces.append(piece)
+        show(piece)
+    return "".join(pieces), times
 
 
 def speed(times: Sequence[float]) -> tuple[float, float | None]:
