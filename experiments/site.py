@@ -29,7 +29,7 @@ API = [
     *(f"regulargpt.{name}" for name in ("api", "config.schema", "options", "models.base", "models.hooks")),
     *(f"regulargpt.{name}" for name in ("models.regulargpt.model", "models.transformer.model")),
     *(f"regulargpt.{name}" for name in ("encodings.base", "data.base")),
-    *(f"languages.{name}" for name in ("task", "text", "automata.dfa", "automata.moore")),
+    *(f"languages.{name}" for name in ("task", "automata.dfa", "automata.moore")),
     *(f"languages.{name}" for name in ("automata.semiautomaton", "automata.monoid")),
 ]
 COPIED = {".png", ".svg", ".csv", ".json", ".jsonl", ".ipynb"}
