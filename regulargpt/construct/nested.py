@@ -14,8 +14,8 @@ from languages.automata.pushdown import PushdownTransducer
 from regulargpt.certificate.search.nested_labels import Labels
 from regulargpt.construct.representation import Representation, answers
 from regulargpt.finite.levels import Ints, TooManyWindows
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.proof import prove
 
 # More paths than this need more memory than a construction may.
 MAX_PATHS = 1 << 14
@@ -37,10 +37,10 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
     symbols = 1 + labels.count + np.arange(machine.n_symbols)  # their rows, behind those of the labels
     seen = Seen(chunk_size)
 
-    def image(windows: Ints) -> Ints:
+    def image(_: int, windows: Ints) -> Ints:
         return labels.image(seen.noted(windows))
 
-    prove_nested(specification, chunk_size, labels.count, image, labels.answers)
+    prove(specification, chunk_size, image, labels.answers, before_symbols=labels.count)
     reads, writes = seen.windows, labels.image(seen.windows)
     # Most labels stand for what no word needs: only those that occur become numbers of a state.
     used, number = np.unique(np.concatenate([[1, *symbols], reads.ravel(), writes]), return_inverse=True)

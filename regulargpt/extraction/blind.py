@@ -27,12 +27,11 @@ from regulargpt.extraction.clusters import Cut, cuts
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.growing_codebook import MAX_PROTOTYPES, GrowingCodebook
 from regulargpt.finite.learn import short_words
-from regulargpt.finite.levels import levels
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.nested_trees import nested_roots, nested_states
+from regulargpt.finite.proof import prove
 from regulargpt.finite.specification import Specification
-from regulargpt.finite.table import Entries, QuantisedTable, image_of_rows
+from regulargpt.finite.table import Entries, QuantisedTable, image_of
 from regulargpt.finite.trees import roots, states, states_of_short_words
 
 Ints = npt.NDArray[np.int64]
@@ -101,7 +100,7 @@ def answers(table: QuantisedTable, words: Ints) -> Ints:
 
 def nested_answers(table: QuantisedTable, words: Ints) -> Ints:
     """The same along brackets."""
-    return table.answers()[0][nested_roots(table.network, len(table.prototypes), table.image_of_rows, words) - 1]
+    return table.answers()[0][nested_roots(table.network, len(table.prototypes), table.image, words) - 1]
 
 
 def of_short_words(network: Float64Network, specification: AnySpecification) -> Float[Tensor, "nodes d_model"]:
@@ -150,17 +149,10 @@ def closure(
         return grow(network.over(book.prototypes, windows - behind * (max_prototypes - len(book.prototypes))))
 
     symbols = Entries(len(network.symbols), lambda windows: grow(network.over_symbols(windows)))
-    is_nested = isinstance(specification, NestedSpecification)
-    nodes = Entries(max_prototypes + (len(network.symbols) if is_nested else 1), over)
-    if is_nested:
-        image_of = partial(image_of_rows, symbols, nodes, max_prototypes)
-        at_prototypes = np.zeros(max_prototypes, dtype=np.int64)
-        prove_nested(specification, network.chunk_size, max_prototypes, image_of, at_prototypes, network.aligned)
-        return book.means()
-
-    def image(level: int, windows: Ints) -> Ints:
-        return (nodes if level else symbols)(windows)
-
-    for _ in levels(specification, network.chunk_size, image, network.aligned):
-        pass
+    nodes = Entries(max_prototypes + 1 + len(network.beside), over)
+    before_symbols = max_prototypes if len(network.beside) else 0
+    image = partial(image_of, symbols, nodes, before_symbols)
+    # There is one answer, at the clusters, too, where they are more than prototypes may be: so every level is followed.
+    answers = np.zeros(max(max_prototypes, len(cut.means)), dtype=np.int64)
+    prove(specification, network.chunk_size, image, answers, network.aligned, before_symbols)
     return book.means()

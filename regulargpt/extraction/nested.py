@@ -23,10 +23,9 @@ from regulargpt.finite.held_out import labels
 from regulargpt.finite.learn import Extracted, short_words
 from regulargpt.finite.lstar import Unbounded, by_length
 from regulargpt.finite.nested_lstar import NestedLearner
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.nonempty import Word
-from regulargpt.finite.proof import Proof
+from regulargpt.finite.proof import Proof, prove
 from regulargpt.finite.table import QuantisedTable
 
 Ints = npt.NDArray[np.int64]
@@ -61,8 +60,8 @@ class NestedTeacher:
     def proof(self, machine: PushdownTransducer) -> Proof:
         """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""
         specification, table = NestedSpecification.of_machine(machine), self.table
-        sizes = table.chunk_size, len(table.prototypes)
-        return prove_nested(specification, *sizes, table.image_of_rows, table.answers()[0], table.aligned)
+        answers, sides = table.answers()[0], (table.aligned, table.before_symbols)
+        return prove(specification, table.chunk_size, table.image, answers, *sides)
 
     def find_counterexample(self, machine: PushdownTransducer) -> Word | None:
         """A word that the proposed machine answers otherwise, None if there is none."""

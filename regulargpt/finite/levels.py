@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.errors import UserError
-from regulargpt.finite.specification import Specification
+from regulargpt.finite.specification import ForestUses, Specification
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
@@ -30,18 +30,6 @@ MAX_WINDOWS, MAX_LOOKED_AT = 1 << 24, 1 << 31
 SLICE = 1 << 18
 # Words that are written out have at most so many symbols; lengths beyond the second are not told apart.
 MAX_SYMBOLS, LONGEST_COUNTED = 1 << 20, 1 << 56
-
-
-class Uses(Protocol):
-    """What sub-words do, and which of them are part of a word with an answer."""
-
-    @property
-    def times(self) -> npt.NDArray[np.integer[Any]]:
-        """The element (M, M) of two sub-words, one after the other; element 0 is the identity."""
-        ...
-
-    def can_be_inside(self, span: int, aligned: Side = "right") -> Flags: ...
-    def can_be_rest(self, span: int, aligned: Side = "right") -> Flags: ...
 
 
 class TooManyWindows(UserError):
@@ -113,13 +101,14 @@ def levels(specification: Specification, chunk_size: int, image: Image, aligned:
     >>> [(len(level.full), len(level.rest)) for level in levels(specification, 2, count_ones)]
     [(2, 0), (2, 2), (2, 2)]
     """
-    generators = specification.monoid.generators.astype(np.int64)
-    symbols = 1 + np.arange(len(generators))
-    kinds = Kinds(symbols, generators, np.ones_like(symbols), np.full((len(symbols), chunk_size), -1))
-    return levels_over(kinds, specification, chunk_size, image, aligned)
+    symbols = 1 + np.arange(len(specification.letters))
+    kinds = Kinds(symbols, specification.letters, np.ones_like(symbols), np.full((len(symbols), chunk_size), -1))
+    return levels_over(kinds, specification.top, chunk_size, image, aligned)
 
 
-def levels_over(items: Kinds, uses: Uses, chunk_size: int, image: Image, aligned: Side = "right") -> Iterator[Level]:
+def levels_over(
+    items: Kinds, uses: ForestUses, chunk_size: int, image: Image, aligned: Side = "right"
+) -> Iterator[Level]:
     """The levels of rows of these items up to the first that repeats an earlier one.
 
     The next level follows from the kinds of this one and from its span C^l, by which `next_level` leaves out what is
@@ -148,7 +137,7 @@ def next_level(
     level: Level,
     height: int,
     span: int,
-    uses: Uses,
+    uses: ForestUses,
     chunk_size: int,
     image: Image,
     aligned: Side,
@@ -194,7 +183,7 @@ class Windows:
     aligned: Side
 
     @classmethod
-    def of(cls, level: Level, span: int, uses: Uses, chunk_size: int, aligned: Side) -> Windows:
+    def of(cls, level: Level, span: int, uses: ForestUses, chunk_size: int, aligned: Side) -> Windows:
         """Those of a level whose windows are `span` symbols wide."""
         inside, can_be_rest = uses.can_be_inside(span, aligned), uses.can_be_rest(span, aligned)
         return cls(level.nodes, len(level.full), uses.times, inside, can_be_rest, chunk_size, aligned)

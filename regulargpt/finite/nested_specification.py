@@ -18,64 +18,7 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import CALL, RETURN, VisiblyPushdown
 from languages.context_free.nested import NestedTask
-from regulargpt.finite.specification import Flags, Ints, relation_power
-from regulargpt.models.tree.shape import Side
-
-
-@dataclass(frozen=True, eq=False)
-class ForestUses:
-    """Which elements occur in forests made of `items` of which the whole is one of the `useful` elements (M + 1,).
-
-    See `Uses` in levels.py; a span counts items.
-    """
-
-    times: Ints  # (M + 1, M + 1)
-    items: Ints
-    useful: Flags
-
-    @cached_property
-    def step(self) -> Flags:
-        """Whether one more item leads from an element to another (M + 1, M + 1)."""
-        step = np.zeros(self.times.shape, dtype=bool)
-        step[np.arange(len(step))[:, None], self.times[:, self.items]] = True  # indices (M + 1, items)
-        return step
-
-    @cached_property
-    def products(self) -> dict[int, Ints]:
-        return {}
-
-    def of_multiple(self, span: int) -> Ints:
-        """The elements of rows of a multiple of `span` items, possibly none."""
-        if span not in self.products:
-            jump, found = relation_power(self.step, span), np.zeros(len(self.step), dtype=bool)
-            found[0] = True
-            while not np.array_equal(more := found | jump[found].any(0), found):
-                found = more
-            self.products[span] = np.flatnonzero(found)
-        return self.products[span]
-
-    def before(self, useful: Flags, span: int) -> Flags:
-        """The elements (M + 1,) that are useful behind a multiple of `span` items."""
-        return np.asarray(useful[self.times[self.of_multiple(span)]].any(0))
-
-    def behind(self, useful: Flags, span: int) -> Flags:
-        """The elements (M + 1,) that are useful with a multiple of `span` items behind them."""
-        return np.asarray(useful[self.times[:, self.of_multiple(span)]].any(1))
-
-    def can_be_inside(self, span: int, aligned: Side = "right") -> Flags:
-        """The elements (M + 1,) of full nodes `span` items wide: on the side `aligned` stand full nodes, on the other
-        any items."""
-        before, behind = (1, span) if aligned == "right" else (span, 1)
-        return self.before(self.behind(self.useful, behind), before)
-
-    def can_be_rest(self, span: int, aligned: Side = "right") -> Flags:
-        """The elements (M + 1,) of rests, beside which stand nodes `span` items wide."""
-        return self.behind(self.useful, span) if aligned == "right" else self.before(self.useful, span)
-
-    @property
-    def useful_items(self) -> Flags:
-        """The elements (M + 1,) that are useful among any other items."""
-        return self.can_be_inside(1)
+from regulargpt.finite.specification import Flags, ForestUses, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,18 +101,18 @@ class NestedSpecification:
     @cached_property
     def top(self) -> ForestUses:
         """The forest that is the whole word."""
-        return ForestUses(self.times, self.algebra.items.astype(np.int64), self.answers >= 0)
+        return ForestUses(self.times, self.times, self.algebra.items.astype(np.int64), self.answers >= 0)
 
     @cached_property
     def inner(self) -> ForestUses:
         """The forests in pairs: useful is what some pair round it makes an item of a useful forest, inner or top."""
         items = self.algebra.items[self.algebra.flags[self.algebra.items] == 0].astype(np.int64)
-        found = ForestUses(self.times, items, np.zeros(self.size + 1, dtype=bool))
+        found = ForestUses(self.times, self.times, items, np.zeros(self.size + 1, dtype=bool))
         while True:
             useful = np.asarray(self.in_some_pair(found).any((1, 2)))
             if np.array_equal(useful, found.useful):
                 return found
-            found = ForestUses(self.times, items, useful)
+            found = ForestUses(self.times, self.times, items, useful)
 
     def in_some_pair(self, inner: ForestUses) -> Flags:
         """Whether the pair (M + 1, calls, returns) round a word is useful as an item of some forest."""

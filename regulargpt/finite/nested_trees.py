@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regulargpt.finite.float64_network import Float64Network
-from regulargpt.finite.nested_proof import RowImage
+from regulargpt.finite.levels import Image
 from regulargpt.models.tree.nodes import NestedLevels
 
 Ints = npt.NDArray[np.int64]
@@ -28,18 +28,18 @@ def children_of_nodes(nodes: NestedLevels) -> Iterator[tuple[int, Ints]]:
         yield int(starts[level]), np.where(places[..., 0] < 0, 0, starts[places[..., 0]] + places[..., 1])
 
 
-def rows_of_nodes(nodes: NestedLevels, n_prototypes: int, image: RowImage) -> list[Ints]:
+def rows_of_nodes(nodes: NestedLevels, n_prototypes: int, image: Image) -> list[Ints]:
     """What `image` gives at the nodes of each level from 1 on; symbols are the rows behind so many prototypes."""
     symbols = 1 + n_prototypes + nodes.words.numpy().reshape(-1).astype(np.int64)  # (batch * length,)
     row = np.concatenate([[0], symbols, np.zeros(sum(map(len, nodes.nodes)), dtype=np.int64)])
     found = list[Ints]()
-    for start, at in children_of_nodes(nodes):
-        found.append(image(row[at]))
+    for level, (start, at) in enumerate(children_of_nodes(nodes)):
+        found.append(image(level, row[at]))
         row[start : start + len(at)] = found[-1]
     return found
 
 
-def nested_roots(network: Float64Network, n_prototypes: int, image: RowImage, words: Ints) -> Ints:
+def nested_roots(network: Float64Network, n_prototypes: int, image: Image, words: Ints) -> Ints:
     """The prototypes (n,), from 1, at the roots of the trees of words (n, T) of one length T >= 1."""
     nodes = NestedLevels.of(network.model, torch.from_numpy(words.astype(np.int64)))
     rows = rows_of_nodes(nodes, n_prototypes, image)

@@ -58,6 +58,72 @@ def trivial(task: Task) -> str:
     return f"every word of one symbol or more has the answer {answer}: there is nothing to learn"
 
 
+@dataclass(frozen=True, eq=False)
+class ForestUses:
+    """Which elements occur in rows of `items` that lead from a state, `start`, to one of the `useful` ones (Q,).
+
+    Elements act on states: of a finite automaton these are its own, far fewer than elements; of an algebra the elements
+    themselves, as products act on them. Of `times` element 0 is the identity; a span counts items.
+    """
+
+    times: npt.NDArray[np.integer[Any]]  # (M, M)
+    moves: npt.NDArray[np.integer[Any]]  # (Q, M): where an element leads from each state
+    items: Ints
+    useful: Flags
+    start: int = 0
+
+    @cached_property
+    def step(self) -> Flags:
+        """Whether one more item leads from a state to another (Q, Q)."""
+        step = np.zeros((len(self.moves),) * 2, dtype=bool)
+        step[np.arange(len(step))[:, None], self.moves[:, self.items]] = True  # indices (Q, items)
+        return step
+
+    @cached_property
+    def jumps(self) -> dict[int, tuple[Flags, Flags]]:
+        return {}
+
+    def jump(self, span: int) -> tuple[Flags, Flags]:
+        """Whether `span` items lead from a state to another (Q, Q), and the states (Q,) that multiples reach."""
+        if span not in self.jumps:
+            jump, found = relation_power(self.step, span), np.arange(len(self.step)) == self.start
+            while not np.array_equal(more := found | jump[found].any(0), found):
+                found = more
+            self.jumps[span] = jump, found
+        return self.jumps[span]
+
+    def answerable(self, span: int) -> Flags:
+        """The states (Q,) from which a multiple of `span` items, possibly none, leads to a useful one."""
+        jump, found = self.jump(span)[0], self.useful
+        # Backwards, `span` items at a time, until nothing is added: at most Q times.
+        while not np.array_equal(more := found | (jump & found).any(1), found):
+            found = more
+        return found
+
+    def reached(self, span: int) -> Flags:
+        """The states (Q,) to which a multiple of `span` items, possibly none, leads from the first."""
+        return self.jump(span)[1]
+
+    def can_be_inside(self, span: int, aligned: Side = "right") -> Flags:
+        """The elements (M,) that a full node `span` items wide can have in some useful row.
+
+        On the side `aligned` of it stand full nodes, on the other side any items.
+        """
+        before, after = (1, span) if aligned == "right" else (span, 1)
+        return np.asarray(self.answerable(after)[self.moves[self.reached(before)]].any(0))
+
+    def can_be_rest(self, span: int, aligned: Side = "right") -> Flags:
+        """The elements (M,) of the rest of a row, beside which stand nodes `span` items wide."""
+        if aligned == "right":
+            return self.answerable(span)[self.moves[self.start]]
+        return np.asarray(self.useful[self.moves[self.reached(span)]].any(0))
+
+    @property
+    def useful_items(self) -> Flags:
+        """The elements (M,) that are useful among any other items."""
+        return self.can_be_inside(1)
+
+
 @dataclass(frozen=True)
 class Specification:
     """What every sub-word does, and what the network must answer.
@@ -122,51 +188,18 @@ class Specification:
     @cached_property
     def answers(self) -> Ints:
         """The machine's answer after each element (M,) from the initial state; -1 where it has none."""
-        return self.machine.output_table[self.ends]
+        return self.machine.output_table[self.monoid.elements[:, self.machine.initial_index].astype(np.int64)]
 
     @cached_property
-    def ends(self) -> Ints:
-        """The state (M,) to which each element leads from the initial state."""
-        return self.monoid.elements[:, self.machine.initial_index].astype(np.int64)
+    def letters(self) -> Ints:
+        """The element (Sigma,) of each symbol."""
+        return self.monoid.generators.astype(np.int64)
 
     @cached_property
-    def step(self) -> Flags:
-        """Whether one symbol leads from a state to another (Q, Q)."""
-        step = np.zeros((self.machine.n_states,) * 2, dtype=bool)
-        step[np.arange(self.machine.n_states)[:, None], self.machine.table] = True  # indices (Q, Sigma)
-        return step
-
-    def answerable(self, span: int) -> Flags:
-        """The states (Q,) from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
-        jump = relation_power(self.step, span)
-        found = self.machine.output_table >= 0
-        # Backwards, `span` symbols at a time, until nothing is added: at most Q times.
-        while not np.array_equal(more := found | (jump & found).any(1), found):
-            found = more
-        return found
-
-    def reached(self, span: int) -> Flags:
-        """The states (Q,) to which a word of a multiple of `span` symbols, possibly none, leads from the first."""
-        jump = relation_power(self.step, span)
-        found = np.zeros(self.machine.n_states, dtype=bool)
-        found[self.machine.initial_index] = True
-        while not np.array_equal(more := found | jump[found].any(0), found):
-            found = more
-        return found
-
-    def can_be_inside(self, span: int, aligned: Side = "right") -> Flags:
-        """The elements (M,) that a full node `span` symbols wide can have in some word with an answer.
-
-        On the side `aligned` of it stand full nodes, on the other side any word.
-        """
-        before, after = (1, span) if aligned == "right" else (span, 1)
-        return np.asarray(self.answerable(after)[self.monoid.elements[:, self.reached(before)]].any(1))
-
-    def can_be_rest(self, span: int, aligned: Side = "right") -> Flags:
-        """The elements (M,) of the rest of a word, beside which stand nodes `span` symbols wide."""
-        if aligned == "right":
-            return self.answerable(span)[self.ends]
-        return np.asarray((self.machine.output_table >= 0)[self.monoid.elements[:, self.reached(span)]].any(1))
+    def top(self) -> ForestUses:
+        """The row of symbols that is the whole word: elements act on the machine's states, not on each other."""
+        moves, useful = self.monoid.elements.T, self.machine.output_table >= 0  # (Q, M), (Q,)
+        return ForestUses(self.times, moves, self.letters, useful, self.machine.initial_index)
 
 
 def relation_power(relation: Flags, exponent: int) -> Flags:

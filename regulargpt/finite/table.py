@@ -86,12 +86,16 @@ class QuantisedTable:
         self.nodes = Entries(1 + n_rows, lambda w: self.quantise(network.over(self.prototypes, w)))
 
     def image(self, level: int, windows: Ints) -> Ints:
-        """The prototypes (n,), from 1, after windows (n, C) of symbols (level 0) or of prototypes; 0 is the pad."""
-        return (self.nodes if level else self.leaves)(windows)
+        """The prototypes (n,), from 1, after windows (n, C) of symbols (level 0) or of prototypes; 0 is the pad.
 
-    def image_of_rows(self, windows: Ints) -> Ints:
-        """The prototypes (n,) over windows (n, C) of rows: prototypes from 1, then the symbols."""
-        return image_of_rows(self.leaves, self.nodes, len(self.prototypes), windows)
+        With brackets both stand side by side: windows are of rows, prototypes from 1, then the symbols.
+        """
+        return image_of(self.leaves, self.nodes, self.before_symbols, level, windows)
+
+    @property
+    def before_symbols(self) -> int:
+        """How many rows stand before those of symbols: 0 without brackets, where symbols are counted apart."""
+        return len(self.prototypes) if len(self.network.beside) else 0
 
     def quantise(self, states: Float[Tensor, "n d_model"]) -> tuple[Ints, Floats]:
         """The nearest prototype of each state, from 1, and how much farther the second nearest is."""
@@ -108,11 +112,13 @@ class QuantisedTable:
         return two.indices[:, 0].numpy(), (two.values[:, 0] - two.values[:, 1]).numpy()
 
 
-def image_of_rows(leaves: Entries, nodes: Entries, n_prototypes: int, windows: Ints) -> Ints:
-    """What windows (n, C) of rows give: those of symbols alone are leaves, counted from 1 there."""
-    are_leaves = ((windows == 0) | (windows > n_prototypes)).all(1)
+def image_of(leaves: Entries, nodes: Entries, before_symbols: int, level: int, windows: Ints) -> Ints:
+    """What windows (n, C) give. Leaves are those of level 0, of rows those of symbols alone, counted from 1 there."""
+    if not before_symbols:
+        return (nodes if level else leaves)(windows)
+    are_leaves = ((windows == 0) | (windows > before_symbols)).all(1)
     found = np.empty(len(windows), dtype=np.int64)
-    found[are_leaves] = leaves(np.maximum(windows[are_leaves] - n_prototypes, 0))
+    found[are_leaves] = leaves(np.maximum(windows[are_leaves] - before_symbols, 0))
     found[~are_leaves] = nodes(windows[~are_leaves])
     return found
 

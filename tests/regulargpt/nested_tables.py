@@ -6,6 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
+
+from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.proof import Proof, prove
+from regulargpt.models.tree.shape import Side
+
+Ints = npt.NDArray[np.int64]
 Window = tuple[int, ...]
 
 
@@ -67,3 +75,15 @@ class TableTree:
         window = (*by_offset, *[0] * (self.C - len(children)))
         self.windows.add(window)
         return self.image(window)
+
+
+def prove_nested(
+    specification: NestedSpecification,
+    chunk_size: int,
+    n_prototypes: int,
+    image: Callable[[Ints], Ints],
+    answers: Ints,
+    aligned: Side = "right",
+) -> Proof:
+    """The proof of a table over windows (n, C) of rows, whatever their level."""
+    return prove(specification, chunk_size, lambda level, rows: image(rows), answers, aligned, n_prototypes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regulargpt.finite.levels import Image, Ints, Kinds, Level, from_left
-from regulargpt.finite.specification import Specification
+from regulargpt.finite.specification import ForestUses
 from regulargpt.models.tree.shape import Side
 
 
@@ -13,19 +13,19 @@ def next_level(
     level: Level,
     height: int,
     span: int,
-    specification: Specification,
+    uses: ForestUses,
     chunk_size: int,
     image: Image,
     aligned: Side,
 ) -> Level:
     """The next level, of all windows at once."""
     nodes, n_full = level.nodes, len(level.full)
-    inside, can_be_rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
+    inside, can_be_rest = uses.can_be_inside(span, aligned), uses.can_be_rest(span, aligned)
     full: list[Kinds] = []
     rest: list[Kinds] = []
     roots: list[Kinds] = []
     for n in range(1, chunk_size + 1):
-        composed = compose(nodes, windows(n_full, len(nodes), n, chunk_size), specification, aligned)
+        composed = compose(nodes, windows(n_full, len(nodes), n, chunk_size), uses, aligned)
         is_full = (composed.children[:, n - 1] < n_full) & (n == chunk_size)
         keep = np.where(is_full, inside[composed.elements], can_be_rest[composed.elements])
         composed, is_full = composed[keep], is_full[keep]
@@ -45,12 +45,12 @@ def windows(n_full: int, n_nodes: int, n: int, chunk_size: int) -> Ints:
     return np.pad(rows, ((0, 0), (0, chunk_size - n)), constant_values=-1)
 
 
-def compose(nodes: Kinds, children: Ints, specification: Specification, aligned: Side = "right") -> Kinds:
+def compose(nodes: Kinds, children: Ints, uses: ForestUses, aligned: Side = "right") -> Kinds:
     """What the concatenation of the windows' sub-words does; the states are still to be computed."""
     present = children >= 0
     elements = np.zeros(len(children), dtype=np.int64)
     for j in from_left(range(children.shape[1]), aligned):
-        product = specification.monoid.table[elements, nodes.elements[children[:, j]]]
+        product = uses.times[elements, nodes.elements[children[:, j]]]
         elements = np.where(present[:, j], product, elements).astype(np.int64)
     lengths = np.where(present, nodes.lengths[children], 0).sum(1)
     return Kinds(np.zeros_like(elements), elements, lengths, children)

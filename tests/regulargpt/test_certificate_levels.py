@@ -119,7 +119,7 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
 @settings(max_examples=200)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
 def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine, span: int, times: int):
-    specification, checker = Specification.of_machine(machine), machine_of_checker(machine)
+    uses, checker = Specification.of_machine(machine).top, machine_of_checker(machine)
 
     def after(span: int) -> int:
         return checker.top.useful(0, span)[checker.initial]
@@ -128,12 +128,12 @@ def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine
         return checker.top.repeated(span)[checker.initial]
 
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
-        assert not (specification.answerable(long) & ~specification.answerable(short)).any()
+        assert not (uses.answerable(long) & ~uses.answerable(short)).any()
         answerable, reached = ([states_of(of(n)) for n in (long, short)] for of in (after, before))
         assert answerable[0] <= answerable[1]
-        assert answerable[0] == set(np.flatnonzero(specification.answerable(long)).tolist())
+        assert answerable[0] == set(np.flatnonzero(uses.answerable(long)).tolist())
         assert reached[0] <= reached[1]
-        assert reached[0] == set(np.flatnonzero(specification.reached(long)).tolist())
+        assert reached[0] == set(np.flatnonzero(uses.reached(long)).tolist())
 
 
 # Words of odd length whose even places all hold 0 have an answer: which nodes count depends on where they stand.
@@ -155,7 +155,7 @@ def test_which_nodes_count_is_what_words_of_each_length_say(machine: MooreMachin
     first, last = (beside, multiples) if aligned == "right" else (multiples, beside)
     starts, ends = set().union(*before[first]), set().union(*after[last])
     specification, checker = Specification.of_machine(machine), machine_of_checker(machine)
-    inside, rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
+    inside, rest = specification.top.can_be_inside(span, aligned), specification.top.can_be_rest(span, aligned)
     for element, f in enumerate(map(tuple, specification.monoid.elements.tolist())):
         expected = any(f[q] in ends for q in starts)
         assert (checker.top.can_be_inside(f, span, aligned), bool(inside[element])) == (expected, expected)
@@ -175,7 +175,7 @@ def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, se
     first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
     level, height = found[-1], len(found) - 1
     for later in range(height + 1, height + 7):
-        level = levels.next_level(level, later, C**later, specification, C, network.image, aligned)
+        level = levels.next_level(level, later, C**later, specification.top, C, network.image, aligned)
         then = found[first + 1 + (later - height - 1) % (height - first)]
         for part in PARTS:
             assert pairs(getattr(level, part)) <= pairs(getattr(then, part))
@@ -359,7 +359,7 @@ def assert_same_proofs(found: Found, expected: Found) -> None:
 def test_windows_are_counted_before_they_are_made(spec: str, aligned: Side, monkeypatch: pytest.MonkeyPatch):
     specification = Specification.of(languages.get(spec))
     for height, level in enumerate(levels.levels(specification, 3, ideal_network(specification, aligned), aligned)):
-        windows = levels.Windows.of(level, 3 ** (height + 1), specification, 3, aligned)
+        windows = levels.Windows.of(level, 3 ** (height + 1), specification.top, 3, aligned)
         count = max(sum(len(kept) for kept in windows.kept(n)) for n in (1, 2, 3))
         message = rf"{count:,} windows of \d nodes at level {height}: too many to look at"
         with monkeypatch.context() as patch:

@@ -18,9 +18,9 @@ from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.pushdown import PushdownMachine
 from regulargpt.certificate.search.nested_labels import Labels
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from tests.languages.test_context_free import nested
+from tests.regulargpt.nested_tables import prove_nested
 from tests.regulargpt.nested_words import Right, Side, Stacked, TableNetwork, Window, Word, items_of, pending, stacked
 
 SHAPES = st.sampled_from([(2, "right"), (3, "right"), (2, "left")])

@@ -109,7 +109,7 @@ def test_roots_over_a_table_of_all_states_are_the_roots_of_the_network(C: int, a
     network = lawless(0, C, aligned).network
     words = np.array([[0, 0, 1, 1, 1, 0], [1, 0, 1, 0, 0, 1], [0, 0, 1, 1, 0, 1]])
     table = QuantisedTable(network, nested_states(network, words)[0])
-    at = nested_roots(network, len(table.prototypes), table.image_of_rows, words)
+    at = nested_roots(network, len(table.prototypes), table.image, words)
     direction = network.model.direction
     assert direction is not None
     with torch.no_grad():

@@ -12,11 +12,10 @@ from languages.automata.algebra import NestedAlgebra
 from languages.automata.visibly import VisiblyPushdown
 from languages.randomness import rng
 from regulargpt.certificate.search.nested_labels import Labels
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from tests.languages.test_context_free import nested
 from tests.languages.test_pushdown import machines
-from tests.regulargpt.nested_tables import TableTree
+from tests.regulargpt.nested_tables import TableTree, prove_nested
 
 SHAPES = [(2, "right"), (2, "left"), (3, "right"), (4, "right")]
 

@@ -29,7 +29,6 @@ from regulargpt.certificate.search.separation import separated
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.levels import TooManyWindows
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.proof import Proof, prove
 from regulargpt.finite.specification import Specification
@@ -69,11 +68,8 @@ class QuantisedNetwork:
         """Compute the table as far as it occurs and is not known already, and decide."""
         table = QuantisedTable(network, book.prototypes) if table is None else table
         answers, margins = table.answers()
-        if isinstance(specification, NestedSpecification):
-            sizes = network.chunk_size, len(book)
-            proof = prove_nested(specification, *sizes, table.image_of_rows, answers, network.aligned)
-        else:
-            proof = prove(specification, network.chunk_size, table.image, answers, network.aligned)
+        sides = network.aligned, table.before_symbols
+        proof = prove(specification, network.chunk_size, table.image, answers, *sides)
         return cls(specification, book, table, answers, margins, proof)
 
     @property

@@ -19,11 +19,11 @@ from torch import Tensor
 
 from regulargpt.certificate.search.nested_labels import Labels
 from regulargpt.finite.float64_network import ROWS, Float64Network
-from regulargpt.finite.levels import MAX_WINDOWS, from_left, levels
-from regulargpt.finite.nested_proof import prove_nested
+from regulargpt.finite.levels import MAX_WINDOWS, from_left
 from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.proof import prove
 from regulargpt.finite.specification import Specification
-from regulargpt.finite.table import Entries, QuantisedTable, image_of_rows
+from regulargpt.finite.table import Entries, QuantisedTable, image_of
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
@@ -89,11 +89,8 @@ class Target:
 
         symbols, nodes = entries(specification.monoid.generators.astype(np.int64)), entries(np.arange(size))
 
-        def image(level: int, windows: Ints) -> Ints:
-            return (nodes if level else symbols)(windows)
-
-        for _ in levels(specification, chunk_size, image, aligned):
-            pass  # the entries note which windows occur
+        # The entries note which windows occur.
+        prove(specification, chunk_size, partial(image_of, symbols, nodes, 0), specification.answers, aligned)
         # The task's own machine may tell fewer elements apart: windows that are then the same are one.
         elements = specification.task_elements
         windows = np.concatenate([[0], 1 + elements])[nodes.windows(chunk_size)]
@@ -115,8 +112,8 @@ class Target:
             return without_margins(np.where(windows > 0, windows + labels.count, 0))
 
         symbols, nodes = Entries(1 + n_symbols, of_symbols), Entries(1 + labels.count + n_symbols, without_margins)
-        image = partial(image_of_rows, symbols, nodes, labels.count)
-        prove_nested(specification, chunk_size, labels.count, image, labels.answers, aligned)
+        image = partial(image_of, symbols, nodes, labels.count)
+        prove(specification, chunk_size, image, labels.answers, aligned, labels.count)
         parts = (symbols.windows(chunk_size), symbols.images - 1, nodes.windows(chunk_size), nodes.images - 1)
         return cls(*parts, labels.answers, labels.count, n_symbols)
 
@@ -230,15 +227,15 @@ def right_table(network: Float64Network, target: Target, book: Codebook) -> Quan
     """The table of all windows there are, if each gives its element; None once one does not."""
     table, at, n = QuantisedTable(network, book.prototypes), 0, ROWS
 
-    def right(level: int, windows: Ints, products: Ints) -> bool:
-        return bool((book.elements[table.image(level, windows) - 1] == products).all())
+    def right(images: Entries, windows: Ints, products: Ints) -> bool:
+        return bool((book.elements[images(windows) - 1] == products).all())
 
-    if not right(0, target.symbol_windows, target.symbol_products):
+    if not right(table.leaves, target.symbol_windows, target.symbol_products):
         return None
     # Each part is as large as all before: what is found is put between what is there, which takes as long as that is.
     while at < len(target.windows):
         part = slice(at, at + n)
-        if not right(1, *target.of_prototypes(book.elements, part)):
+        if not right(table.nodes, *target.of_prototypes(book.elements, part)):
             return None
         at, n = at + n, at + n
     return table

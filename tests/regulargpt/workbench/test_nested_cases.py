@@ -11,9 +11,9 @@ import pytest
 from languages.automata.pushdown import PushdownTransducer
 from languages.convert.machines import to_json
 from regulargpt.certificate.search.nested_labels import Labels
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from tests.regulargpt.browser import Browser, needs_browser
+from tests.regulargpt.nested_tables import prove_nested
 from tests.regulargpt.workbench.scripts import opened, results
 from tests.regulargpt.workbench.test_nested_machine import machines, random_machine
 

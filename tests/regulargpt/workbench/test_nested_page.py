@@ -27,12 +27,12 @@ from regulargpt.classroom.live.twins import PageScript, bundle
 from regulargpt.classroom.live.wrong_words import every_word
 from regulargpt.classroom.workbench import page as workbench
 from regulargpt.cli.commands.check import automaton_of
-from regulargpt.finite.nested_proof import prove_nested
 from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.proof import Proof
 from regulargpt.models.tree.base import as_tree
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
+from tests.regulargpt.nested_tables import prove_nested
 from tests.regulargpt.workbench.test_nested_machine import random_machine
 from tests.regulargpt.workbench.test_networks import logits_of, network, questions, same, same_gradients, sized
 
