@@ -19,6 +19,7 @@ machines, 1978.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine, operations
-from regulargpt.finite.nonempty import Word, with_fresh_start
+from regulargpt.finite.nonempty import Context, Word, with_fresh_start
 
 Ints = npt.NDArray[np.int64]
+# x -> left x right, and where it leads from each state or element, NONE where there is no such word.
+Step = tuple[Word, Word, npt.NDArray[np.integer[Any]]]
+ABSENT = -3  # the answer where there is no such word
+NAMES = 1 << 32  # more than there are answers: two numbers as one
 
 # Symbols are added in front of the suffixes while there are at most so many words; and so many are asked at most.
 USUAL, MOST_WORDS = 1 << 14, 1 << 17
@@ -76,26 +81,37 @@ def distinguishing_words(table: Ints, colours: Ints, states: npt.NDArray[np.inte
     >>> distinguishing_words(np.array([[1, 2], [2, 2], [2, 2]]), np.array([0, 0, 1]), np.arange(3))
     [(), (0,)]
     """
-    found: list[Word] = [()]
-    _, shades = np.unique(colours, return_inverse=True)  # from 0 on
-    _, classes = np.unique(shades[states], return_inverse=True)
-    # Moore's refinement: each symbol before each suffix that told some apart, those that come to the list included.
-    for suffix in found:
-        for a in range(table.shape[1]):
-            word = (a, *suffix)
-            # Two numbers as one.
-            _, finer = np.unique(classes * len(table) + shades[run(table, states, word)], return_inverse=True)
-            if finer.max() > classes.max():
-                found.append(word)
-                classes = finer
-    return found
+    steps: list[Step] = [((), (a,), to) for a, to in enumerate(table.T)]
+    return [word for _, word in distinguishing(colours, np.zeros_like(states), steps, states)[0]]
 
 
-def run(table: Ints, states: npt.NDArray[np.integer[Any]], word: Word) -> npt.NDArray[np.integer[Any]]:
-    """Where a word leads from each of the states (n,)."""
-    for symbol in word:
-        states = table[states, symbol]
-    return states
+def distinguishing(
+    answers: Ints, kinds: Ints, steps: Sequence[Step], states: npt.NDArray[np.integer[Any]] | slice = slice(None)
+) -> dict[int, list[Context]]:
+    """For each kind of these states contexts, the empty one first: for any two of a kind one has different answers."""
+    every = np.unique(kinds)
+    contexts: dict[int, list[Context]] = {int(kind): [((), ())] for kind in every}
+    _, classes = np.unique(kinds * NAMES + answers[states], return_inverse=True)
+    queue: list[Step] = [((), (), np.append(answers, ABSENT))]
+    # Moore's refinement: each step inside each context that told some apart, those that come to the list included.
+    for u, v, given in queue:
+        for left, right, to in steps:
+            after = given[to]  # (Q,); NONE is the last
+            _, finer = np.unique(classes * NAMES + after[states], return_inverse=True)
+            if finer.max() == classes.max():
+                continue
+            context = u + left, right + v
+            for kind in every:
+                if len(every) == 1 or count(finer[kinds == kind]) > count(classes[kinds == kind]):
+                    contexts[int(kind)].append(context)
+            classes = finer
+            queue.append((*context, np.append(after, ABSENT)))
+    return contexts
+
+
+def count(classes: Ints) -> int:
+    """How many there are."""
+    return len(np.unique(classes))
 
 
 def batches(words: set[Word]) -> list[Ints]:

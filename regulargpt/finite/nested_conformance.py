@@ -33,6 +33,9 @@ T_p, as the machine does, it is the machine's:
    these two apart; but one does. By 4 each step is, for the classes, one of T_p. So one of T_p takes p and u_[p] to two
    words that W tells apart in L. But L answers both as the machine does, to which p and u_[p] are the same: it cannot.
 
+Without brackets this would say less than conformance.py: elements are then those of the transition monoid, which are
+many more than a machine has states (568 for 52 in modular arithmetic), and words are for one more at most.
+
 Sources: as of conformance.py; algebras: Alur, Kumar, Madhusudan and Viswanathan, Congruences for visibly pushdown
 languages, ICALP 2005.
 """
@@ -43,18 +46,12 @@ from itertools import islice, product
 
 import numpy as np
 
-from languages.automata.algebra import NONE, Ints, NestedAlgebra
+from languages.automata.algebra import NONE, NestedAlgebra
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import CALL, RETURN, VisiblyPushdown
 from languages.budget import TooLarge
-from regulargpt.finite.conformance import MOST_WORDS, USUAL, Suite, batches
-from regulargpt.finite.nonempty import Word
-
-Context = tuple[Word, Word]  # (u, v) round a hole
-# x -> left x right, and its element for each element of x, NONE where it is no product.
-Step = tuple[Word, Word, Ints]
-ABSENT = -2  # the answer where there is no such word
-NAMES = 1 << 32  # more than there are answers: two numbers as one
+from regulargpt.finite.conformance import MOST_WORDS, USUAL, Step, Suite, batches, distinguishing
+from regulargpt.finite.nonempty import Context, Word
 
 
 def nested_suite(machine: PushdownTransducer, longest: int) -> Suite:
@@ -139,27 +136,4 @@ def distinguishing_contexts(algebra: NestedAlgebra) -> dict[int, list[Context]]:
     >>> algebra.words, distinguishing_contexts(algebra)
     (('', ')', '(', ')('), {0: [((), ())], 1: [((), ())], 2: [((), ())], 3: [((), ())]})
     """
-    kinds = np.unique(algebra.flags)
-    found: dict[int, list[Context]] = {int(kind): [((), ())] for kind in kinds}
-    _, classes = np.unique(algebra.flags * NAMES + algebra.answers, return_inverse=True)
-    every, queue = steps(algebra), list[tuple[Word, Word, Ints]]()
-    queue.append(((), (), np.append(algebra.answers, ABSENT)))
-    # Moore's refinement: each step inside each context that told some apart, those that come to the list included.
-    for u, v, answers in queue:
-        for left, right, to in every:
-            after = answers[to]  # (M,); NONE is the last
-            _, finer = np.unique(classes * NAMES + after, return_inverse=True)
-            if finer.max() == classes.max():
-                continue
-            context = u + left, right + v
-            for kind in kinds:
-                if count(finer[algebra.flags == kind]) > count(classes[algebra.flags == kind]):
-                    found[int(kind)].append(context)
-            classes = finer
-            queue.append((*context, np.append(after, ABSENT)))
-    return found
-
-
-def count(classes: Ints) -> int:
-    """How many there are."""
-    return len(np.unique(classes))
+    return distinguishing(algebra.answers, algebra.flags, steps(algebra))

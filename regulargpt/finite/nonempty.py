@@ -12,6 +12,7 @@ from regulargpt.finite.specification import specified_machine
 
 Ints = npt.NDArray[np.int64]
 Word = tuple[int, ...]
+Context = tuple[Word, Word]  # (u, v) round a hole
 
 # What stands for the answer to the empty word.
 EMPTY = -2
