@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from languages.tasks import AnyTask, TreeTask
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.conformance import Suite, suite
 from regulargpt.finite.held_out import HeldOut, batches, labels, plan
-from regulargpt.finite.lstar import Ask, Learner, Query, TooLong, Unbounded, by_length
+from regulargpt.finite.lstar import Ask, Learner, ObservationTable, Query, TooLong, Unbounded, by_length
 from regulargpt.finite.nested_conformance import nested_suite
 from regulargpt.finite.nested_lstar import NestedLearner
 from regulargpt.finite.nonempty import Word
@@ -56,24 +56,7 @@ MOST_SYMBOLS, MOST_PAIRS = 1 << 18, 1 << 22
 MOST_QUERIES = 2048
 
 
-class LStar(Protocol):
-    """L* for one kind of machine."""
-
-    known: dict[Word, int]
-
-    def batch(self, words: Ints) -> Ints:
-        """The network's answers (n,) to words (n, T), each asked once."""
-        ...
-
-    def proposed(self, words: Ints) -> Ints:
-        """What the machine so far answers (n,). Raises Unbounded where it would be too large."""
-        ...
-
-    def refine(self, word: Word) -> None:
-        """Learn from a word that the network answers otherwise."""
-        ...
-
-    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> AnyMachine: ...
+LStar = ObservationTable[Any]
 
 
 @dataclass(frozen=True)

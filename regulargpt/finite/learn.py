@@ -104,7 +104,7 @@ def learn(
     reason = ""
     while True:
         try:
-            table, colours = learner.hypothesis()
+            table, colours = learner.hypothesis
         except Unbounded:
             reason = f"no machine of at most {most_states} states is the quantised network's language"
             return Extracted(None, False, reason)

@@ -14,7 +14,7 @@ ICALP 2005.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -29,10 +29,10 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.nesting import partners
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import CALL, INTERNAL, RETURN, VisiblyPushdown
-from regulargpt.finite.lstar import Ask, Unbounded
+from regulargpt.finite.lstar import Ask, Key, ObservationTable
 from regulargpt.finite.nonempty import Word
 
-Context = tuple[Word, Word]  # (u, v) round a hole
+Answered = npt.NDArray[np.int64]
 # What a step of reading a word has made of it: the element, and the word with its representative in that place.
 Step = tuple[int, Word, Word, Word]  # element, what stands before, what the element stands for, what stands behind
 FLAGS = {CALL: PENDING_CALL, RETURN: PENDING_RETURN, INTERNAL: 0}
@@ -72,11 +72,10 @@ class Hypothesis:
         return np.array(self.letter, dtype=np.intp), pair, times
 
 
-class NestedLearner:
+class NestedLearner(ObservationTable[Hypothesis]):
     """What is known of a language: a representative of each element, and the contexts that tell them apart.
 
-    `ask` gives the answers to words, -1 to one that is no question; `known` are answers that need not be asked for.
-    A hypothesis raises Unbounded where it needs more than `most_elements`.
+    `ask` gives the answers to words, -1 to one that is no question. Elements are letters, products and pairs of others.
 
     >>> from languages.context_free.brackets import brackets
     >>> task = brackets(2)
@@ -91,88 +90,39 @@ class NestedLearner:
     def __init__(
         self, direction: Sequence[int] | Ints, ask: Ask, most_elements: int, known: Mapping[Word, int] | None = None
     ) -> None:
-        self.direction, self.ask, self.most = np.asarray(direction), ask, most_elements
-        self.words: list[Word] = [()]
-        self.flags = [0]
-        self.contexts: dict[int, list[Context]] = {flags: [((), ())] for flags in range(4)}
-        self.known = dict(known or {})
+        super().__init__(ask, most_elements, 4, known or {})
+        self.direction = np.asarray(direction)
         self.calls, self.returns = (np.flatnonzero(self.direction == kind).tolist() for kind in (CALL, RETURN))
-        self._hypothesis: Hypothesis | None = None
-        self._rows: dict[Word, tuple[int, ...]] = {}
 
-    @property
-    def hypothesis(self) -> Hypothesis:
-        """The guess so far. Raises Unbounded when there are too many elements."""
-        if self._hypothesis is None:
-            self._hypothesis = self._close()
-        return self._hypothesis
-
-    def answers(self, words: Iterable[Word]) -> list[int]:
-        """The answers to words; each is asked once."""
-        wanted = list(words)
-        if new := [word for word in dict.fromkeys(wanted) if word not in self.known]:
-            self.known.update(zip(new, self.ask(new), strict=True))
-        return [self.known[word] for word in wanted]
-
-    def batch(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-        """The answers (n,) to words (n, T); each is asked once, for near a tie another batch may say otherwise."""
-        return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
-
-    def rows(self, words: Sequence[Word], flags: Sequence[int]) -> list[tuple[int, ...]]:
-        """The flags of each word, and its answers in the contexts of its kind: equal for words that are one so far."""
-        known = [self._rows.get(word, (of,)) for word, of in zip(words, flags, strict=True)]
-        asked = [
-            [u + word + v for u, v in self.contexts[row[0]][len(row) - 1 :]]
-            for word, row in zip(words, known, strict=True)
-        ]
-        flat = iter(self.answers(word for row in asked for word in row))
-        found = [(*row, *(next(flat) for _ in more)) for row, more in zip(known, asked, strict=True)]
-        self._rows.update(zip(words, found, strict=True))
-        return found
-
-    def _close(self) -> Hypothesis:
-        """Elements for all products of those that there are."""
-        number = {row: e for e, row in enumerate(self.rows(self.words, self.flags))}
-        found: dict[tuple[int, ...], int] = {}  # of a letter (s,), a pair (a, e, b), a product (e, i, 0, 0)
-        while wanted := [key for key in self._wanted(found) if key not in found]:
-            words, flags = [self._word(key) for key in wanted], [self._flags(key) for key in wanted]
-            for key, word, of, row in zip(wanted, words, flags, self.rows(words, flags), strict=True):
-                if row not in number:
-                    number[row] = len(self.words)
-                    self.words.append(word)
-                    self.flags.append(of)
-                    if len(self.words) > self.most:
-                        raise Unbounded
-                found[key] = number[row]
+    def guess(self, after: Mapping[Key, int]) -> Hypothesis:
         return Hypothesis(
-            {(key[0], key[1]): element for key, element in found.items() if len(key) == 4},
-            [found[(symbol,)] for symbol in range(len(self.direction))],
-            {(key[0], key[1], key[2]): element for key, element in found.items() if len(key) == 3},
+            {(key[0], key[1]): element for key, element in after.items() if len(key) == 4},
+            [after[(symbol,)] for symbol in range(len(self.direction))],
+            {(key[0], key[1], key[2]): element for key, element in after.items() if len(key) == 3},
             self.answers(self.words),
         )
 
-    def _wanted(self, found: dict[tuple[int, ...], int]) -> Iterator[tuple[int, ...]]:
+    def wanted(self, after: Mapping[Key, int]) -> list[Key]:
+        return [key for key in self._every(after) if key not in after]
+
+    def _every(self, after: Mapping[Key, int]) -> Iterator[Key]:
+        """Letters (s,), pairs (a, e, b) and products (e, i, 0, 0) of the elements so far."""
         yield from ((symbol,) for symbol in range(len(self.direction)))
         for e, flags in enumerate(self.flags):
             if not flags:
                 yield from ((a, e, b) for a, b in product(self.calls, self.returns))
-        items = dict.fromkeys(element for key, element in found.items() if len(key) in (1, 3))
+        items = dict.fromkeys(element for key, element in after.items() if len(key) in (1, 3))
         for e, i in product(range(len(self.words)), items):
             # A pending call left of a pending return would be its partner: there is no such word.
             if not (self.flags[e] & PENDING_CALL and self.flags[i] & PENDING_RETURN):
                 yield e, i, 0, 0
 
-    def _word(self, key: tuple[int, ...]) -> Word:
+    def word(self, key: Key) -> tuple[Word, int]:
         if len(key) == 1:
-            return (key[0],)
+            return (key[0],), FLAGS[int(self.direction[key[0]])]
         if len(key) == 3:
-            return (key[0], *self.words[key[1]], key[2])
-        return self.words[key[0]] + self.words[key[1]]
-
-    def _flags(self, key: tuple[int, ...]) -> int:
-        if len(key) == 1:
-            return FLAGS[int(self.direction[key[0]])]
-        return 0 if len(key) == 3 else self.flags[key[0]] | self.flags[key[1]]
+            return (key[0], *self.words[key[1]], key[2]), 0
+        return self.words[key[0]] + self.words[key[1]], self.flags[key[0]] | self.flags[key[1]]
 
     def steps(self, word: Word) -> list[Step]:
         """How the hypothesis reads a word: after each step one more part has become an element.
@@ -207,8 +157,7 @@ class NestedLearner:
             element = step(self.hypothesis.times[element, item], before, what, behind)
         return found
 
-    def proposed(self, words: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-        """What the hypothesis answers (n,) to words (n, T)."""
+    def proposed(self, words: Answered) -> Answered:
         letter, pair, times = self.hypothesis.tables
         count, length = words.shape
         direction, element = self.direction[words], np.zeros(count, dtype=np.intp)
@@ -226,22 +175,18 @@ class NestedLearner:
         return np.array(self.hypothesis.answers, dtype=np.int64)[element]
 
     def refine(self, word: Word) -> None:
-        """Learn from a wrongly answered word: one more context, and with it an element at least."""
         steps = self.steps(word)
 
-        def after(i: int) -> int:
+        def read(i: int) -> Word:
             element, before, _, behind = steps[i]
-            return self.answers([before + self.words[element] + behind])[0]
+            return before + self.words[element] + behind
 
-        # The first of these words is the word itself, the last a representative, whose answer the hypothesis has.
-        low, high, start = 0, len(steps) - 1, after(0)
-        assert start != after(high), "the word is no counter-example"
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if after(middle) == start else (low, middle)
-        element, before, _, behind = steps[high]
-        self.contexts[self.flags[element]].append((before, behind))
-        self._hypothesis = None
+        # The first of these words is the word itself, the last a representative.
+        element, before, _, behind = steps[self.parting(len(steps) - 1, read)]
+        self.tell_apart(self.flags[element], (before, behind))
+
+    def proposal(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
+        return self.machine(alphabet, output_names)
 
     def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
         """The visibly pushdown machine that reads as the hypothesis does; its algebra is that of the language.
