@@ -22,12 +22,14 @@ from torch import Tensor
 from languages.automata import Dfa, MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
+from languages.context_free.nested import NestedTask
 from languages.errors import UserError
+from languages.tasks import TreeTask
 from regulargpt.extraction.clusters import Cut, cuts
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.growing_codebook import MAX_PROTOTYPES, GrowingCodebook
 from regulargpt.finite.learn import short_words
-from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.nested_specification import AnySpecification, NestedSpecification
 from regulargpt.finite.nested_trees import nested_roots, nested_states
 from regulargpt.finite.proof import prove
 from regulargpt.finite.specification import Specification
@@ -35,7 +37,6 @@ from regulargpt.finite.table import Entries, QuantisedTable, image_of
 from regulargpt.finite.trees import roots, states, states_of_short_words
 
 Ints = npt.NDArray[np.int64]
-AnySpecification = Specification | NestedSpecification
 SHORT = 300  # words with brackets of each length whose states are looked at first
 
 
@@ -69,8 +70,7 @@ class Blind:
         >>> Blind.of(network, every_word(("0", "1")), words, max_prototypes=400).n_prototypes <= 400
         True
         """
-        is_nested = isinstance(specification, NestedSpecification)
-        of_words, answered = (nested_states, nested_answers) if is_nested else (states, answers)
+        of_words = nested_states if isinstance(specification, NestedSpecification) else states
         nodes, at_roots = zip(*(of_words(network, batch) for batch in words), strict=True)
         right = network.readout(torch.cat(at_roots)).argmax(1).numpy()
         best, failure = None, None
@@ -81,7 +81,7 @@ class Blind:
             except UserError as error:
                 failure = failure or error
                 continue
-            given = np.concatenate([answered(table, batch) for batch in words])
+            given = np.concatenate([table_answers(table, batch) for batch in words])
             agreement = float(np.mean(given == right))
             if best is None or agreement > best.agreement:
                 best = cls(table, cut, agreement)
@@ -93,14 +93,13 @@ class Blind:
         return best
 
 
-def answers(table: QuantisedTable, words: Ints) -> Ints:
+def table_answers(table: QuantisedTable, words: Ints) -> Ints:
     """The quantised network's answers (n,) to words (n, T)."""
-    return table.answers()[0][roots(table.chunk_size, table.image, words, table.aligned) - 1]
-
-
-def nested_answers(table: QuantisedTable, words: Ints) -> Ints:
-    """The same along brackets."""
-    return table.answers()[0][nested_roots(table.network, len(table.prototypes), table.image, words) - 1]
+    if table.before_symbols:
+        at = nested_roots(table.network, table.before_symbols, table.image, words)
+    else:
+        at = roots(table.chunk_size, table.image, words, table.aligned)
+    return table.answers()[0][at - 1]
 
 
 def of_short_words(network: Float64Network, specification: AnySpecification) -> Float[Tensor, "nodes d_model"]:
@@ -110,6 +109,11 @@ def of_short_words(network: Float64Network, specification: AnySpecification) -> 
     words = short_words(specification.machine.n_symbols, SHORT)
     asked = [batch[specification.machine.answers(batch) >= 0] for batch in words]
     return torch.cat([network.symbols[:0], *(nested_states(network, batch)[0] for batch in asked if len(batch))])
+
+
+def every_word_of(task: TreeTask) -> AnySpecification:
+    """The specification that asks nothing of the words of a task, and does not ask others."""
+    return every_nested_word(task.machine) if isinstance(task, NestedTask) else every_word(task.alphabet, task.domain)
 
 
 def every_nested_word(machine: PushdownTransducer) -> NestedSpecification:

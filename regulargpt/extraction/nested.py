@@ -17,13 +17,12 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import VisiblyPushdown
 from languages.context_free.nested import NestedTask
-from languages.errors import UserError
-from regulargpt.extraction.blind import every_nested_word, nested_answers
+from regulargpt.extraction.blind import every_nested_word, table_answers
 from regulargpt.finite.held_out import labels
-from regulargpt.finite.learn import Extracted, short_words
-from regulargpt.finite.lstar import Unbounded, by_length
+from regulargpt.finite.learn import Extracted, learned, short_words
+from regulargpt.finite.lstar import by_length
 from regulargpt.finite.nested_lstar import NestedLearner
-from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.nested_specification import AnySpecification, NestedSpecification
 from regulargpt.finite.nonempty import Word
 from regulargpt.finite.proof import Proof, prove
 from regulargpt.finite.table import QuantisedTable
@@ -50,26 +49,25 @@ class NestedTeacher:
             return labels(self.task, words)
         found = np.full(len(words), UNDEFINED, dtype=np.int64)
         if (asked := self.task.questions(words)).any():
-            found[asked] = nested_answers(self.table, words[asked])
+            found[asked] = table_answers(self.table, words[asked])
         return found
 
     @cached_property
     def domain(self) -> VisiblyPushdown:
         return VisiblyPushdown.of(every_nested_word(self.task.machine).machine)
 
-    def proof(self, machine: PushdownTransducer) -> Proof:
+    def proof(self, specification: AnySpecification) -> Proof:
         """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""
-        specification, table = NestedSpecification.of_machine(machine), self.table
+        table = self.table
         answers, sides = table.answers()[0], (table.aligned, table.before_symbols)
         return prove(specification, table.chunk_size, table.image, answers, *sides)
 
-    def find_counterexample(self, machine: PushdownTransducer) -> Word | None:
+    def find_counterexample(self, proposed: PushdownTransducer) -> Word | None:
         """A word that the proposed machine answers otherwise, None if there is none."""
-        asked = VisiblyPushdown.of(every_nested_word(machine).machine)
+        asked = VisiblyPushdown.of(every_nested_word(proposed).machine)
         if (outside := asked.counterexample(self.domain)) is not None:
-            return tuple(machine.encode(outside).tolist())
-        wrong = self.proof(machine).wrong
-        return None if wrong is None else tuple(wrong)
+            return tuple(proposed.encode(outside).tolist())
+        return self.proof(NestedSpecification.of_machine(proposed)).wrong
 
 
 def learn_nested(teacher: NestedTeacher, words: Sequence[Ints] = (), most_elements: int = MAX_ELEMENTS) -> Extracted:
@@ -85,34 +83,9 @@ def learn_nested(teacher: NestedTeacher, words: Sequence[Ints] = (), most_elemen
     >>> found.proven, VisiblyPushdown.of(found.machine).counterexample(task.visibly)
     (True, None)
     """
-    task, reason = teacher.task, ""
-    first = [batch for batch in (*short_words(task.n_symbols, FIRST_WORDS), *words) if len(batch)]
-    right = [teacher.answers(batch) for batch in first]
+    task = teacher.task
     learner = NestedLearner(task.visibly.direction, partial(by_length, teacher.answers), most_elements)
-    while True:
-        try:
-            while (word := first_wrong(learner, first, right)) is not None:
-                learner.refine(word)  # at least one element more, so this ends
-            machine = learner.machine(task.alphabet, task.output_names)
-        except Unbounded:
-            reason = f"no algebra of at most {most_elements} elements is that of the quantised network's language"
-            return Extracted(None, False, reason)
-        except UserError as error:
-            return Extracted(None, False, f"the machine of an algebra of {len(learner.words)} elements: {error}")
-        try:
-            word = teacher.find_counterexample(machine)
-        except UserError as error:
-            reason = f"right on every word that was looked at, but not proven: {error}"
-            break
-        if word is None:
-            break
-        learner.refine(word)
-    return Extracted(machine, not reason, reason)
-
-
-def first_wrong(learner: NestedLearner, words: Sequence[Ints], right: Sequence[Ints]) -> Word | None:
-    """The first of these words that the hypothesis answers otherwise; None if there is none."""
-    for batch, answers in zip(words, right, strict=True):
-        if len(wrong := np.flatnonzero(learner.proposed(batch) != answers)):
-            return tuple(batch[wrong[0]].tolist())
-    return None
+    first = (*short_words(task.n_symbols, FIRST_WORDS), *words)
+    answered = [(batch, teacher.answers(batch)) for batch in first if len(batch)]
+    too_many = f"no algebra of at most {most_elements} elements is that of the quantised network's language"
+    return learned(learner, answered, teacher.find_counterexample, (task.alphabet, task.output_names), too_many)

@@ -22,16 +22,15 @@ from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
-from regulargpt.extraction.blind import Blind, every_nested_word, every_word
+from regulargpt.extraction.blind import Blind, every_word_of
 from regulargpt.extraction.clusters import Cut
 from regulargpt.extraction.nested import NestedTeacher, learn_nested
 from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.learn import Extracted, Teacher, learn
-from regulargpt.finite.nested_specification import minimal_algebra
+from regulargpt.finite.nested_specification import minimal_algebra, specification_of
 from regulargpt.finite.nonempty import Word, answer_to_empty_word, counterexample
-from regulargpt.finite.proof import prove
-from regulargpt.finite.specification import Specification, specified_machine
+from regulargpt.finite.specification import specified_machine
 from regulargpt.finite.table import QuantisedTable
 from regulargpt.models.recurrent import Stepwise
 from regulargpt.models.tree.base import Tree
@@ -83,8 +82,6 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[TreeTa
         return task, of_recurrent(model, task, words)
     if not isinstance(model, Tree):
         raise UserError(f"{config.model.name}: its options speak of a tree, but {type(model).__name__} is no Tree")
-    if isinstance(task, NestedTask):
-        return task, of_nested_tree(model, task, words, codebook)
     return task, of_tree(model, task, words, codebook)
 
 
@@ -94,55 +91,48 @@ def samples(task: TreeTask, seed: int, longest: int) -> list[Ints]:
     return [batch.astype(np.int64) for batch in drawn]
 
 
-def of_tree(model: Tree, task: Task, words: list[Ints], codebook: str) -> Extraction:
+def of_tree(model: Tree, task: TreeTask, words: list[Ints], codebook: str) -> Extraction:
     """Quantise to a codebook, "blind" or of the "classes", learn the machine, compare."""
     network = Float64Network(model)
     if codebook == "blind":
-        blind = Blind.of(network, every_word(task.alphabet, task.domain), words)
+        blind = Blind.of(network, every_word_of(task), words)
         table, cut, agreement = blind.table, blind.cut, blind.agreement
     else:
         table, cut, agreement = Certifier.of(task, network.chunk_size, network.aligned).certify(model).table, None, None
     # From here on the network is its table: L* and the proof look at nothing else.
-    at_prototypes = table.answers()[0]
-    teacher = Teacher(
-        task.alphabet, task.output_names, network.chunk_size, table.image, at_prototypes, task.domain, network.aligned
-    )
-    found = learn(teacher, words, empty=answer_to_empty_word(task))
-    # What is proven to be the network's machine is compared as a machine; else the network itself is, if it can be.
-    equal, word = compared(found, task) if found.proven else decided(teacher, task)
-    answers = None
-    if word is not None:
-        given = int(teacher.answers(np.array([word]))[0])
-        answers = given, int(specified_machine(task).answers(np.array([word]))[0])
-    return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
-
-
-def of_nested_tree(model: Tree, task: NestedTask, words: list[Ints], codebook: str) -> Extraction:
-    """The same along brackets: the machine has a stack."""
-    network = Float64Network(model)
-    if codebook == "blind":
-        blind = Blind.of(network, every_nested_word(task.machine), words)
-        table, cut, agreement = blind.table, blind.cut, blind.agreement
+    if isinstance(task, NestedTask):
+        teacher = NestedTeacher(task, table)
+        found = learn_nested(teacher, words)
     else:
-        table, cut, agreement = Certifier.of(task, network.chunk_size, network.aligned).certify(model).table, None, None
-    teacher = NestedTeacher(task, table)
-    found = learn_nested(teacher, words)
-    equal, word = nested_compared(found, teacher)
+        teacher = teacher_of(task, table)
+        found = learn(teacher, words, empty=answer_to_empty_word(task))
+    equal, word = compared(found, teacher, task)
     answers = None
     if word is not None:
-        asked = np.array([word])
-        answers = int(teacher.answers(asked)[0]), int(task.machine.answers(asked)[0])
+        symbols = np.array([word])
+        answers = int(teacher.answers(symbols)[0]), int(right_machine(task).answers(symbols)[0])
     return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
 
 
-def nested_compared(found: Extracted, teacher: NestedTeacher) -> tuple[bool | None, Word | None]:
-    """Whether the machine, or the quantised network itself where none is proven to be its, is the task's."""
+def teacher_of(task: Task, table: QuantisedTable) -> Teacher:
+    names, answers = (task.alphabet, task.output_names), table.answers()[0]
+    return Teacher(*names, table.chunk_size, table.image, answers, task.domain, table.aligned)
+
+
+def compared(
+    found: Extracted, teacher: Teacher | NestedTeacher, task: TreeTask
+) -> tuple[bool | None, tuple[int, ...] | None]:
+    """Whether the machine is the task's, and the shortest word on which they differ.
+
+    Where no machine is proven to be the quantised network's, it is compared itself; (None, None) where that is too
+    large to decide.
+    """
     if found.proven:
         assert found.machine is not None, "what is proven is there"
-        word = parting_word(found.machine, right_machine(teacher.task))
+        word = parting_word(found.machine, right_machine(task))
     else:
         try:
-            word = teacher.proof(teacher.task.machine).wrong
+            word = teacher.proof(specification_of(task)).wrong
         except UserError:
             return None, None
     return word is None, None if word is None else tuple(word)
@@ -151,22 +141,6 @@ def nested_compared(found: Extracted, teacher: NestedTeacher) -> tuple[bool | No
 def margin(table: QuantisedTable) -> float:
     """By how much the nearest prototype is nearer than the second, at worst."""
     return min(float(part.margins.min(initial=np.inf)) for part in (table.leaves, table.nodes))
-
-
-def compared(found: Extracted, task: Task) -> tuple[bool, Word | None]:
-    """Whether the extracted machine is the task's, or the shortest word on which they differ."""
-    assert isinstance(found.machine, MooreMachine), "what is proven is there"
-    word = counterexample(found.machine, specified_machine(task))
-    return word is None, word
-
-
-def decided(teacher: Teacher, task: Task) -> tuple[bool | None, Word | None]:
-    """The same of the quantised network itself; (None, None) where that is too large to decide."""
-    try:
-        proof = prove(Specification.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes, teacher.aligned)
-    except UserError:
-        return None, None
-    return proof.holds, proof.wrong
 
 
 def of_recurrent(model: Stepwise, task: Task, words: list[Ints]) -> Extraction:

@@ -6,22 +6,24 @@ network's language, or gives the shortest word on which it is not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.automata import Dfa, MooreMachine
-from languages.automata.pushdown import PushdownTransducer
+from languages.convert.machines import AnyMachine
 from languages.errors import UserError
 from languages.task import all_words
 from regulargpt.finite.levels import Image
-from regulargpt.finite.lstar import Learner, Unbounded, by_length
-from regulargpt.finite.nonempty import Word, counterexample, machine, smallest_machine
-from regulargpt.finite.proof import prove
+from regulargpt.finite.lstar import Learner, ObservationTable, Unbounded, by_length
+from regulargpt.finite.nested_specification import AnySpecification
+from regulargpt.finite.nonempty import Word, counterexample, machine
+from regulargpt.finite.proof import Proof, prove
 from regulargpt.finite.specification import Specification
 from regulargpt.finite.trees import roots
 from regulargpt.models.tree.shape import Side
@@ -41,7 +43,7 @@ class Extracted:
     `machine` is None if no machine of the allowed size is the language.
     """
 
-    machine: MooreMachine | PushdownTransducer | None
+    machine: AnyMachine | None
     proven: bool
     reason: str = ""
 
@@ -63,27 +65,25 @@ class Teacher:
         found = self.at_prototypes[roots(self.chunk_size, self.image, words, self.aligned) - 1]
         return found if self.domain is None else np.where(self.domain.accepts(words), found, -1)
 
-    def find_counterexample(self, table: Ints, colours: Ints, first: Sequence[tuple[Ints, Ints]]) -> Word | None:
+    def proof(self, specification: AnySpecification) -> Proof:
+        """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""
+        return prove(specification, self.chunk_size, self.image, self.at_prototypes, self.aligned)
+
+    def find_counterexample(self, proposed: MooreMachine) -> Word | None:
         """A word that the proposed machine answers otherwise, None if there is none.
 
-        `first` are (words, answers) to be looked at before. Raises UserError where the proof would be too large.
+        Raises UserError where the proof would be too large.
         """
-        proposed = machine(table, colours, self.alphabet, self.output_names)
-        # Cheap first: words whose answers are known, then the domain, and the proof for what survives.
-        for words, right in first:
-            wrong = np.flatnonzero(proposed.answers(words) != right)
-            if len(wrong):
-                return tuple(words[wrong[0]].tolist())
-        if (outside := self._outside_domain(table, colours)) is not None:
+        # Cheap first: the domain, and the proof for what survives.
+        if (outside := self._outside_domain(proposed)) is not None:
             return outside
-        specification = Specification.of_machine(proposed, MAX_ELEMENTS)
-        return prove(specification, self.chunk_size, self.image, self.at_prototypes, self.aligned).wrong
+        return self.proof(Specification.of_machine(proposed, MAX_ELEMENTS)).wrong
 
-    def _outside_domain(self, table: Ints, colours: Ints) -> Word | None:
+    def _outside_domain(self, proposed: MooreMachine) -> Word | None:
         """The shortest word of the domain that the machine has no answer to, or the other way round."""
-        domain = self.domain or all_words(self.alphabet)
-        found = domain.as_moore()
-        return counterexample(machine(table, np.where(colours >= 0, 1, 0), self.alphabet, found.output_names), found)
+        domain = (self.domain or all_words(self.alphabet)).as_moore()
+        answered = np.where(proposed.output_table >= 0, 1, 0)
+        return counterexample(machine(proposed.table, answered, self.alphabet, domain.output_names), domain)
 
 
 def learn(
@@ -98,26 +98,51 @@ def learn(
     >>> found.proven, found.machine.delta, found.machine.outputs
     (True, ((0, 1), (1, 0)), (0, 1))
     """
-    first = [(batch, teacher.answers(batch)) for batch in (*short_words(len(teacher.alphabet)), *words)]
-    # Two teachers in one: the table answers words, the proof decides about machines.
-    learner = Learner(len(teacher.alphabet), partial(by_length, teacher.answers), most_states)
+    learner = Learner(len(teacher.alphabet), partial(by_length, teacher.answers), most_states, empty)
+    first = (*short_words(len(teacher.alphabet)), *words)
+    answered = [(batch, teacher.answers(batch)) for batch in first if len(batch)]
+    too_many = f"no machine of at most {most_states} states is the quantised network's language"
+    return learned(learner, answered, teacher.find_counterexample, (teacher.alphabet, teacher.output_names), too_many)
+
+
+def learned(
+    learner: ObservationTable[Any],
+    answered: Sequence[tuple[Ints, Ints]],
+    find_counterexample: Callable[[Any], Word | None],
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    too_many: str,
+) -> Extracted:
+    """What a learner proposes once nothing speaks against it: words with their answers, then `find_counterexample`.
+
+    `names` are the alphabet and those of the answers; `too_many` says why there is none where it is too large.
+    """
     reason = ""
     while True:
         try:
-            table, colours = learner.hypothesis
+            while (word := first_wrong(learner, answered)) is not None:
+                learner.refine(word)  # at least one class more, so this ends
+            proposal = learner.proposal(*names)
         except Unbounded:
-            reason = f"no machine of at most {most_states} states is the quantised network's language"
-            return Extracted(None, False, reason)
+            return Extracted(None, False, too_many)
+        except UserError as error:
+            return Extracted(None, False, f"the machine of an algebra of {len(learner.words)} elements: {error}")
         try:
-            word = teacher.find_counterexample(table, colours, first)
+            word = find_counterexample(proposal)
         except UserError as error:
             reason = f"right on every word that was looked at, but not proven: {error}"
             break
         if word is None:
             break
-        learner.refine(word)  # at least one state more, so this ends
-    found = smallest_machine(table, colours, teacher.alphabet, teacher.output_names, empty)
-    return Extracted(found, not reason, reason)
+        learner.refine(word)
+    return Extracted(learner.smallest(proposal), not reason, reason)
+
+
+def first_wrong(learner: ObservationTable[Any], answered: Sequence[tuple[Ints, Ints]]) -> Word | None:
+    """The first of these words, with their answers, that the guess answers otherwise; None if there is none."""
+    for words, right in answered:
+        if len(wrong := np.flatnonzero(learner.proposed(words) != right)):
+            return tuple(words[wrong[0]].tolist())
+    return None
 
 
 def short_words(n_symbols: int, max_words: int = FIRST_WORDS) -> list[Ints]:

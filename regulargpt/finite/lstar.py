@@ -97,9 +97,13 @@ class ObservationTable(ABC, Generic[Guess]):
     def proposal(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> AnyMachine:
         """The guess as a machine."""
 
-    @abstractmethod
     def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> AnyMachine:
         """The machine of the guess, as small as it can be."""
+        return self.smallest(self.proposal(alphabet, output_names))
+
+    def smallest(self, proposal: Any) -> AnyMachine:
+        """What a proposal is once nothing speaks against it."""
+        return proposal
 
     @abstractmethod
     def refine(self, word: Word) -> None:
@@ -204,9 +208,9 @@ class Learner(ObservationTable[tuple[Ints, Ints]]):
     def proposal(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> MooreMachine:
         return machine(*self.hypothesis, alphabet, output_names)
 
-    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> MooreMachine:
-        """The machine so far, minimal, with the answer to the empty word that makes it smallest."""
-        return smallest_machine(*self.hypothesis, alphabet, output_names, self.empty)
+    def smallest(self, proposal: MooreMachine) -> MooreMachine:
+        """The minimal machine, with the answer to the empty word that makes it smallest."""
+        return smallest_machine(*self.hypothesis, proposal.alphabet, proposal.output_names, self.empty)
 
     def refine(self, word: Word) -> None:
         table, _ = self.hypothesis

@@ -186,9 +186,6 @@ class NestedLearner(ObservationTable[Hypothesis]):
         self.tell_apart(self.flags[element], (before, behind))
 
     def proposal(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
-        return self.machine(alphabet, output_names)
-
-    def machine(self, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> PushdownTransducer:
         """The visibly pushdown machine that reads as the hypothesis does; its algebra is that of the language.
 
         A state is the element of the word so far, as if nothing closed what is open, and that of the innermost forest.

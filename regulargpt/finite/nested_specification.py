@@ -18,7 +18,8 @@ from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.visibly import CALL, RETURN, VisiblyPushdown
 from languages.context_free.nested import NestedTask
-from regulargpt.finite.specification import Flags, ForestUses, Ints
+from languages.tasks import TreeTask
+from regulargpt.finite.specification import Flags, ForestUses, Ints, Specification
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,14 @@ class NestedSpecification:
     def useful_pairs(self) -> Flags:
         """(M + 1, calls, returns)"""
         return self.in_some_pair(self.inner)
+
+
+AnySpecification = Specification | NestedSpecification
+
+
+def specification_of(task: TreeTask) -> AnySpecification:
+    """The specification that a task gives. Raises AutomatonError or TooLarge as the two kinds do."""
+    return NestedSpecification.of(task) if isinstance(task, NestedTask) else Specification.of(task)
 
 
 @lru_cache(maxsize=8)

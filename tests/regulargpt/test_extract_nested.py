@@ -14,7 +14,7 @@ from languages.convert.machines import read_json
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.extraction.nested import NestedTeacher, learn_nested
-from regulargpt.extraction.run import described, of_nested_tree, samples
+from regulargpt.extraction.run import described, of_tree, samples
 from regulargpt.finite import levels
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.nested_specification import minimal_algebra
@@ -34,7 +34,7 @@ from tests.regulargpt.test_construct_nested import model as constructed
 def extracted(name: str, model: Tree, codebook: str = "blind"):
     """What is found in a network, and what is said of it."""
     task = nested(name)
-    found = of_nested_tree(model, task, samples(task, 0, 12), codebook)
+    found = of_tree(model, task, samples(task, 0, 12), codebook)
     return found, described(task, found)
 
 

@@ -14,7 +14,6 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.automata.pushdown import PushdownTransducer
-from languages.context_free.nested import NestedTask
 from languages.errors import UserError
 from languages.tasks import TreeTask
 from regulargpt.certificate.search.codebook import (
@@ -29,14 +28,12 @@ from regulargpt.certificate.search.separation import separated
 from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.levels import TooManyWindows
-from regulargpt.finite.nested_specification import NestedSpecification
+from regulargpt.finite.nested_specification import AnySpecification, NestedSpecification, specification_of
 from regulargpt.finite.proof import Proof, prove
 from regulargpt.finite.specification import Specification
 from regulargpt.finite.table import QuantisedTable
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.shape import Side
-
-AnySpecification = Specification | NestedSpecification
 
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 CERTAIN_MARGIN = 1e-2
@@ -140,8 +137,7 @@ class Certifier:
         alike = f"all words of {task.name} are alike: there is nothing to prove, choose another language"
         if len(task.output_names) < 2:
             raise UserError(alike)
-        specification = NestedSpecification.of(task) if isinstance(task, NestedTask) else Specification.of(task)
-        return cls.specified(specification, chunk_size, aligned, alike)
+        return cls.specified(specification_of(task), chunk_size, aligned, alike)
 
     @classmethod
     def of_machine(
