@@ -59,8 +59,8 @@ class NestedTeacher:
     def proof(self, specification: AnySpecification) -> Proof:
         """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""
         table = self.table
-        answers, sides = table.answers()[0], (table.aligned, table.before_symbols)
-        return prove(specification, table.chunk_size, table.image, answers, *sides)
+        answers = table.answers()[0]
+        return prove(specification, table.chunk_size, table.image, answers, table.aligned, table.before_symbols)
 
     def find_counterexample(self, proposed: PushdownTransducer) -> Word | None:
         """A word that the proposed machine answers otherwise, None if there is none."""

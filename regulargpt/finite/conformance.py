@@ -86,7 +86,10 @@ def distinguishing_words(table: Ints, colours: Ints, states: npt.NDArray[np.inte
 
 
 def distinguishing(
-    answers: Ints, kinds: Ints, steps: Sequence[Step], states: npt.NDArray[np.integer[Any]] | slice = slice(None)
+    answers: Ints,
+    kinds: npt.NDArray[np.integer[Any]],
+    steps: Sequence[Step],
+    states: npt.NDArray[np.integer[Any]] | slice = slice(None),
 ) -> dict[int, list[Context]]:
     """For each kind of these states contexts, the empty one first: for any two of a kind one has different answers."""
     every = np.unique(kinds)

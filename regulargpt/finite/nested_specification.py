@@ -3,6 +3,9 @@
 A forest of n items is a word of n letters over the elements of its items, so its levels are those of words (levels.py).
 What differs from forest to forest is which elements are part of a word with an answer.
 
+A machine without brackets has one, too, but specification.py says more of it: its elements are functions on its states,
+and what is useful follows from these, far fewer than elements (52 for 568 in modular arithmetic: 21 times as fast).
+
 Source: Alur, Kumar, Madhusudan and Viswanathan, Congruences for visibly pushdown languages, ICALP 2005.
 """
 

@@ -1,4 +1,7 @@
-"""The network on given words with brackets: the tree over a table, or over the states themselves."""
+"""The network on given words with brackets: the tree over a table, or over the states themselves.
+
+Each word with brackets has a tree of its own. Without, all words of one length share one: trees.py reads them at once.
+"""
 
 from __future__ import annotations
 

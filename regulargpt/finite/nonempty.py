@@ -18,7 +18,9 @@ Context = tuple[Word, Word]  # (u, v) round a hole
 EMPTY = -2
 
 
-def machine(table: Ints, colours: Ints, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> MooreMachine:
+def machine(
+    table: npt.NDArray[np.integer], colours: Ints, alphabet: tuple[str, ...], output_names: tuple[str, ...]
+) -> MooreMachine:
     """The machine from state 0; without an answer where the colour is negative."""
     outputs = tuple(np.maximum(colours, -1).tolist())
     return MooreMachine(numbered(len(table)), alphabet, table, "q0", outputs, output_names)

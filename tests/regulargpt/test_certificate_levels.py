@@ -23,7 +23,7 @@ from regulargpt.certificate.search.codebook import Target
 from regulargpt.finite import levels
 from regulargpt.finite.levels import TooManyWindows
 from regulargpt.finite.proof import Proof, prove
-from regulargpt.finite.specification import Specification, specified_machine
+from regulargpt.finite.specification import ForestUses, Specification, specified_machine
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.shape import Side
 from tests.regulargpt import reference_levels
@@ -161,6 +161,18 @@ def test_which_nodes_count_is_what_words_of_each_length_say(machine: MooreMachin
         assert (checker.top.can_be_inside(f, span, aligned), bool(inside[element])) == (expected, expected)
         expected = any(f[q] in after[0] for q in starts) if aligned == "left" else f[machine.initial_index] in ends
         assert (checker.top.can_be_rest(f, span, aligned), bool(rest[element])) == (expected, expected)
+
+
+@settings(max_examples=200)
+@given(machines(most=4), st.integers(1, 4), SIDES)
+@example(ODD, 2, "left")
+def test_what_is_useful_by_states_is_useful_by_elements(machine: MooreMachine, span: int, aligned: Side):
+    """An automaton's elements act on its few states; without these they act on each other, as with brackets."""
+    specification = Specification.of_machine(machine)
+    by_states, times = specification.top, specification.times
+    by_elements = ForestUses(times, times, specification.letters, specification.answers >= 0)
+    assert (by_states.can_be_inside(span, aligned) == by_elements.can_be_inside(span, aligned)).all()
+    assert (by_states.can_be_rest(span, aligned) == by_elements.can_be_rest(span, aligned)).all()
 
 
 def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.json_text import to_json
+from languages.convert.machines import AnyMachine
 from languages.errors import UserError
 from regulargpt.api import verify
-from regulargpt.certificate.compared import against, automaton_of
+from regulargpt.certificate.compared import against, automaton_of, right_machine
 from regulargpt.certificate.outcome import compared, errs_on, shortest_wrong
 from regulargpt.certificate.proof_phase import Seeking
 from regulargpt.certificate.search.certify import Certifier
@@ -24,7 +25,7 @@ from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
 from regulargpt.finite import from_answers
 from regulargpt.finite.conformance import suite
-from regulargpt.finite.from_answers import MOST_QUERIES, AnswerLearner, Answers, LearnedMachine, answers_of
+from regulargpt.finite.from_answers import MOST_QUERIES, AnswerLearner, Answers, LearnedMachine, answers_of, suite_of
 from regulargpt.finite.held_out import HELD_OUT, HeldOut, labels
 from regulargpt.finite.lstar import Unbounded
 from regulargpt.finite.nonempty import counterexample
@@ -42,7 +43,7 @@ from tests.regulargpt.tuning import exact_model, phase_of, strategy_of, train
 class Machine(nn.Module):
     """A network that answers as a machine does, but for words longer than `knows`: there it answers 0."""
 
-    def __init__(self, machine: MooreMachine, knows: int = 40):
+    def __init__(self, machine: AnyMachine, knows: int = 40):
         super().__init__()
         self.machine, self.knows, self.weight = machine, knows, nn.Parameter(torch.zeros(1))
         self.asked: list[int] = []
@@ -101,18 +102,22 @@ def test_a_network_without_any_rule_gives_none():
     assert learner_of("parity").learned(Hash(of("parity"))) is None
 
 
-def test_the_words_it_is_told_are_counted_and_never_too_long():
-    data = data_of("cycle-navigation", **{"data.train_len": 12})
-    learner = AnswerLearner(data, seed=3)
-    assert learner.learned(Machine(specified_machine(data.task))) is not None
+@pytest.mark.parametrize("spec", ["cycle-navigation", "brackets-2"])
+def test_the_words_it_is_told_are_counted_and_never_too_long(spec: str):
+    data = data_of(spec, **{"data.train_len": 12})
+    learner, machine = AnswerLearner(data, seed=3), right_machine(data.tree_task)
+    assert learner.learned(Machine(machine)) is not None
     drawn = [HeldOut.draw(data, 3, number) for number in (0, 1)]
     short = HeldOut.short(data)
     assert learner.labels_used == short.count + sum(held_out.count for held_out in drawn) + learner.compared
-    assert learner.compared == sum(map(len, suite(specified_machine(data.task), 12).words))
+    assert learner.compared == sum(map(len, suite_of(machine, 12).words))
     assert all(HELD_OUT <= held_out.count < HELD_OUT + 12 for held_out in drawn)
     assert all([batch.shape[1] for batch in held_out.words] == list(range(1, 13)) for held_out in drawn)
     assert not any(np.array_equal(a, b) for a, b in zip(drawn[0].words[4:], drawn[1].words[4:], strict=True))
-    # Every word of at most five symbols of three, and each once.
+
+
+def test_every_word_of_at_most_five_symbols_of_three_is_among_the_short_ones_once():
+    short = HeldOut.short(data_of("cycle-navigation", **{"data.train_len": 12}))
     assert [len(np.unique(batch, axis=0)) for batch in short.words] == [3**T for T in range(1, 6)]
 
 

@@ -101,17 +101,6 @@ def test_without_a_part_of_the_words_one_does(part: str, monkeypatch: pytest.Mon
     assert min(missed("()x")) <= 0
 
 
-CLASSES = {"brackets-2": 6, "xml-4": 8, "formula": 28, "json": 31, "arithmetic-brackets": 121}
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_what_the_words_of_a_language_rule_out(name: str):
-    found = nested_suite(nested(name).machine, 40)
-    assert found.classes == CLASSES[name]
-    assert found.words[0].shape == (1, 0)
-    assert all(len(np.unique(batch, axis=0)) == len(batch) for batch in found.words[1:])
-
-
 @pytest.mark.parametrize(("longest", "classes"), [(3, 0), (4, 5), (7, 5), (8, 6)])
 def test_where_words_would_be_too_long_the_others_rule_out_nothing(longest: int, classes: int):
     found, whole = (nested_suite(nested("brackets-2").machine, most) for most in (longest, 40))

@@ -19,9 +19,8 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.finite import from_answers
 from regulargpt.finite.from_answers import AnswerLearner, Answers, ragged_answers
-from regulargpt.finite.held_out import HELD_OUT, SHORT, HeldOut
+from regulargpt.finite.held_out import SHORT, HeldOut
 from regulargpt.finite.lstar import Unbounded
-from regulargpt.finite.nested_conformance import nested_suite
 from regulargpt.models.regulargpt import RegularGPT
 from tests.languages.test_context_free import nested
 
@@ -105,20 +104,9 @@ def test_a_network_that_is_right_gives_the_machine(spec: str, knows: int, with_h
     assert again.recalled(nested("json").machine) is None
 
 
-def test_the_words_it_is_told_are_counted_and_never_too_long():
-    learner = learner_of("brackets-2", 12)
-    data = learner.data
-    found = learner.learned(Machine(nested("brackets-2").machine))
-    assert found is not None
-    drawn = [HeldOut.draw(data, 0, number) for number in (0, 1)]
-    short = HeldOut.short(data)
-    assert isinstance(found.machine, PushdownTransducer)
-    assert learner.compared == sum(map(len, nested_suite(found.machine, 12).words))
-    assert learner.labels_used == short.count + sum(held_out.count for held_out in drawn) + learner.compared
-    assert all(HELD_OUT <= held_out.count < HELD_OUT + 12 for held_out in drawn)
-    assert all([batch.shape[1] for batch in held_out.words] == list(range(1, 13)) for held_out in drawn)
-    # Half of the words are drawn by depth: uniform ones of twelve symbols are hardly ever six deep.
-    words = drawn[0].words[11]
+def test_half_of_the_words_are_drawn_by_depth():
+    """Uniform ones of twelve symbols are hardly ever six deep."""
+    words = HeldOut.draw(learner_of("brackets-2", 12).data, 0, 0).words[11]
     assert ((words[:, :6] % 2 == 0) & (words[:, 6:] % 2 == 1)).all(1).sum() > 4
 
 

@@ -1,4 +1,9 @@
-"""The automaton: a Moore machine read from JSON, and what all kinds of automata have."""
+"""The automaton: a Moore machine read from JSON, and what all kinds of automata have.
+
+A pushdown automaton without brackets is a finite one, but with twice as many states: its top level counts pending
+calls. So pushdown.py stands beside this file, and finite automata of 512 states are checked, not of 254 only. What is
+decided of either, the levels, the roots and the claim, is written once.
+"""
 
 from __future__ import annotations
 
