@@ -87,6 +87,19 @@ def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:
     return columns(rows, header, width(err))
 
 
+def described(name: str, summary: str, rows: Sequence[Line], *parts: str) -> str:
+    """A thing for people: what it is, a line a fact, then further parts; a blank line lies between them.
+
+    >>> print(described("parity", "the number of ones mod 2", [("states", "2")], "11 0"))
+    parity: the number of ones mod 2
+    <BLANKLINE>
+    states  2
+    <BLANKLINE>
+    11 0
+    """
+    return "\n\n".join([f"{name}: {summary}", table(rows), *parts])
+
+
 class CountBar:
     """Shows how much of a count is done, as a `Bar` does: call it, then close it."""
 

@@ -1,6 +1,6 @@
 """Recipes are data: the options that they set over the defaults. One config comes of defaults, recipe, protocol, user.
 
-What a model takes of a recipe beside that lies with the model (`recipes` in its row of `MODELS`).
+recipes.toml has those for words; what a model takes of a recipe beside that is in models/recipes.toml.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig, value_of
 from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.data.kinds import KINDS
-from regulargpt.models import MODELS
-from regulargpt.models.recipes import BRACKETED, PERT2026
-from regulargpt.models.regulargpt.recipes import PAIRS
+from regulargpt.models import MODELS, recipes_of
+from regulargpt.models.recipes import BRACKETED
+from regulargpt.options.presets import dotted, presets
 from regulargpt.options.registry import Extended
 from regulargpt.training.proof import no_certificate, proof_phase
 
@@ -54,7 +54,7 @@ class Recipe:
 
     def models(self, name: str) -> tuple[str, ...]:
         """The built-in models that it is for."""
-        return tuple(model for model, row in MODELS.items() if name in row.recipes or not self.is_published)
+        return tuple(model for model in MODELS if name in recipes_of(model) or not self.is_published)
 
 
 def of_model(name: str, model: str, language: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -63,7 +63,7 @@ def of_model(name: str, model: str, language: str) -> tuple[dict[str, Any], dict
     >>> of_model("answers", "lstm", "parity"), of_model("paper", "regulargpt", "modular-arithmetic")[1]["data.name"]
     (({'model.d_model': 32}, {}), 'modular-arithmetic:plus=true')
     """
-    own = MODELS[model].recipes.get(name, {})
+    own = recipes_of(model).get(name, {})
     bracketed = own.get(BRACKETED, {}) if is_language(language) and has_brackets(language) else {}
     return dict(own.get("*", {})), {**bracketed, **of_language(own, language)}
 
@@ -83,57 +83,12 @@ def of_language(fields: Mapping[str, Fields], language: str) -> dict[str, Any]:
     return {}
 
 
-# Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
-UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
 # Where brackets are visible, some networks follow them. No other option of a network is a language's.
 BY_BRACKETS: Fields = {"model.tree": "nested", "model.actions": "visible"}
 # Words with brackets are as deep as they are long, and depth costs levels: a million symbols would take hours. Of the
 # words that L* asks a network for, most have brackets where training words have none: they are soon looked up.
 WITH_BRACKETS: Fields = {"evaluation.extra_lengths": (10_000,), "evaluation.symbols": 65_536}
 SOON_LOOKED_UP: Fields = {"phases.table_fine_tuning.membership_queries_from": 300}
-PUBLISHED: Fields = {
-    "training.optimiser": "adam",
-    "training.steps": 100_000,
-    "training.batch_size": 128,
-    "training.beta2": 0.999,
-    "training.clip": 1.0,
-    "training.warmup": 0,
-    "training.lr": 3e-4,
-}
-NEAR_MISSES: Fields = {"data.near_misses": 0.5, "data.edits": 2, "data.test.near_misses": 0.5, "data.test.edits": 2}
-EVERY = "phases.table_fine_tuning.every"
-# Final answers alone: random trees, and the automaton that the network's own answers have come to.
-FROM_ANSWERS: Fields = {
-    "objective.bracketings": 0.5,
-    "training.lr": 5e-4,
-    **PERT2026,
-    "training.curriculum": (10, 20),
-    "training.stage_loss": 0.01,
-    "evaluation.extra_lengths": (10_000,),
-    EVERY: 100,
-    "phases.table_fine_tuning.automaton": "learned",
-    "phases.table_fine_tuning.membership_queries_from": 8000,
-    "phases.table_fine_tuning.steps": 3000,
-    "phases.table_fine_tuning.settling": 5000,
-    "phases.table_fine_tuning.max_error_share": 1.0,
-    "phases.table_fine_tuning.lr": 1e-2,
-    "phases.table_fine_tuning.contraction": 0.1,
-}
-# A recurrent network: small, so that boxes round its states stay small; answers to short words, then the automaton.
-CHAIN_FROM_ANSWERS: Fields = {
-    "training.lr": 3e-3,
-    "training.steps": 20_000,
-    "evaluation.extra_lengths": (10_000,),
-    "phases.chain_fine_tuning.every": 100,
-    "phases.chain_fine_tuning.automaton": "learned",
-    "phases.chain_fine_tuning.membership_queries_from": 8000,
-}
-# A network with a stack is its own automaton: there is nothing to learn, only to prove.
-UNTIL_PROVEN: Fields = {"phases.stack_proof.every": 100}
-# Members of every depth: drawn uniformly, hardly any of 40 symbols is twelve deep. The automaton is learned from
-# answers that are right on all short words: with a lower rate they are sooner.
-DEEP: Fields = {"data.name": "dyck-12:depth=every", "training.lr": 3e-4}
-DEEP_CHAIN: Fields = {"data.name": "dyck-12:depth=every"}
 # What `--certify` sets: the automaton is known, so there is nothing to wait for.
 KNOWN: Fields = {"automaton": "known", "membership_queries_from": 0}
 CERTIFY_BY: Mapping[str, Fields] = {
@@ -143,31 +98,20 @@ CERTIFY_BY: Mapping[str, Fields] = {
 }
 CERTIFY: Fields = {f"phases.table_fine_tuning.{key}": of for key, of in CERTIFY_BY["table_fine_tuning"].items()}
 """The same of trees, by dotted keys, for configs that are written in Python."""
-OF_WORDS: dict[str, Recipe] = {
-    "answers": Recipe(
-        "learn from words and answers, also to words of its own choice; find its automaton; train until it is proven",
-        {"*": FROM_ANSWERS, "modular-arithmetic": PAIRS, "dyck-12": DEEP},
-        NEAR_MISSES,
-        otherwise="words",
-        by_proof={
-            "stack_proof": {"*": UNTIL_PROVEN},
-            "chain_fine_tuning": {"*": CHAIN_FROM_ANSWERS, "dyck-12": DEEP_CHAIN},
-        },
-    ),
-    "words": Recipe(
-        "learn from words and their answers alone, until solved; no proof", {"*": UNTIL_SOLVED}, NEAR_MISSES
-    ),
-    "paper": Recipe(
-        "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
-        {"*": PUBLISHED},
-        is_published=True,
-    ),
-    "gpt2": Recipe(
-        "the thesis's wording (Table 6.5, pre-LN, GELU, biases): d_model 256, 8 heads, Adam",
-        {"*": PUBLISHED},
-        is_published=True,
-    ),
-}
+
+
+def written(table: Mapping[str, Any]) -> Recipe:
+    """A table of recipes.toml as a recipe; TypeError for what none has."""
+
+    def by_language(tables: Mapping[str, Any]) -> dict[str, Fields]:
+        return {language: dotted(options) for language, options in tables.items()}
+
+    by_proof = {phase: by_language(tables) for phase, tables in table.get("by_proof", {}).items()}
+    own = {"fields": by_language(table["fields"]), "balanced": dotted(table.get("balanced", {})), "by_proof": by_proof}
+    return Recipe(**{**table, **own})
+
+
+OF_WORDS = {name: written(table) for name, table in presets("regulargpt.config", "recipes.toml").items()}
 RECIPES: Extended[Recipe] = Extended(OF_WORDS, "regulargpt.recipes")
 # Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
 CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
@@ -288,7 +232,7 @@ def refuse(recipe: str, model: str, language: str) -> None:
     if found.is_for != kind_of(language):
         remedy = f"name a {of_kind(found.is_for)}" if is_language(language) else "leave --recipe out"
         raise UserError(f"recipe '{recipe}' is for {found.is_for}, {language} is not; {remedy}")
-    if found.is_published and recipe not in MODELS[chosen].recipes:
+    if found.is_published and recipe not in recipes_of(chosen):
         names = one_of(found.models(recipe))
         raise UserError(f"recipe '{recipe}' is for {names}, not for '{chosen}'; choose --recipe words")
 

@@ -32,6 +32,7 @@ from regulargpt.options import (
     views,
 )
 from regulargpt.options.lengths import scored_lengths
+from regulargpt.options.presets import leaves
 from regulargpt.options.registry import PATH, Registry, registry
 from regulargpt.storage import toml
 from regulargpt.training.observers import ObserverOptions
@@ -264,7 +265,7 @@ class Draft:
     @property
     def flat(self) -> dict[str, Any]:
         """All options by dotted keys."""
-        return dict(_flat(self.nested, ""))
+        return dict(leaves(self.nested))
 
     def put(self, values: Mapping[str, Any]) -> Draft:
         """Set values, parts before their options."""
@@ -422,15 +423,7 @@ def flat(config: Options | Mapping[str, Any]) -> dict[str, Any]:
     >>> flat(RunConfig())["model.chunk_size"]
     2
     """
-    return dict(_flat(config if isinstance(config, Mapping) else as_mapping(config), ""))
-
-
-def _flat(nested: Mapping[str, Any], path: str) -> typing.Iterator[tuple[str, Any]]:
-    for name, value in nested.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{path}{name}.")
-        else:
-            yield f"{path}{name}", value
+    return dict(leaves(config if isinstance(config, Mapping) else as_mapping(config)))
 
 
 def value_of(config: RunConfig, key: str) -> Any:

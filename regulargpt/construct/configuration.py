@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import languages
 from languages.errors import UserError
 from languages.tasks import TreeTask, tree_task
-from regulargpt.config.recipes import CONSTRUCTED, NEAR_MISSES
+from regulargpt.config.recipes import CONSTRUCTED, RECIPES
 from regulargpt.config.schema import RunConfig, flat
 from regulargpt.construct.plan import model_config, smaller
 from regulargpt.models.regulargpt.options import RegularGPTOptions
@@ -39,7 +39,7 @@ def configuration(language: str, chunk_size: int = 2, representation: str | None
     fields = {"recipe": f"constructed-{chosen}", "data.name": language, "training.steps": 0}
     fields |= {f"model.{key}": value for key, value in without_name(model).items()}
     if task.sampling == "balanced":
-        fields |= NEAR_MISSES
+        fields |= RECIPES["words"].balanced
     quick = model.d_model * model.d_ff <= SMALL and not model.follows_brackets
     return RunConfig().replaced(fields | (TEST if quick else LARGE_TEST))
 

@@ -8,29 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from regulargpt.models import recipes
 from regulargpt.models.delta.options import DeltaOptions
-from regulargpt.models.delta.recipes import RECIPES as DELTA
 from regulargpt.models.gla.options import GlaOptions
-from regulargpt.models.gla.recipes import RECIPES as GLA
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.mamba.options import MambaOptions
-from regulargpt.models.mamba.recipes import RECIPES as MAMBA
 from regulargpt.models.mamba2.options import Mamba2Options
-from regulargpt.models.mamba2.recipes import RECIPES as MAMBA2
 from regulargpt.models.options import ModelOptions, RecurrentOptions, RnnOptions, TransformerOptions
 from regulargpt.models.pd_ssm.options import PdSsmOptions
+from regulargpt.models.recipes import Recipes, built_in
 from regulargpt.models.regulargpt.options import RegularGPTOptions
-from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.rwkv7.options import Rwkv7Options
-from regulargpt.models.rwkv7.recipes import RECIPES as RWKV7
 from regulargpt.models.s4d.options import S4dOptions
 from regulargpt.models.stack_rnn.options import StackRnnOptions
-from regulargpt.models.stack_rnn.recipes import RECIPES as STACKS
 from regulargpt.models.tape_rnn.options import TapeRnnOptions
 from regulargpt.models.transformer.looped.options import LoopedOptions
 from regulargpt.models.xlstm.options import MlstmOptions, SlstmOptions
-from regulargpt.models.xlstm.recipes import MLSTM, SLSTM
 from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
@@ -51,127 +43,109 @@ MODELS = Registry(
             RegularGPTOptions,
             "one weight-shared block, with gates or as in the thesis, depth log_C T, sliding-dilated attention",
             "Chi et al. 2023",
-            RECIPES,
         ),
         "ldru": row(
             "ldru.model:Ldru",
             LdruOptions,
             "log-depth recurrent unit, a binary tree of one operator",
             "Pert et al. 2026",
-            recipes.LDRU,
         ),
         "rnn": row(
             "rnn:Rnn",
             RnnOptions,
             "recurrent network with ReLU or tanh",
             "Elman 1990",
-            recipes.recurrent(5e-4, activation="tanh"),
         ),
         "lstm": row(
             "lstm:Lstm",
             RecurrentOptions,
             "long short-term memory",
             "Hochreiter and Schmidhuber 1997",
-            recipes.recurrent(1e-3),
         ),
-        "gru": row("gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014", recipes.recurrent(5e-4)),
+        "gru": row("gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014"),
         "transformer": row(
             "transformer.model:Transformer",
             TransformerOptions,
             "pre- or post-LN, causal or not, any encoding",
             "Vaswani et al. 2017",
-            recipes.TRANSFORMER,
         ),
         "linear-rnn": row(
             "linear_rnn:LinearRnn",
             RecurrentOptions,
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",
-            recipes.recurrent(5e-4),
         ),
         "delta": row(
             "delta.model:Delta",
             DeltaOptions,
             "DeltaNet, Gated DeltaNet, DeltaProduct: a matrix that each symbol corrects where its keys read it",
             "Yang et al. 2024; Siems et al. 2025",
-            DELTA,
         ),
         "mlstm": row(
             "xlstm.model:Mlstm",
             MlstmOptions,
             "xLSTM's matrix with exponential gates, in chunks",
             "Beck et al. 2024",
-            MLSTM,
         ),
         "slstm": row(
             "xlstm.model:Slstm",
             SlstmOptions,
             "xLSTM's recurrence with exponential gates, nonlinear in its state",
             "Beck et al. 2024",
-            SLSTM,
         ),
         "mamba": row(
             "mamba.model:Mamba",
             MambaOptions,
             "selective state space: a diagonal recurrence whose steps depend on the symbol, unit or signed",
             "Gu and Dao 2023",
-            MAMBA,
         ),
         "mamba2": row(
             "mamba2.model:Mamba2",
             Mamba2Options,
             "Mamba-2, a matrix that decays by one number a head; version 3: Mamba-3's update, which also turns it",
             "Dao and Gu 2024; Lahoti et al. 2026",
-            MAMBA2,
         ),
         "gla": row(
             "gla.model:Gla",
             GlaOptions,
             "linear attention with gates, a channel or a head, or constant ones: RetNet",
             "Yang et al. 2023; Sun et al. 2023",
-            GLA,
         ),
         "rwkv7": row(
             "rwkv7.model:Rwkv7",
             Rwkv7Options,
             "linear attention that decays by channel and removes along a key",
             "Peng et al. 2025",
-            RWKV7,
         ),
         "pd-ssm": row(
             "pd_ssm.model:PdSsm",
             PdSsmOptions,
             "a complex state moved by a matrix with one entry in each column",
             "Terzić et al. 2025",
-            recipes.PD_SSM,
         ),
         "s4d": row(
             "s4d.model:S4d",
             S4dOptions,
             "diagonal state space that is the same at every symbol, as a convolution",
             "Gu et al. 2022",
-            recipes.S4D,
         ),
         "looped": row(
             "transformer.looped.model:Looped",
             LoopedOptions,
             "a transformer that passes the same blocks again, more often for longer words",
             "Dehghani et al. 2019; Fan et al. 2025",
-            recipes.LOOPED,
         ),
         "stack-rnn": row(
             "stack_rnn.model:StackRnn",
             StackRnnOptions,
             "recurrent network with stacks, of signs or as published; its certificate holds for every length",
             "Joulin and Mikolov 2015; Deletang et al. 2023",
-            STACKS,
         ),
         "tape-rnn": row(
             "tape_rnn.model:TapeRnn",
             TapeRnnOptions,
             "recurrent network with tapes, which it moves by a cell or by as many as the word has symbols",
             "Deletang et al. 2023",
-            recipes.TAPE_RNN,
         ),
     },
     ModelOptions,
@@ -204,6 +178,11 @@ MODELS = Registry(
         "universaltransformer": "looped",
     },
 )
+
+
+def recipes_of(model: str) -> Recipes:
+    """What a model takes of the recipes: of the core's recipes.toml has that, of others their row."""
+    return built_in().get(model) or MODELS[model].recipes
 
 
 def build(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from regulargpt.models.recipes import BETA2, Recipes
+from regulargpt.models.recipes import Recipes
 from regulargpt.options.registry import Row
 from regulargpt.text.decoders.options import DecoderOnlyOptions
 from regulargpt.text.encoder_decoder.options import EncoderDecoderOptions
 
+BETA2 = {"training.beta2": 0.999}
 # As wide and deep as the Transformer on texts; a gated FFN has three matrices, so it has two thirds of the units.
 OF_DECODERS: Recipes = {
     "words": {"*": {"model.n_layers": 4, "training.lr": 3e-4, **BETA2}},

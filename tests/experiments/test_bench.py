@@ -11,7 +11,7 @@ from experiments.bench.masked import bytes_needed, masked_state
 from experiments.bench.subjects import difference, every_all, last, masked_all, parity_sized, random_words
 from experiments.bench.timing import Effort, exponent, in_turn, ratio
 from regulargpt.models import MODELS
-from regulargpt.models.gla.mixers import PerHead
+from regulargpt.models.gla.model import PerHead
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.mixing.mixer import Mixer
 from regulargpt.models.regulargpt import RegularGPT, block

@@ -1,6 +1,9 @@
 """The configuration: nothing unknown, nothing of another type, and what is written is what is read."""
 
 import typing
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +14,11 @@ from languages.errors import UserError
 from languages.registry import names
 from regulargpt import data
 from regulargpt.cli.configure import configure
+from regulargpt.config import protocols, recipes
 from regulargpt.config.recipes import RECIPES, certified, resolve
 from regulargpt.config.schema import Draft, RunConfig, flat, keys, type_of, value_of
 from regulargpt.config.validation import validate
-from regulargpt.models import MODELS
-from regulargpt.models.regulargpt.recipes import RUN_SH
+from regulargpt.models import MODELS, recipes_of
 from regulargpt.options import ConfigError, Options, as_mapping, describe, hints, read, shown
 from regulargpt.options.lengths import read_lengths
 from regulargpt.runs import run as running
@@ -293,7 +296,7 @@ def test_every_recipe_of_every_model_can_run_every_listed_language(recipe: str, 
         assert config.data.name.partition(":")[0] == language
         assert RunConfig.parse(config.render()) == config
         # All that a model says of a recipe is there: it names no option that it lacks.
-        own = MODELS[model].recipes.get(recipe, {})
+        own = recipes_of(model).get(recipe, {})
         assert {key for of in own.values() for key in of} <= flat(config).keys()
 
 
@@ -356,7 +359,12 @@ def test_one_run_makes_two_configs_and_one_automaton(monkeypatch: pytest.MonkeyP
 
 OF_THEIR_OWN = [
     *(("answers", "ldru", name) for name in RECIPES["answers"].fields if name != "*"),
-    *((recipe, "regulargpt", name) for recipe in ("words", "paper") for name in RUN_SH),
+    *(
+        (recipe, "regulargpt", name)
+        for recipe in ("words", "paper")
+        for name in recipes_of("regulargpt")["paper"]
+        if name != "*"
+    ),
 ]
 
 
@@ -376,9 +384,15 @@ def test_how_a_language_is_drawn_is_the_users_choice_and_the_rest_the_recipes():
     assert without.training == resolve("paper", "gru", "parity").training
 
 
+@pytest.mark.parametrize("written", [recipes.written, partial(protocols.written, "mine-1")])
+def test_a_table_with_a_name_that_none_has_is_refused(written: Callable[[dict[str, Any]], object]):
+    with pytest.raises(TypeError, match="sumary"):
+        written({"sumary": "a typing error", "fields": {}})
+
+
 def test_recipes_of_languages_show_final_answers_only():
     for name in OF_WORDS:
-        own = [of for row in MODELS.values() for of in row.recipes.get(name, {}).values()]
+        own = [of for model in MODELS for of in recipes_of(model).get(name, {}).values()]
         for fields in (*RECIPES[name].fields.values(), RECIPES[name].balanced, *own):
             assert fields.get("objective.name", "last") == "last"
 

@@ -16,7 +16,7 @@ from languages.automata import MooreMachine
 from languages.automata.pushdown import PushdownTransducer
 from languages.automata.semiautomaton import numbered
 from regulargpt.certificate.compared import right_machine
-from regulargpt.config.recipes import FROM_ANSWERS
+from regulargpt.config.recipes import RECIPES
 from regulargpt.finite import conformance, from_answers
 from regulargpt.finite.conformance import MOST_WORDS, USUAL, suite
 from regulargpt.finite.from_answers import MOST_QUERIES, suite_of
@@ -165,7 +165,7 @@ def test_the_page_says_how_many_words_there_are():
     assert f"For `parity`, {words:,} words rule out every other automaton of at most {parity.classes} states." in page
     assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST_WORDS:,})" in page
     assert suite(languages.get("dyck-20").machine, 40).classes == 0
-    first = FROM_ANSWERS["phases.table_fine_tuning.membership_queries_from"]
+    first = RECIPES["answers"].fields["*"]["phases.table_fine_tuning.membership_queries_from"]
     queries = f"each attempt queries the language on up to {MOST_QUERIES:,} of L"
     assert f"From step {first:,} on (`membership_queries_from`) {queries}" in page
 

@@ -6,7 +6,7 @@ from experiments.nested.machines import language as machine
 from languages.registry import has_brackets
 from regulargpt.config.recipes import BY_BRACKETS, resolve
 from regulargpt.config.schema import value_of
-from regulargpt.models import MODELS
+from regulargpt.models import MODELS, recipes_of
 from regulargpt.runs.sweep.grid import Grid, network
 
 LANGUAGES = (
@@ -17,7 +17,7 @@ LANGUAGES = (
 PUBLISHED = {("paper", "regulargpt", "modular-arithmetic")}
 ANYWHERE, AS_PUBLISHED = (None, "answers", "words"), ("paper", "gpt2")
 CASES = [(recipe, model) for model in MODELS for recipe in ANYWHERE]
-CASES += [(recipe, model) for model in MODELS for recipe in AS_PUBLISHED if recipe in MODELS[model].recipes]
+CASES += [(recipe, model) for model in MODELS for recipe in AS_PUBLISHED if recipe in recipes_of(model)]
 
 
 def own(recipe: str | None, model: str, language: str) -> dict[str, object]:

@@ -13,11 +13,9 @@ import torch
 from torch import Tensor
 
 from regulargpt.certificate.refutation.reading import Floats, Reader, Trajectory
-from regulargpt.models.gla.mixers import PerHead
-from regulargpt.models.gla.retention import Retention
+from regulargpt.models.gla.model import PerHead, Retention
 from regulargpt.models.mamba.model import MambaMixer
-from regulargpt.models.mamba2.ssd import Ssd
-from regulargpt.models.mamba2.turning import Turning
+from regulargpt.models.mamba2.model import Ssd, Turning
 from regulargpt.models.mixing.mixer import Mixer, State
 from regulargpt.models.mixing.model import Block, Mixing
 from regulargpt.models.pd_ssm.model import PdMixer, PostBlock

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +14,7 @@ from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import FILE, PATH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.checker import AcceptedChain, AcceptedRefutation, AcceptedStack, AnyAccepted
+    from regulargpt.certificate.checker import Accepted, AcceptedChain, AcceptedRefutation, AcceptedStack, AnyAccepted
 
 
 @click.command()
@@ -104,68 +105,66 @@ def as_record(accepted: AnyAccepted) -> dict[str, object]:
     return {"accepted": True, "kind": kind, **fields}
 
 
-def text_of_stack(accepted: AcceptedStack) -> str:
-    """The claims of a network with a stack, then what was gone through."""
-    claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
-    answered = f"{accepted.answered_states} of {accepted.automaton_states} reachable states have an answer."
+def counted_of_stack(accepted: AcceptedStack) -> list[str]:
+    """What was gone through of a network with a stack."""
     action = "" if accepted.action_margin is None else f", of actions {accepted.action_margin:.4g}"
     table = f"{accepted.states} states of the network, {accepted.entries:,} entries of its table"
-    counted = f"{table}, {accepted.pairs:,} pairs, no stack more than {accepted.lag} ahead"
-    least = (
+    return [
+        f"{accepted.answered_states} of {accepted.automaton_states} reachable states have an answer.",
+        f"{table}, {accepted.pairs:,} pairs, no stack more than {accepted.lag} ahead",
         f"least |u| {accepted.sign_margin:.4g}, least gaps of answers {accepted.answer_margin:.4g}{action}: at least "
-        f"{accepted.room:.4g} times what rounding may do"
-    )
-    return "\n".join([f"accepted: {claims}", answered, counted, least])
+        f"{accepted.room:.4g} times what rounding may do",
+    ]
 
 
-def text_of_chain(accepted: AcceptedChain) -> str:
-    """The claims of a recurrent network, then what was gone through."""
-    claims = "\n".join(filter(None, (accepted.claim, accepted.unquantised_claim, accepted.language_claim)))
-    answered = f"{accepted.answered_states} of {accepted.states} reachable states have an answer."
+def counted_of_chain(accepted: AcceptedChain) -> list[str]:
+    """What was gone through of a recurrent network."""
     of_points = "" if accepted.point_margin is None else f"of points {accepted.point_margin:.4g}, "
-    counted = (
+    lines = [
+        f"{accepted.answered_states} of {accepted.states} reachable states have an answer.",
         f"{accepted.points:,} points, {accepted.rows:,} rows recomputed with {accepted.bits} bits, {accepted.pairs:,} "
-        f"pairs; least margin {of_points}of answers {accepted.answer_margin:.4g}"
-    )
+        f"pairs; least margin {of_points}of answers {accepted.answer_margin:.4g}",
+    ]
     if accepted.unquantised_claim is None:
-        return "\n".join([f"accepted: {claims}", answered, counted])
-    boxes = f"in all of the boxes: of answers {accepted.box_margin:.4g}, room {accepted.box_room:.4g}"
-    return "\n".join([f"accepted: {claims}", answered, counted, boxes])
+        return lines
+    return [*lines, f"in all of the boxes: of answers {accepted.box_margin:.4g}, room {accepted.box_room:.4g}"]
 
 
-def text_of_refutation(accepted: AcceptedRefutation) -> str:
-    """The claims about words on which a network is wrong for ever, then how they were proven."""
-    claims = "\n".join(filter(None, (accepted.claim, accepted.language_claim)))
-    layers = f"{accepted.layers} layer{'s' * (accepted.layers != 1)}"
+def counted_of_refutation(accepted: AcceptedRefutation) -> list[str]:
+    """How it was proven that a network is wrong on some words for ever."""
     how = "read one by one"
     if accepted.comparisons != accepted.words:
         how = f"decided by {accepted.comparisons:,} comparisons"
     read = f"; {accepted.words:,} words before that were {how}" if accepted.words else ""
-    counted = (
-        f"{layers}, {accepted.bits} bits: from n = {accepted.settled:,} on one comparison decides, with a margin of "
-        f"{accepted.margin:.4g} in the limit{read}"
-    )
-    return "\n".join([f"accepted: {claims}", counted])
+    return [
+        f"{accepted.layers} layer{'s' * (accepted.layers != 1)}, {accepted.bits} bits: from n = {accepted.settled:,} "
+        f"on one comparison decides, with a margin of {accepted.margin:.4g} in the limit{read}"
+    ]
 
 
-def text(accepted: AnyAccepted) -> str:
-    """For people: the claims, then what was gone through."""
-    from regulargpt.certificate.checker import AcceptedChain, AcceptedRefutation, AcceptedStack
-
-    if isinstance(accepted, AcceptedStack):
-        return text_of_stack(accepted)
-    if isinstance(accepted, AcceptedChain):
-        return text_of_chain(accepted)
-    if isinstance(accepted, AcceptedRefutation):
-        return text_of_refutation(accepted)
-    claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
+def counted_of_tree(accepted: Accepted) -> list[str]:
+    """What was gone through of a weight-shared tree."""
     states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
     if states[0] == states[1] and roots[0] == roots[1]:
         answered = "Every reachable state and every kind of root has an answer."
     else:  # a language with a domain asks no answer of some
         answered = "{} of {} reachable states and {} of {} kinds of root have an answer.".format(*states, *roots)
-    counted = (
+    return [
+        answered,
         f"{accepted.entries} entries recomputed with {accepted.bits} bits, smallest margin "
-        f"{accepted.smallest_margin:.4g}, {accepted.levels} levels until they repeat"
-    )
-    return "\n".join(["accepted: " + "\n".join(filter(None, claims)), answered, counted])
+        f"{accepted.smallest_margin:.4g}, {accepted.levels} levels until they repeat",
+    ]
+
+
+def text(accepted: AnyAccepted) -> str:
+    """For people: the claims, then what was gone through."""
+    from regulargpt.certificate import checker
+
+    counted: dict[type, Callable[[Any], list[str]]] = {
+        checker.Accepted: counted_of_tree,
+        checker.AcceptedStack: counted_of_stack,
+        checker.AcceptedChain: counted_of_chain,
+        checker.AcceptedRefutation: counted_of_refutation,
+    }
+    claims = (getattr(accepted, name, None) for name in ("claim", "unquantised_claim", "language_claim"))
+    return "\n".join(["accepted: " + "\n".join(filter(None, claims)), *counted[type(accepted)](accepted)])

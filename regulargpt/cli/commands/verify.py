@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from regulargpt.cli.measuring import verb
-from regulargpt.cli.output import CheckBar, emit, say, width
+from regulargpt.cli.measuring import show, verb
+from regulargpt.cli.output import CheckBar
 
 
 def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
     """The measurement, then under `certificate` what `certificate_report` says, and under `refutation`, of networks
     that can be refuted by a proof, what `refutation_report` says."""
-    from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
     from regulargpt.storage.folder import RunFolder
 
@@ -30,13 +30,12 @@ def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
         is_proven = certificate["proven"] and certificate.get("unquantised", {}).get("proven", False)
         # What is proven as it is has no wrong word.
         refutation = None if is_proven else refutation_report(RunFolder.open(place), progress)
-    if as_json:
-        further = {} if refutation is None else {"refutation": refutation}
-        emit({**finding.report, "certificate": certificate, **further})
-    else:
-        is_refuted = refutation is not None and refutation["refuted"]
-        further = [] if refutation is None else refutation_sentences(refutation)
-        say("\n".join([text(finding, width()), *sentences({**certificate, "refuted": is_refuted}), *further]))
+    values, notes = {**finding.values, "certificate": certificate}, [*finding.notes]
+    notes += sentences({**certificate, "refuted": refutation is not None and refutation["refuted"]})
+    if refutation is not None:
+        values["refutation"] = refutation
+        notes += refutation_sentences(refutation)
+    show(replace(finding, values=values, notes=notes), as_json)
 
 
 command = verb("clusters", verify)

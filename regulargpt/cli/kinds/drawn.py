@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import languages
 from languages.errors import VAST
 from regulargpt.cli.kinds.nested import moves
-from regulargpt.cli.kinds.words import MOST_SYMBOLS, rows, sample, samples, some
-from regulargpt.cli.output import table
+from regulargpt.cli.kinds.words import MOST_SYMBOLS, rows, sample, samples, some, written
+from regulargpt.cli.output import described
 
 if TYPE_CHECKING:
     from languages.drawn import DrawnTask
@@ -54,7 +54,6 @@ def text(facts: dict[str, Any]) -> str:
         *([("states", f"{facts['states']:,}, {facts['stack_symbols']:,} stack symbols")] if "states" in facts else []),
         ("source", facts["source"]),
     ]
-    words = [*dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])]
-    header = ("word", "answers" if facts["empty"] else "label")
-    parts = [f"{facts['language']}: {facts['summary']}", table(cells)]
-    return "\n\n".join([*parts, *([moves(facts)] if "machine" in facts else []), table(words, header)])
+    parts = [moves(facts)] if "machine" in facts else []
+    words = written(facts, "answers" if facts["empty"] else "label")
+    return described(facts["language"], facts["summary"], cells, *parts, words)

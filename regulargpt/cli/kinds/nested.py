@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 import languages
-from regulargpt.cli.kinds.words import MOST_ROWS, MOST_SYMBOLS, rows, sample, samples, some
-from regulargpt.cli.output import table
+from regulargpt.cli.kinds.words import MOST_ROWS, MOST_SYMBOLS, rows, sample, samples, some, written
+from regulargpt.cli.output import described, table
 
 if TYPE_CHECKING:
     from languages.context_free.nested import NestedTask
@@ -71,9 +71,7 @@ def text(facts: dict[str, Any]) -> str:
         ("algebra", elements(facts["algebra"])),
         ("source", facts["source"]),
     ]
-    words = [*dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])]
-    parts = [f"{facts['language']}: {facts['summary']}", table(cells), moves(facts), table(words, ("word", "label"))]
-    return "\n\n".join(parts)
+    return described(facts["language"], facts["summary"], cells, moves(facts), written(facts))
 
 
 def moves(facts: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import languages
 from languages.drawn import DrawnTask
 from languages.registry import listing
 from regulargpt.cli.kinds import Sample
-from regulargpt.cli.output import table
+from regulargpt.cli.output import described, table
 
 if TYPE_CHECKING:
     from jaxtyping import Int
@@ -159,16 +159,14 @@ def text(facts: dict[str, Any]) -> str:
         (("> " if state == machine["initial"] else "  ") + state, str(outputs.get(state)), *row.values())
         for state, row in machine["transitions"].items()
     ]
-    size = f"{len(states)} states, {len(facts['alphabet'])} symbols"
-    words = [*dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])]
-    return "\n\n".join(
-        [
-            f"{facts['language']}: {facts['summary']}",
-            *([f"notice: {facts['notice']}"] if facts["notice"] else []),
-            table(cells),
-            table(states, header)
-            if max(len(states), len(header)) <= MOST_ROWS
-            else f"{size}; --dot or --json lists them",
-            table(words, ("word", "label")),
-        ]
-    )
+    moves = f"{len(states)} states, {len(facts['alphabet'])} symbols; --dot or --json lists them"
+    if max(len(states), len(header)) <= MOST_ROWS:
+        moves = table(states, header)
+    notice = f"\n\nnotice: {facts['notice']}" if facts["notice"] else ""
+    return described(facts["language"], facts["summary"] + notice, cells, moves, written(facts))
+
+
+def written(facts: dict[str, Any], label: str = "label") -> str:
+    """Examples and drawn words, a row each."""
+    words = dict.fromkeys((word["word"], word["label"]) for word in facts["examples"] + facts["samples"])
+    return table([*words], ("word", label))

@@ -7,7 +7,7 @@ from typing import Any
 from languages.randomness import rng
 from languages.registry import RETRIEVAL
 from regulargpt.cli.kinds import Sample
-from regulargpt.cli.output import table
+from regulargpt.cli.output import described
 from regulargpt.text.corpora.retrieval import Retrieval, retrieval
 from regulargpt.text.corpora.retrieval.registry import ROWS
 
@@ -88,7 +88,7 @@ def text(facts: dict[str, Any]) -> str:
         ("chance", f"{facts['chance']:.3g} %"),
         ("shortest", f"{facts['shortest']} symbols, questions included"),
     ]
-    return "\n\n".join([f"{facts['task']}: {facts['summary']}", table(lines), passage(facts["sample"]).rstrip()])
+    return described(facts["task"], facts["summary"], lines, passage(facts["sample"]).rstrip())
 
 
 def by_kind(symbols: list[str]) -> str:

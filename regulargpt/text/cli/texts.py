@@ -7,7 +7,7 @@ from typing import Any
 from languages.printable import printable
 from languages.randomness import rng
 from regulargpt.cli.kinds import Sample
-from regulargpt.cli.output import table
+from regulargpt.cli.output import described
 from regulargpt.text.corpora import Corpus, corpus, listing
 
 MOST_SYMBOLS = 100_000_000
@@ -72,4 +72,4 @@ def text(facts: dict[str, Any]) -> str:
         ("vocabulary", f"{facts['vocabulary']} symbols: the bytes"),
         ("SHA-256", facts["sha256"]),
     ]
-    return "\n\n".join([f"{facts['text']}: {facts['summary']}", table(cells), "\n".join(facts["lines"])])
+    return described(facts["text"], facts["summary"], cells, "\n".join(facts["lines"]))

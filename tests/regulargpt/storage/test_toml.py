@@ -42,8 +42,8 @@ def test_tuples_are_lists():
 
 
 @pytest.mark.parametrize("value", [None, 1j, b"x", {1, 2}, object()])
-def test_what_toml_cannot_say_is_refused_by_name(value):
-    with pytest.raises(TypeError, match=rf"^model\.depth is a {type(value).__name__}; TOML holds"):
+def test_what_toml_cannot_say_is_refused(value):
+    with pytest.raises(TypeError, match=rf"^Object of type '.*{type(value).__name__}' is not TOML"):
         toml.render({"model": {"depth": value}})
 
 
