@@ -120,7 +120,8 @@ def last_step(folder: Path) -> int:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_killed_at_any_call_of_the_disk(tmp_path: Path):
     """From the first file of the folder to DONE: every seventh call, and all of those after the last step."""
-    settings = config("regulargpt", training__steps=6, training__checkpoint_every=3, training__log_every=2)
+    few = {"training__steps": 6, "training__checkpoint_every": 3, "training__log_every": 2}
+    settings = config("regulargpt", **few, evaluation__falsify=20)
     n_calls = count_calls(settings, tmp_path / "whole")
     expected = contents(tmp_path / "whole")
     tail = 60
