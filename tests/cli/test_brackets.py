@@ -90,6 +90,7 @@ def test_from_answers_to_a_proof_also_where_it_was_stopped(cli: Cli, tmp_path: P
         "training.steps": 600,
     }
     user |= {"evaluation.extra_lengths": (), "training.curriculum": (), "training.lr": 2e-3, "training.batch_size": 64}
+    user |= {"phases.table_fine_tuning.every": 50, "phases.table_fine_tuning.windows": 256}
     config = resolve(None, "regulargpt", "brackets-1", user)
 
     def copy(trainer: Trainer) -> None:
