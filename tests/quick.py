@@ -22,6 +22,7 @@ from languages.task import Task
 from regulargpt import plots
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.outcome import Refutation
+from regulargpt.runs import falsify as falsifying
 from regulargpt.runs import refute
 from regulargpt.runs import run as running
 from regulargpt.storage import atomic
@@ -59,6 +60,18 @@ def refutations() -> Callable[..., Refutation]:
         return made[key]
 
     return refutation_of
+
+
+def search_once(patch: pytest.MonkeyPatch) -> None:
+    """The first search for wrong words stands for all that follow: of runs that end with the same network."""
+    search, made = falsifying.report_of, list[dict[str, Any]]()
+
+    def report_of(*subject: Any, **budget: Any) -> dict[str, Any]:
+        if not made:
+            made.append(search(*subject, **budget))
+        return made[0]
+
+    patch.setattr(falsifying, "report_of", report_of)
 
 
 def unsynced(handle: int) -> None:
