@@ -200,7 +200,7 @@ def test_the_core_names_no_module_of_a_wing():
 
 ON_WORDS = (
     "run parity --train-len 4 --steps 2 --test-len 5 --extra-lengths 6 --set phases.table_fine_tuning.every=1 --out a",
-    "run parity --model transformer --recipe words --train-len 4 --steps 2 --test-len 5 --out b",
+    "run parity --model transformer --recipe words --train-len 4 --steps 2 --test-len 5 --extra-lengths 6 --out b",
     *("resume a", "evaluate a --lengths 5", "verify a", "falsify a --words 10", "extract a", "list languages"),
     *("sample dyck-2 --length 8", "show parity", "receptive-field b --words 2"),
 )

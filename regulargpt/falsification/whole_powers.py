@@ -49,7 +49,7 @@ def triples(hunt: Hunt) -> list[Triple]:
     found = list(product(*short_pairs(n), short(n, 1, MOST_W)))
     if machine is not None:
         guide = Guide(machine)
-        found += [(u, v, w) for u, v in cycles(guide) for w in endings(guide)]
+        found += [(u, v, w) for (u, v), w in product(cycles(guide), endings(guide))]
     return sorted(dict.fromkeys(found), key=lambda triple: sum(map(len, triple)))[:MOST_TRIPLES]
 
 

@@ -29,6 +29,7 @@ from tests.cli.conftest import Cli, assert_refused, lines_of
 from tests.regulargpt.small import config
 
 WORDS = ("--words", "3000", "--seconds", "0")
+SEARCHED = {"data__name": "parity", "objective__name": "last", "evaluation__falsify": 150_000}
 KEYS = ["all_up_to", "budget", "families", "ruled_out", "tried", "wrong"]
 
 
@@ -110,7 +111,7 @@ def test_runs_without_right_answers_are_refused(cli: Cli, tmp_path: Path):
 
 def test_a_run_ends_with_it_unless_that_is_off(tmp_path: Path):
     """As many words as were tested, by their symbols, and no more than the option says; nothing else changes."""
-    small = config("gru", data__name="parity", objective__name="last", training__steps=3)
+    small = config("gru", **SEARCHED, training__steps=3)
     found = {}
     for words in (0, 20, 150_000):
         path = tmp_path / str(words)
@@ -138,7 +139,7 @@ def test_a_run_ends_with_it_unless_that_is_off(tmp_path: Path):
 )
 def test_a_network_that_is_proven_as_it_is_is_left_alone(report: dict[str, Any], is_left_alone: bool):
     """A proof of another automaton, or with states replaced, is none of the network as it is."""
-    small = config("gru", data__name="parity", objective__name="last")
+    small = config("gru", **SEARCHED)
     data = of_words(small.data)
     trainer: Any = SimpleNamespace(seconds=1.0, model=Gru(2, 2, d_model=8))
     goal, device = Last(data), torch.device("cpu")
@@ -150,7 +151,7 @@ def test_a_network_that_is_proven_as_it_is_is_left_alone(report: dict[str, Any],
 
 def test_the_search_of_a_run_takes_a_third_of_its_training_at_most(monkeypatch):
     """A network of a single step is searched for a second; the clock is that on the wall, as of the training."""
-    small = config("gru", data__name="parity", objective__name="last")
+    small = config("gru", **SEARCHED)
     data = of_words(small.data)
     work: Any = running.Work(
         RunFolder(Path()), small, data, Last(data), torch.device("cpu"), running.UNWATCHED, StopRequested()
@@ -165,9 +166,7 @@ def test_the_search_of_a_run_takes_a_third_of_its_training_at_most(monkeypatch):
 
 def test_a_run_says_what_the_search_came_to(tmp_path: Path):
     """Where the verdict does not: of a network that is proven with its states replaced only."""
-    summary = running.run(
-        config("gru", data__name="parity", objective__name="last", training__steps=3), tmp_path / "run"
-    )
+    summary = running.run(config("gru", **SEARCHED, training__steps=3), tmp_path / "run")
     none = {"wrong": [], "families": [], "tried": {"short": 58_936}, "all_up_to": 9, "late": False}
     phases = {"table_fine_tuning": {"proven_unquantised": False}}
     text = running_text({**summary, "proven": True, "phases": phases, "falsified": none})

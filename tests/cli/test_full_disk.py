@@ -11,6 +11,7 @@ import pytest
 from regulargpt.runs import run as running
 from regulargpt.storage import atomic
 from tests.cli.conftest import Cli
+from tests.quick import search_once
 from tests.regulargpt.small import config, contents
 
 CODES = (errno.ENOSPC, errno.EACCES, errno.ENOENT, errno.EMFILE)
@@ -41,9 +42,11 @@ class Failing(atomic.Disk):
 def settings(tmp_path: Path, monkeypatch) -> Path:
     """The config of a run that writes everything but a picture, which takes longer than all the rest."""
     monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: atomic.write_bytes(path, b"picture"))
+    search_once(monkeypatch)
     path = tmp_path / "small.toml"
-    few = {"training__steps": 7, "training__checkpoint_every": 3}  # the first of three checkpoints is removed
-    path.write_text(config("gru", data__name="parity", objective__name="last", **few).render())
+    few = {"training__steps": 3, "training__checkpoint_every": 1, "training__log_every": 2}  # the first is removed
+    of_parity = {"data__name": "parity", "objective__name": "last", "evaluation__falsify": 20}
+    path.write_text(config("gru", **of_parity, **few).render())
     return path
 
 

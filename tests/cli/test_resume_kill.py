@@ -21,6 +21,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CONFIG, RunFolder
+from tests.quick import search_once
 from tests.regulargpt.small import FAMILIES, config, contents
 from tests.regulargpt.sweep.forked import CALLS, die_at, wait_for
 
@@ -118,9 +119,11 @@ def last_step(folder: Path) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_killed_at_any_call_of_the_disk(tmp_path: Path):
+def test_killed_at_any_call_of_the_disk(tmp_path: Path, monkeypatch):
     """From the first file of the folder to DONE: every seventh call, and all of those after the last step."""
-    settings = config("regulargpt", training__steps=6, training__checkpoint_every=3, training__log_every=2)
+    search_once(monkeypatch)
+    few = {"training__steps": 6, "training__checkpoint_every": 3, "training__log_every": 2}
+    settings = config("regulargpt", **few, evaluation__falsify=20)
     n_calls = count_calls(settings, tmp_path / "whole")
     expected = contents(tmp_path / "whole")
     tail = 60
@@ -146,7 +149,7 @@ def start(arguments: list[str]) -> subprocess.Popen:
 
 
 def test_real_processes_killed_terminated_and_resumed_by_the_command_line(tmp_path: Path):
-    settings = config("regulargpt", training__steps=600, training__checkpoint_every=10, training__solved_loss=0.0)
+    settings = config("regulargpt", training__steps=300, training__checkpoint_every=10, training__solved_loss=0.0)
     (tmp_path / "config.toml").write_text(settings.render())
     folder = tmp_path / "run"
     arguments = ["run", "--config", str(tmp_path / "config.toml"), "--out", str(folder), "--json"]
@@ -171,6 +174,6 @@ def test_real_processes_killed_terminated_and_resumed_by_the_command_line(tmp_pa
     summary = json.loads(out)
     again = subprocess.run([*COMMAND, "resume", str(folder), "--json"], capture_output=True, text=True, check=True)
     assert json.loads(again.stdout) == summary
-    assert summary["steps"] == 600
+    assert summary["steps"] == 300
     running.run(settings, tmp_path / "whole")
     assert contents(folder) == contents(tmp_path / "whole")

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 def build(folder: Path) -> None:
     """Runs: finished, certified, interrupted, of other contents with right digests; a sweep, and odd files."""
-    small = config("gru", data__name="parity", objective__name="last", training__steps=11)
+    small = config("gru", data__name="parity", objective__name="last", training__steps=11, evaluation__falsify=20)
     running.run(small, folder / "run")
     unfinished(folder / "begun", small.replaced({"training.steps": 22}), 21)
     shutil.copytree(folder / "run", folder / "forged")

@@ -19,6 +19,7 @@ COMMON = {
     "evaluation.test_len": 11,
     "evaluation.samples": 16,
     "evaluation.extra_lengths": (),
+    "evaluation.falsify": 0,  # half of such a run
     "model.d_model": 8,
     "training.batch_size": 8,
     "training.warmup": 10,

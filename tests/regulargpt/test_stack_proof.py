@@ -103,7 +103,7 @@ def test_a_network_that_errs_is_refuted_by_a_shortest_word_near_which_is_trained
             assert (MACHINE.answers(near, every=True)[:, near.shape[1] // 2 :] >= 0).all()
             seen.extend(trainer.words.wrong)
 
-    summary = run(config_of(training__steps=12), tmp_path, Watch(on_step=look))
+    summary = run(config_of(training__steps=12, evaluation__falsify=150_000), tmp_path, Watch(on_step=look))
     assert seen
     assert all(word[len(word) // 2 :] == (2,) * (len(word) // 2) for word in seen)
     assert summary["proven"] is False
