@@ -47,6 +47,7 @@ class ChainNetwork(Layers):
     SIZES = ("d_model", "n_layers")
     SUPERVISIONS = ("last", "prefixes")
     LAYOUT: ClassVar[str]  # of a state, for messages
+    CALLED: ClassVar[str] = "the network"  # in claims
     D: int
 
     def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
@@ -89,6 +90,7 @@ class Bounded(ChainNetwork):
     """A network for which all states of a box can be followed as it is."""
 
     GATES: ClassVar[int]  # sums of a layer, for each of its d units
+    ANSWERS_BEFORE: ClassVar[bool] = False  # whether `margin` is of a box before the symbol, not of one after it
 
     def why_no_boxes(self) -> str | None:
         """Why its options leave no bounds; None if they do."""
@@ -99,7 +101,8 @@ class Bounded(ChainNetwork):
         raise NotImplementedError
 
     def margin(self, point: Floats, radii: Floats, answer: int, symbol: int) -> float:
-        """At most the least difference of the logit `answer` and another, for all states in a box after a symbol."""
+        """At most the least difference of the logit `answer` and another, for all states in a box after a symbol, or
+        before it."""
         raise NotImplementedError
 
 
