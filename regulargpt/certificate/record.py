@@ -11,9 +11,7 @@ import numpy as np
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.checker import FORMAT
-from regulargpt.certificate.checker.claims import claim, unquantised_claim
-from regulargpt.certificate.checker.files import parsed
-from regulargpt.certificate.checker.graph import CALLED, is_graph
+from regulargpt.certificate.checker.claims import NETWORK, called, claim, unquantised_claim
 from regulargpt.certificate.search.certify import QuantisedNetwork
 from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.table import Entries
@@ -46,13 +44,13 @@ def record(quantised: QuantisedNetwork, files: Mapping[str, bytes], balls: Mappi
 
 def named(files: Mapping[str, bytes], names: Mapping[str, str] = NAMES) -> dict[str, dict[str, str]]:
     """Of which files a certificate is: where they lie, and their digests. A graph has a file of its own."""
-    names = {**names, "network": GRAPH} if is_graph(parsed(files["network"], "the network")) else names
+    names = names if network_called(files) == NETWORK else {**names, "network": GRAPH}
     return {name: {"file": file, "sha256": digest(files[name])} for name, file in names.items()}
 
 
-def called(files: Mapping[str, bytes]) -> str:
+def network_called(files: Mapping[str, bytes]) -> str:
     """What claims call the network."""
-    return CALLED if is_graph(parsed(files["network"], "the network")) else "the network"
+    return called(json.loads(files["network"]))
 
 
 def claim_of(quantised: QuantisedNetwork) -> str:

@@ -19,8 +19,6 @@ from torch import Tensor, nn
 from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
 from regulargpt.certificate.chain.intervals import Interval
 from regulargpt.certificate.chain.product import Product
-from regulargpt.certificate.checker.doubles import ends
-from regulargpt.certificate.checker.graph import GraphNetwork
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.chain_rows import Rows
 
@@ -95,35 +93,6 @@ class AnyBoxes(Protocol):
 
 
 @dataclass(frozen=True)
-class OfGraph:
-    """That of a graph, in the checker's own arithmetic, box by box."""
-
-    network: GraphNetwork
-
-    def start(self, n: int) -> Float[Tensor, "n d_state"]:
-        """The state before the first symbol."""
-        return torch.from_numpy(self.network.first_state()).expand(n, -1)
-
-    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
-        """Where all states of boxes come to by one more symbol each; everywhere, where nothing is known."""
-        middle, radii = states.centre.numpy(), states.radius.numpy()
-        with np.errstate(all="ignore"):
-            found = [ends(self.network.image(*row)) for row in zip(middle, radii, symbols.tolist(), strict=True)]
-        both = torch.from_numpy(np.array(found)).reshape(len(found), 2, -1)  # (n, 2, d_state)
-        return Interval(both[:, 0].nan_to_num(nan=-torch.inf), both[:, 1].nan_to_num(nan=torch.inf))
-
-    def answers(self, boxes: Interval, moves: Moves) -> bool:
-        """Whether each answer is the right one, wherever in its box the symbol is read."""
-        start = self.start(1)
-        middle, radii = torch.cat([start, boxes.centre]).numpy(), torch.cat([0 * start, boxes.radius]).numpy()
-        with np.errstate(all="ignore"):
-            return all(
-                self.network.margin(middle[place], radii[place], answer, symbol) > 0
-                for place, symbol, answer in moves.before.tolist()
-            )
-
-
-@dataclass(frozen=True)
 class OfCells:
     """That of a network whose cells have bounds of their own."""
 
@@ -143,20 +112,18 @@ class OfCells:
         return bool((margins > 0).all())
 
 
-def boxes_network(chain: Chain, graph: GraphNetwork | None) -> AnyBoxes | None:
-    """The network for a search: of the graph, if there is one."""
-    return cells(chain.model) if graph is None else OfGraph(graph)
-
-
 def cells(model: nn.Module) -> OfCells | None:
     """That of a network in float64 whose cells have bounds of their own; None where they have none."""
     found = box_network(model)
     return None if found is None else OfCells(found)
 
 
-def search_boxes(chain: Chain, product: Product, graph: GraphNetwork | None = None) -> tuple[Product, Boxes] | str:
-    """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none."""
-    if (network := boxes_network(chain, graph)) is None:
+def search_boxes(chain: Chain, product: Product, graph: AnyBoxes | None = None) -> tuple[Product, Boxes] | str:
+    """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none.
+
+    They are those of the `graph`, where the proof is about one.
+    """
+    if (network := graph or cells(chain.model)) is None:
         return f"{chain.name} passes its state on without bounds that could hold it"
     moves = Moves.of(product)
     for slack in SLACKS:

@@ -16,20 +16,19 @@ from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
 from regulargpt.certificate.chain.box_search import Boxes, search_boxes
+from regulargpt.certificate.chain.graph_boxes import graph_of
 from regulargpt.certificate.chain.points import Candidate, Word
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
-from regulargpt.certificate.checker.files import parsed, tensors
-from regulargpt.certificate.checker.graph import GraphNetwork, is_graph
 from regulargpt.certificate.outcome import Outcome, compared, errs_on, learned_report, refused, too_close
 from regulargpt.certificate.verdict import remember
 from regulargpt.data.language import LanguageData
 from regulargpt.finite.chain import chain_of
 from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.finite.specification import specified_machine
-from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, GRAPH
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,12 +82,6 @@ def chain_outcome(
     graph = graph_of(files)
     found = [(product, ERRS if errs else search_boxes(chain, product, graph)) for product in holding]
     return certified(found, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
-
-
-def graph_of(files: Mapping[str, bytes]) -> GraphNetwork | None:
-    """The network of graph.json, where the proof is about that."""
-    record = parsed(files["network"], GRAPH)
-    return GraphNetwork(tensors(files["weights"]), record) if is_graph(record) else None
 
 
 def still_wrong(machine: MooreMachine, model: nn.Module, words: Sequence[Word]) -> Word | None:
@@ -168,7 +161,7 @@ def certificate_of(product: Product, boxes: Boxes | None, files: Mapping[str, by
     if boxes is not None:
         claim = unquantised_chain_claim(boxes.slack)
         unquantised = {"claim": claim, "slack": boxes.slack, "radii": boxes.radii.tolist()}
-    total, called = record.answers_every_word(machine), record.called(files)
+    total, called = record.answers_every_word(machine), record.network_called(files)
     claim = chain_claim(machine.alphabet, len(points), total, called)
     of_points = {"claim": claim, "unquantised": unquantised, **record.named(files), "points": points}
     return record.text({"format": FORMAT, **KIND, **of_points})

@@ -22,6 +22,7 @@ import numpy as np
 
 from regulargpt.certificate.checker.balls import exact, joined, positive, product
 from regulargpt.certificate.checker.boxes import Box, State, apart, between, column, ends
+from regulargpt.certificate.checker.claims import NETWORK
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import (
@@ -47,7 +48,7 @@ class ChainNetwork(Layers):
     SIZES = ("d_model", "n_layers")
     SUPERVISIONS = ("last", "prefixes")
     LAYOUT: ClassVar[str]  # of a state, for messages
-    CALLED: ClassVar[str] = "the network"  # in claims
+    CALLED: ClassVar[str] = NETWORK  # in claims
     D: int
 
     def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from regulargpt.certificate.checker.forests import Side
+
+NETWORK, OF_GRAPH = "the network", "the function in graph.json"
 
 
 def claim(
@@ -70,7 +73,7 @@ def stack_claim() -> str:
     )
 
 
-def chain_claim(alphabet: Sequence[str], n_points: int, total: bool, network: str = "the network") -> str:
+def chain_claim(alphabet: Sequence[str], n_points: int, total: bool, network: str = NETWORK) -> str:
     """What is proven of a network that carries a state, replaced by the nearest of some points after each symbol;
     `total` if the automaton has an answer to every word.
 
@@ -106,7 +109,7 @@ def refutation_claim(
     residue: int,
     given: str,
     right: str,
-    network: str = "the network",
+    network: str = NETWORK,
 ) -> str:
     """What is proven of a network that is wrong on u v^n w from n = `start` on, at a residue mod a period.
 
@@ -124,6 +127,16 @@ def refutation_claim(
         f"answers {quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds "
         "may answer otherwise."
     )
+
+
+def called(network: Any) -> str:
+    """What claims call a network, by its file: config.json, or graph.json, which says its function itself.
+
+    >>> called({"format": "regulargpt graph 1"}), called({"model": {}})
+    ('the function in graph.json', 'the network')
+    """
+    is_graph = isinstance(network, dict) and str(network.get("format", "")).startswith("regulargpt graph")
+    return OF_GRAPH if is_graph else NETWORK
 
 
 def listed(symbols: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from regulargpt.certificate.checker.boxes import common
 from regulargpt.certificate.checker.chain_network import Bounded
+from regulargpt.certificate.checker.claims import OF_GRAPH, called
 from regulargpt.certificate.checker.doubles import Doubles, ends, known, times, up
 from regulargpt.certificate.checker.files import Floats, Malformed, fields, numbers
 from regulargpt.certificate.checker.network import COST, MAX_NUMBERS, Ints, Kinds
@@ -38,14 +39,13 @@ SOURCES: Mapping[str, Kinds] = {
     "row": {"op": str, "of": list},
 }
 KINDS: Mapping[str, type | tuple[type, ...]] = {INT: int, INTS: list, REAL: (int, float)}
-CALLED = "the function in graph.json"
 MAX_NODES, MAX_AXES = 4096, 8
 Closer = Callable[[int, "Node", Mapping[int, "Value"]], Value | None]
 
 
 def is_graph(record: Any) -> bool:
     """Whether a JSON value calls itself a graph."""
-    return isinstance(record, dict) and str(record.get("format", "")).startswith("regulargpt graph")
+    return called(record) == OF_GRAPH
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class GraphNetwork(Bounded):
     Raises Malformed or Rejected for what is none.
     """
 
-    GATES, ANSWERS_BEFORE, CALLED = 1, True, CALLED
+    GATES, ANSWERS_BEFORE, CALLED = 1, True, OF_GRAPH
     layers = 1
 
     def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = known):

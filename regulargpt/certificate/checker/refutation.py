@@ -15,7 +15,7 @@ from flint import ctx
 
 from regulargpt.certificate.checker.attraction import Attracted, Attraction
 from regulargpt.certificate.checker.balls import FEWEST_BITS, Balls, Undecided, less
-from regulargpt.certificate.checker.claims import quoted, refutation_claim
+from regulargpt.certificate.checker.claims import NETWORK, quoted, refutation_claim
 from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, Settling
 from regulargpt.certificate.checker.doubles import OF_DOUBLES, is_ieee, known
 from regulargpt.certificate.checker.equality import same_language
@@ -95,7 +95,7 @@ def check_network(
         raise Rejected("the network and the automaton have other symbols or answers")
     family = Family.of(record, len(network.alphabet), len(network.output_names))
     right = right_answer(machine, family)
-    called = network.exact.CALLED if isinstance(network, Attracted) else "the network"
+    called = network.exact.CALLED if isinstance(network, Attracted) else NETWORK
     expected = claim_of(family, machine, right, called)
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that is proven, which is: {expected}")

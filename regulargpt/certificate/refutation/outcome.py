@@ -162,13 +162,13 @@ def certificate_of(wrong: Wrong, machine: MooreMachine, files: Mapping[str, byte
     """refutation.json."""
     words = {name: [*word] for name, word in wrong.family._asdict().items()}
     names = {name: [machine.alphabet[a] for a in word] for name, word in words.items()}
-    answers = machine.output_names[wrong.answer], machine.output_names[wrong.right]
+    answers = machine.output_names[wrong.answer], machine.output_names[wrong.right], record.network_called(files)
     numbers = {"from": wrong.start, "period": wrong.period, "residue": wrong.residue, "answer": wrong.answer}
     return record.text(
         {
             "format": FORMAT,
             "kind": "refutation",
-            "claim": refutation_claim(names, wrong.start, wrong.period, wrong.residue, *answers, record.called(files)),
+            "claim": refutation_claim(names, wrong.start, wrong.period, wrong.residue, *answers),
             **record.named(files, {**record.NAMES, "automaton": REFUTED_AUTOMATON}),
             **words,
             **numbers,
