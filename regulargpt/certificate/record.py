@@ -53,6 +53,11 @@ def network_called(files: Mapping[str, bytes]) -> str:
     return called(json.loads(files["network"]))
 
 
+def graph_file(files: Mapping[str, bytes]) -> dict[str, str]:
+    """graph.json, where a proof is about that."""
+    return {} if network_called(files) == NETWORK else {GRAPH: files["network"].decode()}
+
+
 def claim_of(quantised: QuantisedNetwork) -> str:
     """What the certificate proves, in the checker's words."""
     specification, table = quantised.specification, quantised.table

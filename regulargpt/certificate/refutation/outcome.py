@@ -98,7 +98,8 @@ def refutation_of(
         text = certificate_of(wrong, machine, files)
         found = decide(text.encode(), files, progress=progress)
         assert isinstance(found, AcceptedRefutation), "it is one"
-        return Refutation(described(wrong, machine, found), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
+        written = {**record.graph_file(files), REFUTED_AUTOMATON: automaton, REFUTATION: text}
+        return Refutation(described(wrong, machine, found), written)
 
     for wrong in wrong_families(machine, searched, progress)[:TRIED]:
         try:
