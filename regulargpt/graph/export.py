@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from languages.errors import UserError
+from languages.randomness import rng
 from regulargpt.certificate.checker.doubles import known
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.graph import FORMAT, GraphNetwork
@@ -89,8 +90,8 @@ def refuse_another(
     chain: Chain, start: Float[Tensor, "1 D"], graph: Mapping[str, Any], weights: Mapping[str, Floats]
 ) -> None:
     """Raise UserError unless the graph and torch compute the same, after some words and each symbol."""
-    random, n_symbols = np.random.default_rng(0), len(graph["alphabet"])
-    words = torch.from_numpy(random.integers(n_symbols, size=(WORDS, LENGTH)))
+    n_symbols = len(graph["alphabet"])
+    words = torch.from_numpy(rng(0, "graph").integers(n_symbols, size=(WORDS, LENGTH)))
     states = chain.along(words)[1].reshape(-1, chain.dimension)  # (words * length, D)
     try:
         network = GraphNetwork(weights, graph)

@@ -33,7 +33,7 @@ class OfGraph:
 
     def start(self, n: int) -> Float[Tensor, "n d_state"]:
         """The state before the first symbol."""
-        return torch.from_numpy(self.network.first_state()).expand(n, -1)
+        return torch.from_numpy(self.network.first_state()).expand(n, -1)  # (n, D)
 
     def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
         """Where all states of boxes come to by one more symbol each; everywhere, where nothing is known."""
