@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from regulargpt import encodings, models, objectives
-    from regulargpt.api import Trained, evaluate, load, resume, run, states, verify
+    from regulargpt.api import Trained, evaluate, judge, load, resume, run, states, verify
     from regulargpt.config.schema import RunConfig
     from regulargpt.models.hooks import run_with_cache, run_with_hooks
     from regulargpt.models.regulargpt import RegularGPT
@@ -26,6 +26,7 @@ __all__ = [
     "Transformer",
     "encodings",
     "evaluate",
+    "judge",
     "load",
     "models",
     "objectives",
@@ -41,7 +42,7 @@ HOME = {
     "RegularGPT": "models.regulargpt",
     "RunConfig": "config.schema",
     "Transformer": "models.transformer",
-    **dict.fromkeys(("Trained", "evaluate", "load", "resume", "run", "states", "verify"), "api"),
+    **dict.fromkeys(("Trained", "evaluate", "judge", "load", "resume", "run", "states", "verify"), "api"),
     **dict.fromkeys(("run_with_cache", "run_with_hooks"), "models.hooks"),
 }
 

@@ -1,4 +1,4 @@
-"""The public functions: run, resume, load, evaluate, verify, states. What the commands do, from Python."""
+"""The public functions: run, resume, load, evaluate, judge, verify, states. What the commands do, from Python."""
 
 from __future__ import annotations
 
@@ -202,6 +202,36 @@ def evaluate(
         network = network_of_test(config, changes.keys() - {"device"})
     lengths, seed = tuple(lengths) or config.tested, config.seed if seed is None else seed
     return evaluate_run(folder, config, lengths, seed, changes=network, quantised=quantised)
+
+
+def judge(
+    module: nn.Module, language: Language, *, out: str | Path | None = None, seconds: float = 20.0, seed: int = 0
+) -> dict[str, Any]:
+    """A verdict on a module of your own that was trained elsewhere; `regulargpt judge --json`.
+
+    A cell has `start(batch)`, `step(state, symbols)` and `readout(state)`: what is said of its certificate and its
+    refutation is in the report, and their files in the folder `out`, if one is given. Of any other module, from words
+    (batch, length) to logits, wrong words are looked for, for so many seconds.
+
+    Raises UserError for a language that is not regular, and for a module that cannot be asked.
+
+    >>> class Last(nn.Module):
+    ...     def start(self, batch):
+    ...         return torch.zeros(batch, 2)
+    ...     def step(self, state, symbols):
+    ...         return torch.eye(2)[symbols]
+    ...     def readout(self, state):
+    ...         return state
+    >>> report = judge(Last(), "regex:(0|1)*1")
+    >>> report["certificate"]["proven"], report["certificate"]["unquantised"]["proven"], report["refutation"]["refuted"]
+    (True, True, False)
+    """
+    from regulargpt.judging import folder, judge
+
+    if out is not None:
+        folder.refuse_occupied(Path(out))
+    found = judge.judge(module, as_task(language).name, seconds, seed)
+    return found.report if out is None else folder.write(Path(out), found)
 
 
 def verify(path: str | Path, out: Path | None = None, **words: Any) -> dict[str, Any]:

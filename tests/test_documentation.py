@@ -99,6 +99,7 @@ OF_THEIR_OWN = {
     *("--seed", "--length", "--lengths", "--words", "--samples", "--seconds", "--steps", "--batch-size", "--lr"),
     *("--out", "--format", "--text", "--train-len", "--device", "--attention", "--temperature", "--bias", "--methods"),
     *("--model", "--recipe", "--protocol", "--set", "--config"),  # of one run, or of several
+    *("--language", "--weights"),  # of a proof, or of a network from elsewhere
 }
 
 

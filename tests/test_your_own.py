@@ -72,10 +72,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page(lab: Path):
     assert {
         "pyproject.toml",
+        "my_net.py",
         *(f"my_lab/{name}" for name in ("peephole.py", "leaky.py", "slope.py", "has_aba.py")),
     } <= set(FILES)
     assert COMMANDS.count("pip install .") == 6
-    commands = [command.removeprefix("regulargpt ") for command in COMMANDS if command != "pip install ."]
+    (lab / "my_net.py").write_text(FILES["my_net.py"], encoding="utf-8")
+    python(lab, "my_net.py")
+    commands = [command.removeprefix("regulargpt ") for command in COMMANDS if command.startswith("regulargpt ")]
     *done, (code, report, _) = called(lab, *commands, "results sweeps/mine --group-by model,forget_bias --json")
     assert {*done} == {(0, *said) for _, *said in done}
     assert code == 0

@@ -11,11 +11,11 @@ import numpy as np
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.checker import FORMAT
-from regulargpt.certificate.checker.claims import claim, unquantised_claim
+from regulargpt.certificate.checker.claims import NETWORK, called, claim, unquantised_claim
 from regulargpt.certificate.search.certify import QuantisedNetwork
 from regulargpt.finite.nested_specification import NestedSpecification
 from regulargpt.finite.table import Entries
-from regulargpt.storage.folder import AUTOMATON, MODEL_CONFIG, WEIGHTS
+from regulargpt.storage.folder import AUTOMATON, GRAPH, MODEL_CONFIG, WEIGHTS
 from regulargpt.storage.manifest import digest
 
 # Entries of a part that are listed: some megabytes.
@@ -43,8 +43,19 @@ def record(quantised: QuantisedNetwork, files: Mapping[str, bytes], balls: Mappi
 
 
 def named(files: Mapping[str, bytes], names: Mapping[str, str] = NAMES) -> dict[str, dict[str, str]]:
-    """Of which files a certificate is: where they lie, and their digests."""
+    """Of which files a certificate is: where they lie, and their digests. A graph has a file of its own."""
+    names = names if network_called(files) == NETWORK else {**names, "network": GRAPH}
     return {name: {"file": file, "sha256": digest(files[name])} for name, file in names.items()}
+
+
+def network_called(files: Mapping[str, bytes]) -> str:
+    """What claims call the network."""
+    return called(json.loads(files["network"]))
+
+
+def graph_file(files: Mapping[str, bytes]) -> dict[str, str]:
+    """graph.json, where a proof is about that."""
+    return {} if network_called(files) == NETWORK else {GRAPH: files["network"].decode()}
 
 
 def claim_of(quantised: QuantisedNetwork) -> str:

@@ -140,9 +140,9 @@ def chain_sentences(report: dict[str, Any]) -> list[str]:
     >>> print(*chain_sentences(report)[:2], sep="\\n")
     proven at every length, in real arithmetic, the state replaced after every symbol by the nearest of 2 points: 6 rows, 3 pairs with the automaton, least gap of answers 2.62
     and as it is: each number of its state stays within 0.0186 of a point's, if rounding moves none by more than 0.001
-    >>> unchecked = {"proven": False, "checked": False, "reason": "not checked: no checker knows Cell"}
+    >>> unchecked = {"proven": False, "checked": False, "reason": "not checked: torch's `sort` has no counterpart"}
     >>> print(*chain_sentences({"kind": "chain", **sizes, **unchecked}), sep="\\n")
-    not checked: no checker knows Cell
+    not checked: torch's `sort` has no counterpart
     by its table in float64, the state replaced after every symbol by the nearest of 2 points, it is right on every word: 6 rows, 3 pairs with the automaton, least gap of answers 2.62
     """  # noqa: E501
     if "points" not in report:
@@ -164,7 +164,7 @@ def chain_sentences(report: dict[str, Any]) -> list[str]:
 
 
 def is_unchecked(report: Mapping[str, Any]) -> bool:
-    """Whether a recurrent network is right by its table, but no checker knows it."""
+    """Whether a recurrent network is right by its table, but has no graph."""
     return report.get("checked") is False
 
 

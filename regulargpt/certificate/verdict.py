@@ -26,6 +26,7 @@ from regulargpt.storage.folder import (
     AUTOMATON,
     CERTIFICATE,
     ENVIRONMENT,
+    GRAPH,
     MODEL_CONFIG,
     REFUTATION,
     REFUTED_AUTOMATON,
@@ -124,7 +125,8 @@ def refuted(folder: RunFolder, language: str, progress: Progress = lambda part, 
     path = folder.path / REFUTATION
     if not atomic.disk.exists(path):
         return None
-    text, files = atomic.read_bytes(path), network_files(folder)
+    text = atomic.read_bytes(path)
+    files = network_files(folder, path)
     files["automaton"] = atomic.read_bytes(folder.path / REFUTED_AUTOMATON)
     try:
         accepted = decide(text, files, progress=progress, name=atomic.shown(path))
@@ -138,14 +140,21 @@ def refuted(folder: RunFolder, language: str, progress: Progress = lambda part, 
     return Refuted(accepted, of_another(folder, machine, language))
 
 
-def network_files(folder: RunFolder) -> dict[str, bytes]:
-    """The weights and config.json of a finished run. Raises UserError for a file that is damaged."""
-    return {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
+def network_files(folder: RunFolder, proof: Path) -> dict[str, bytes]:
+    """The weights of a finished run and its config.json; or graph.json, if a proof names that as the network.
+
+    Raises UserError for a file that is damaged.
+    """
+    named = atomic.parse_json(atomic.read_bytes(proof), proof).get("network")
+    is_graph = isinstance(named, dict) and named.get("file") == GRAPH
+    network = atomic.read_bytes(folder.path / GRAPH) if is_graph else folder.final_bytes(MODEL_CONFIG)
+    return {"weights": folder.final_bytes(WEIGHTS), "network": network}
 
 
 def certified_files(folder: RunFolder) -> tuple[bytes, dict[str, bytes]]:
     """The certificate and what it is about, as they lie there. Raises UserError for a file that is damaged or gone."""
-    files = network_files(folder) | {"automaton": atomic.read_bytes(folder.path / AUTOMATON)}
+    files = network_files(folder, folder.path / CERTIFICATE)
+    files["automaton"] = atomic.read_bytes(folder.path / AUTOMATON)
     return atomic.read_bytes(folder.path / CERTIFICATE), files
 
 

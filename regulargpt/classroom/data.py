@@ -222,7 +222,8 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
     again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
     text, automaton = atomic.read_bytes(path), atomic.read_bytes(folder.path / AUTOMATON)
     try:
-        accepted = proof(text, network_files(folder) | {"automaton": automaton}, progress, atomic.shown(path))
+        files = network_files(folder, path) | {"automaton": automaton}
+        accepted = proof(text, files, progress, atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
     machine = read_json(automaton.decode(), AUTOMATON)

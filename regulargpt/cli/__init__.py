@@ -37,6 +37,7 @@ OWN = {
     "shortcuts": "Say what trivial rules score on a model's test words.",
     "verify": "Cluster a run's hidden states, and certify it for every length.",
     "falsify": "Look for words that a run's network answers wrongly.",
+    "judge": "Give a verdict on a network of your own, trained elsewhere.",
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
@@ -57,6 +58,10 @@ EXAMPLES = {
     "shortcuts": ("parity", "dyck-2 --protocol hard"),
     "verify": (RUN, f"{RUN} --words 100"),
     "falsify": (RUN, f"{RUN} --words 100000"),
+    "judge": (
+        "my_net:Net --weights net.pt --language parity",
+        "my_net:Net:width=32 --weights net.safetensors --language tomita-3 --json",
+    ),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.finite.float64_network import ROWS, as_float64
+from regulargpt.models.base import device_of
 from regulargpt.models.recurrent import Recurrent
 
 CARRIES = "a chain carries tensors (batch, ...) of real or complex numbers, of one size"
@@ -45,7 +46,7 @@ class Chain:
             raise UserError(f"{self.name} does not say how many symbols it reads; set its `n_symbols`")
         self.model = model if as_it_is else as_float64(model)
         # Words of one and of two symbols: a state that grows is another one after the second.
-        symbols = torch.zeros(2, dtype=torch.long, device=self.model.readout.weight.device)
+        symbols = torch.zeros(2, dtype=torch.long, device=device_of(self.model))
         logits, self.pattern = self._read(symbols[:, None], None)
         self.shapes = self._shapes(self.pattern, len(symbols))
         self.n_outputs: int = logits.shape[1]

@@ -38,6 +38,7 @@ from regulargpt.finite.lstar import Ask, Learner, ObservationTable, Query, TooLo
 from regulargpt.finite.nested_conformance import nested_suite
 from regulargpt.finite.nested_lstar import NestedLearner
 from regulargpt.finite.nonempty import Word
+from regulargpt.models.base import device_of
 from regulargpt.models.hooks import listened_to
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.nested import nested_logits
@@ -96,7 +97,7 @@ def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
     if (logits := logits_at_once(model)) is None:
         return by_length(partial(answers_of, model), words)
     # The longest first: words of one length stand together.
-    device = next(model.parameters()).device
+    device = device_of(model)
     order = sorted(range(len(words)), key=lambda i: -len(words[i]))
     found = np.empty(len(words), dtype=np.int64)
     with torch.no_grad():
@@ -119,7 +120,7 @@ def logits_at_once(model: nn.Module) -> Callable[[Sequence[Tensor]], Tensor] | N
 
 def answers_of(model: nn.Module, words: Ints) -> Ints:
     """A network's answers (n,) to words (n, T), on the device that it is on."""
-    device = next(model.parameters()).device
+    device = device_of(model)
     pieces = -(-words.size // MOST_SYMBOLS)
     if getattr(model, "quadratic", False):
         pieces = min(len(words), -(-words.size * words.shape[1] // MOST_PAIRS))

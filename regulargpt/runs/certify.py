@@ -29,6 +29,7 @@ from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.configured import config_of
 from regulargpt.runs.falsify import known
+from regulargpt.runs.graphs import graph
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import mistakes, outside
@@ -48,7 +49,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := no_certificate(config.model, config.objective, config.data.name)) is not None:
         if no_automaton(config.objective, config.data.name) is None and outside(config):
-            return write(folder, unchecked(folder, config, weights, reason))
+            return write(folder, from_outside(folder, config, weights, reason, progress))
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
@@ -85,8 +86,8 @@ def chain_report(
     return chain_outcome(model, words, config.seed, files, progress, learned, points, wrong=wrong)
 
 
-def unchecked(folder: RunFolder, config: RunConfig, weights: bytes, reason: str) -> Outcome:
-    """What is said of a network from outside: if it is recurrent, its table is compared, though no checker knows it."""
+def from_outside(folder: RunFolder, config: RunConfig, weights: bytes, reason: str, progress: Progress) -> Outcome:
+    """What is said of a network from outside: if it is recurrent, of its graph; without one, its table is compared."""
     words = of_words(config.data)
     refuse_other_data(folder, words)
     with catch_warnings(action="ignore", category=Notice):  # `verify` has just said it, of the hidden states
@@ -94,7 +95,13 @@ def unchecked(folder: RunFolder, config: RunConfig, weights: bytes, reason: str)
     if not isinstance(model, Recurrent):
         return refused(weights, {"reason": reason})
     with mistakes(config):
-        return chain_outcome(model, words, config.seed, {"weights": weights}, is_known=False)
+        files, unknown = {"weights": weights}, ""
+        try:
+            files["network"] = graph(model, words)
+        except UserError as error:
+            unknown = str(error)
+        wrong = known(folder, words).words
+        return chain_outcome(model, words, config.seed, files, progress, unknown=unknown, wrong=wrong)
 
 
 def learned_machine(folder: RunFolder, config: RunConfig, model: Model) -> LearnedMachine | None:

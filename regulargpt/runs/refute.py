@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from math import inf
 from typing import Any
+from warnings import catch_warnings
 
+from languages.errors import Notice, UserError
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.outcome import (
     answers_otherwise,
@@ -14,7 +16,9 @@ from regulargpt.certificate.refutation.outcome import (
     refutation_of,
 )
 from regulargpt.data import of_words
+from regulargpt.models.recurrent import Recurrent
 from regulargpt.runs.configured import config_of
+from regulargpt.runs.graphs import graph
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import outside
@@ -30,21 +34,25 @@ def refutation_report(
 ) -> dict[str, Any] | None:
     """Try to refute a finished run; write refutation.json and its automaton beside it if the checker accepts it.
 
-    None for networks that carry no state, or one that the checker does not know. After about so many `seconds` of
+    None for networks that carry no state, or one of which the checker knows nothing. After about so many `seconds` of
     this thread's processor time the report is `late`, and the files stay as they were. Raises UserError for a run that
     is not finished.
     """
-    config = config_of(folder)
-    if outside(config):
+    config, weights, network = config_of(folder), folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
+    with catch_warnings(action="ignore", category=Notice):  # the verbs say it of the run, once
+        model = load_model(folder)
+    is_outside = bool(outside(config))
+    if not (isinstance(model, Recurrent) if is_outside else may_be_refuted(model)):
         return None
-    model = load_model(folder)
-    if not may_be_refuted(model):
-        return None
-    weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := answers_otherwise(network)) is not None:
         return none_of(reason).report
     words = of_words(config.data)
     refuse_other_data(folder, words)
+    if is_outside:
+        try:
+            network = graph(model, words)
+        except UserError as error:
+            return none_of(str(error)).report
     end = time.thread_time() + seconds
 
     def watched(part: str, done: int, count: int) -> None:

@@ -21,6 +21,7 @@ METRICS = "metrics.jsonl"
 MEASURES = "measures.csv"
 WEIGHTS = "model.safetensors"
 MODEL_CONFIG = "config.json"
+GRAPH = "graph.json"
 SUMMARY = "summary.json"
 DONE = "DONE"
 # What `verify` says of a run: no part of the manifest, and written anew by each `verify`.

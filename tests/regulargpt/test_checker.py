@@ -85,7 +85,7 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
     files |= {"machine", "moves", "pushdown", "equality", "forests", "levels", "pairs", "induction"}
     files |= {"heads", "stack_machine", "stack_network", "stack_product", "stack_equality", "stack_steps", "nearest"}
     files |= {"chain_product", "chain_boxes", "chain_steps", "recurrences", "delta_recurrences", "refutation"}
-    files |= {"chain_networks", "attraction", "family"}
+    files |= {"chain_networks", "attraction", "family", "graph", "operations"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
@@ -94,6 +94,8 @@ def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     knows = {name: {CHECKER} for name in ("outcome.py", "unquantised.py", "verdict.py")}
     words = ("record.py", "chain/outcome.py", "refutation/outcome.py")
     knows |= {name: {CHECKER, f"{CHECKER}.claims"} for name in words}
+    # A graph has one interpreter.
+    knows["chain/graph_boxes.py"] = {f"{CHECKER}.{name}" for name in ("doubles", "files", "graph")}
     knows["refutation/outcome.py"].add(f"{CHECKER}.refutation")  # how far it reads on
     certificate = ROOT / "regulargpt" / "certificate"
     rooms = (".", "search", "tuning", "chain", "refutation")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Int
-from torch import Tensor
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
 from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
 from regulargpt.certificate.chain.intervals import Interval
@@ -44,7 +45,8 @@ class Boxes:
 class Moves:
     """From which point, by which symbol, to which: (n,) each; the first points (n_symbols,), -1 for a symbol that no
     word begins with; and the answers (m,) that have to be those of the points `asked` (m,), once the symbols `by` (m,)
-    have led to them."""
+    have led to them. `before` (m', 3) are the places where a symbol is read that has an answer, 0 the start and k the
+    point k - 1, the symbol, and the answer."""
 
     source: Int[Tensor, "n"]
     symbols: Int[Tensor, "n"]
@@ -53,6 +55,7 @@ class Moves:
     asked: Int[Tensor, "m"]
     by: Int[Tensor, "m"]
     answers: Int[Tensor, "m"]
+    before: Int[Tensor, "m' 3"]
 
     @cached_property
     def begins(self) -> Int[Tensor, "symbols"]:
@@ -73,13 +76,54 @@ class Moves:
         right = machine.output_table[machine.table[q]].astype(np.int64)  # (pairs, n_symbols)
         pair, by = torch.from_numpy(right >= 0).nonzero().unbind(1)
         met = torch.stack([to[torch.from_numpy(k)[pair], by], by, torch.from_numpy(right)[pair, by]])
+        before = torch.stack([torch.from_numpy(k)[pair], by, torch.from_numpy(right)[pair, by]], 1)
         first = torch.where(used[0], to[0], -1)
-        return cls(source, symbols, to[1:][source, symbols], first, *torch.unique(met, dim=1))
+        later = to[1:][source, symbols]
+        return cls(source, symbols, later, first, *torch.unique(met, dim=1), torch.unique(before, dim=0))
 
 
-def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
-    """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none."""
-    if (network := box_network(chain.model)) is None:
+class AnyBoxes(Protocol):
+    """A network of which all states in a box can be followed."""
+
+    def start(self, n: int) -> Float[Tensor, "n d_state"]: ...
+
+    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval: ...
+
+    def answers(self, boxes: Interval, moves: Moves) -> bool: ...
+
+
+@dataclass(frozen=True)
+class OfCells:
+    """That of a network whose cells have bounds of their own."""
+
+    network: BoxNetwork
+
+    def start(self, n: int) -> Float[Tensor, "n d_state"]:
+        return self.network.start(n).double()
+
+    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+        return self.network.images(states, symbols)
+
+    def answers(self, boxes: Interval, moves: Moves) -> bool:
+        """Whether each answer is the right one, wherever in its box the state is that it is read of."""
+        asked = Interval(boxes.lower[moves.asked], boxes.upper[moves.asked])
+        margins = self.network.margins(asked, moves.answers, moves.by)
+        margins.scatter_(1, moves.answers[:, None], torch.inf)
+        return bool((margins > 0).all())
+
+
+def cells(model: nn.Module) -> OfCells | None:
+    """That of a network in float64 whose cells have bounds of their own; None where they have none."""
+    found = box_network(model)
+    return None if found is None else OfCells(found)
+
+
+def search_boxes(chain: Chain, product: Product, graph: AnyBoxes | None = None) -> tuple[Product, Boxes] | str:
+    """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none.
+
+    They are those of the `graph`, where the proof is about one.
+    """
+    if (network := graph or cells(chain.model)) is None:
         return f"{chain.name} passes its state on without bounds that could hold it"
     moves = Moves.of(product)
     for slack in SLACKS:
@@ -92,12 +136,12 @@ def search_boxes(chain: Chain, product: Product) -> tuple[Product, Boxes] | str:
 
 
 @torch.no_grad()
-def closed(network: BoxNetwork, moves: Moves, slack: float) -> Interval | None:
+def closed(network: AnyBoxes, moves: Moves, slack: float) -> Interval | None:
     """Boxes (K, D) into which all images go and leave the slack, with one answer in each; None if there are none.
 
     The network is in float64.
     """
-    start = network.start(len(moves.begins)).double()
+    start = network.start(len(moves.begins))
     of_first = network.images(Interval(start, start), moves.begins), moves.first[moves.begins]
     boxes = hull([of_first], moves.n_points, slack)
     for _ in range(ROUNDS):
@@ -107,10 +151,7 @@ def closed(network: BoxNetwork, moves: Moves, slack: float) -> Interval | None:
         image = network.images(Interval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
         after = hull([of_first, (image, target)], moves.n_points, slack)
         if bool(known.all()) and bool(((after.lower >= boxes.lower) & (after.upper <= boxes.upper)).all()):
-            asked = Interval(boxes.lower[moves.asked], boxes.upper[moves.asked])
-            margins = network.margins(asked, moves.answers, moves.by)
-            margins.scatter_(1, moves.answers[:, None], torch.inf)
-            return boxes if bool((margins > 0).all()) else None
+            return boxes if network.answers(boxes, moves) else None
         if bool((after.radius > WIDEST).any()):
             return None
         boxes = widened(boxes, after)

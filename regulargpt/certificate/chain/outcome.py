@@ -16,6 +16,7 @@ from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
 from regulargpt.certificate.chain.box_search import Boxes, search_boxes
+from regulargpt.certificate.chain.graph_boxes import graph_of
 from regulargpt.certificate.chain.points import Candidate, Word
 from regulargpt.certificate.chain.product import Product
 from regulargpt.certificate.chain.search import proven, refuse_trivial
@@ -47,14 +48,14 @@ def chain_outcome(
     progress: Progress = lambda part, done, count: None,
     learned: LearnedMachine | None = None,
     known: Float[Tensor, "K D"] | None = None,
-    is_known: bool = True,
+    unknown: str = "",
     wrong: Sequence[Word] = (),
 ) -> Outcome:
     """Search, make the certificate of these `weights` and this `network`, and have it checked; or why there is none.
 
     It is about the language's automaton, or about the one that was `learned` from the network's answers. Points that
-    are `known` are tried first. Nothing is proven of a network that the checker does not know (`is_known`). Words that
-    were found `wrong` are asked once more where no shorter one is.
+    are `known` are tried first. Nothing is proven of a network that has no graph, for the reason in `unknown`. Words
+    that were found `wrong` are asked once more where no shorter one is.
     """
     of_all: dict[str, Any] = {**KIND, **learned_report(learned, data.tree_task)}
     lengths = data.lengths(data.options.train_len)
@@ -74,11 +75,12 @@ def chain_outcome(
     of_all |= {} if own is None else {"wrong_unquantised": compared(data.finite.machine, model, own)}
     if not holding:
         return refused(files["weights"], {**of_all, **counted(best), **why_not(best, model)})
-    if not is_known:
-        report = {"checked": False, "reason": f"not checked: no checker knows {chain.name}"}
+    if unknown:
+        report = {"checked": False, "reason": f"not checked: {unknown}"}
         return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
     errs = own is not None if learned is None else candidate.own_error() is not None
-    found = [(product, ERRS if errs else search_boxes(chain, product)) for product in holding]
+    graph = graph_of(files)
+    found = [(product, ERRS if errs else search_boxes(chain, product, graph)) for product in holding]
     return certified(found, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
 
 
@@ -140,7 +142,8 @@ def certified(
         else:
             unquantised = {"proven": True, "slack": boxes.slack, "radius": float(boxes.radii.max())}
         report = {"proven": True, **of_all, **counted(product), "unquantised": unquantised}
-        return Outcome(report, {AUTOMATON: files["automaton"].decode(), CERTIFICATE: certificate})
+        written = {**record.graph_file(files), AUTOMATON: files["automaton"].decode(), CERTIFICATE: certificate}
+        return Outcome(report, written)
     return refused(files["weights"], {**of_all, **counted(found[0][0]), "reason": rejected[False]})
 
 
@@ -159,6 +162,7 @@ def certificate_of(product: Product, boxes: Boxes | None, files: Mapping[str, by
     if boxes is not None:
         claim = unquantised_chain_claim(boxes.slack)
         unquantised = {"claim": claim, "slack": boxes.slack, "radii": boxes.radii.tolist()}
-    claim = chain_claim(machine.alphabet, len(points), record.answers_every_word(machine))
+    total, called = record.answers_every_word(machine), record.network_called(files)
+    claim = chain_claim(machine.alphabet, len(points), total, called)
     of_points = {"claim": claim, "unquantised": unquantised, **record.named(files), "points": points}
     return record.text({"format": FORMAT, **KIND, **of_points})

@@ -117,7 +117,7 @@ class Attracted:
 
     def widest(self) -> int:
         """At least the numbers of a vector in it."""
-        return max(self.exact.widest(), *(max(w.shape) for w in self.exact.w.values()))
+        return max([self.exact.widest(), *(max(w.shape) for w in self.exact.w.values())])
 
     def beginning(self) -> Ellipsoid:
         """The state before the first symbol."""

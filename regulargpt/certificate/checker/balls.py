@@ -16,7 +16,17 @@ from flint import acb, arb, arb_mat
 
 from regulargpt.certificate.checker import slopes
 from regulargpt.certificate.checker.complex_doubles import ComplexDoubles
-from regulargpt.certificate.checker.doubles import SQUARINGS, WIDE, Doubles, concatenated, ends, known, up, within
+from regulargpt.certificate.checker.doubles import (
+    SQUARINGS,
+    WIDE,
+    Doubles,
+    concatenated,
+    ends,
+    flatness,
+    known,
+    up,
+    within,
+)
 from regulargpt.certificate.checker.doubles import rising as between_ends
 from regulargpt.certificate.checker.slopes import Sloped, step
 
@@ -77,7 +87,9 @@ sin = of_both(arb.sin, Doubles.sin, lambda x: cos(x))
 # log(1 + exp(x)) and its slope 1 / (1 + exp(-x))
 softplus = of_both(rising(lambda x: x.exp().log1p()), quickly_rising(Doubles.softplus), lambda x: sigmoid(x))
 sigmoid = of_both(
-    rising(lambda x: 1 / (1 + (-x).exp())), quickly_rising(Doubles.sigmoid), lambda x: sigmoid(x) * sigmoid(-x)
+    rising(lambda x: 1 / (1 + (-x).exp())),
+    quickly_rising(Doubles.sigmoid),
+    lambda x: flatness(2 * sigmoid(x) - 1) * 0.25,
 )
 positive = of_both(arb.nonnegative_part, Doubles.positive, step)  # max(x, 0)
 largest = of_both(lambda x: abs(x).upper(), Doubles.largest)  # at least |x|

@@ -37,9 +37,10 @@ from regulargpt.certificate.checker.doubles import (
     between,
     concatenated,
     ends,
+    flatness,
     known,
-    of_ends,
     rising,
+    times,
     up,
 )
 from regulargpt.certificate.checker.network import sigmoid, tanh
@@ -213,17 +214,3 @@ def common(one: Doubles, other: Doubles) -> Doubles:
     # Ends are rounded outwards: a ball that is the smaller one anyway stays what it is.
     best = np.fmin(both.radius, np.fmin(one.radius, other.radius))
     return one.where(one.radius <= best, other.where(other.radius <= best, both))
-
-
-def times(one: Doubles, other: Doubles) -> Doubles:
-    """Products of two balls each."""
-    return of_ends(Doubles.__mul__, one, other)
-
-
-def flatness(t: Doubles) -> Doubles:
-    """1 - t^2 for numbers in balls: largest where |t| is least."""
-    low, high = ends(t)
-    near = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(abs(low), abs(high)))
-    far = np.maximum(abs(low), abs(high))
-    least, most = (1 - known(x) * known(x) for x in (far, near))
-    return between(ends(least)[0], ends(most)[1])

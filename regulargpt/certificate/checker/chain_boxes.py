@@ -41,7 +41,7 @@ class Boxes:
             for at, row in enumerate(self.rows.points):
                 self.rows.progress("boxes", at, len(self.rows.points))
                 self.inside(row, self.rows.points[row])
-            for place, symbol, answer in product.answered:
+            for place, symbol, answer in product.answered(network.ANSWERS_BEFORE):
                 self.answers(place, symbol, answer)
 
     def inside(self, row: Row, to: int) -> None:

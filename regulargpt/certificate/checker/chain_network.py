@@ -22,6 +22,7 @@ import numpy as np
 
 from regulargpt.certificate.checker.balls import exact, joined, positive, product
 from regulargpt.certificate.checker.boxes import Box, State, apart, between, column, ends
+from regulargpt.certificate.checker.claims import NETWORK
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.network import (
@@ -47,6 +48,7 @@ class ChainNetwork(Layers):
     SIZES = ("d_model", "n_layers")
     SUPERVISIONS = ("last", "prefixes")
     LAYOUT: ClassVar[str]  # of a state, for messages
+    CALLED: ClassVar[str] = NETWORK  # in claims
     D: int
 
     def __init__(self, weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any] = exact):
@@ -89,6 +91,7 @@ class Bounded(ChainNetwork):
     """A network for which all states of a box can be followed as it is."""
 
     GATES: ClassVar[int]  # sums of a layer, for each of its d units
+    ANSWERS_BEFORE: ClassVar[bool] = False  # whether `margin` is of a box before the symbol, not of one after it
 
     def why_no_boxes(self) -> str | None:
         """Why its options leave no bounds; None if they do."""
@@ -99,7 +102,8 @@ class Bounded(ChainNetwork):
         raise NotImplementedError
 
     def margin(self, point: Floats, radii: Floats, answer: int, symbol: int) -> float:
-        """At most the least difference of the logit `answer` and another, for all states in a box after a symbol."""
+        """At most the least difference of the logit `answer` and another, for all states in a box after a symbol, or
+        before it."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Which network that carries a state the weights are, by its name in config.json."""
+"""Which network that carries a state the weights are: that of graph.json, or by its name in config.json."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from regulargpt.certificate.checker.chain_rwkv7 import Rwkv7
 from regulargpt.certificate.checker.chain_s4d import S4d
 from regulargpt.certificate.checker.chain_xlstm import Xlstm
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
+from regulargpt.certificate.checker.graph import GraphNetwork, is_graph
 from regulargpt.certificate.checker.network import whole
 
 NETWORKS: dict[str, type[ChainNetwork]] = {
@@ -36,7 +37,9 @@ NETWORKS: dict[str, type[ChainNetwork]] = {
 
 
 def network_of(weights: Mapping[str, Floats], record: Any, of: Callable[[Floats], Any]) -> ChainNetwork:
-    """The network that config.json names. Raises Malformed or Rejected if it is not of the proof's kind."""
+    """The network of a graph, or that config.json names. Raises Malformed or Rejected for none of the proof's kind."""
+    if is_graph(record):
+        return GraphNetwork(weights, record, of)
     name = whole(record)["model"].get("name")
     if not isinstance(name, str):
         raise Malformed("config.json names no model")

@@ -180,14 +180,14 @@ class Product:
         """The pairs that words of one symbol or more lead to; of none of them is the start the place."""
         return {pair for pair in self.before if pair[0] != START}
 
-    @property
-    def answered(self) -> set[tuple[int, int, int]]:
-        """A place, the symbol by which it is reached, and the answer that has to be given there."""
+    def answered(self, is_before: bool = False) -> set[tuple[int, int, int]]:
+        """A place, the symbol by which it is reached, and the answer that has to be given there; or the place where
+        that symbol is read, before it `is_before`."""
         found = set[tuple[int, int, int]]()
         for place, q in self.before:
             for symbol, letter in enumerate(self.machine.letters):
                 if (answer := self.machine.outputs[letter[q]]) is not None:
-                    found.add((self.rows.points[place, symbol], symbol, answer))
+                    found.add((place if is_before else self.rows.points[place, symbol], symbol, answer))
         return found
 
 

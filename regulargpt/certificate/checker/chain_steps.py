@@ -66,7 +66,7 @@ def check_chain(
         raise Rejected("the network and the automaton have other symbols or answers")
     states, answered = machine.asked()
     points = points_of(record["points"], network)
-    expected = chain_claim(machine.alphabet, len(points), answered == states)
+    expected = chain_claim(machine.alphabet, len(points), answered == states, network.CALLED)
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
     proven = same_language(machine, language)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from regulargpt.certificate.checker.forests import Side
+
+NETWORK, OF_GRAPH = "the network", "the function in graph.json"
 
 
 def claim(
@@ -70,7 +73,7 @@ def stack_claim() -> str:
     )
 
 
-def chain_claim(alphabet: Sequence[str], n_points: int, total: bool) -> str:
+def chain_claim(alphabet: Sequence[str], n_points: int, total: bool, network: str = NETWORK) -> str:
     """What is proven of a network that carries a state, replaced by the nearest of some points after each symbol;
     `total` if the automaton has an answer to every word.
 
@@ -79,7 +82,7 @@ def chain_claim(alphabet: Sequence[str], n_points: int, total: bool) -> str:
     """
     condition = "" if total else " on which the automaton has an answer"
     return (
-        f"For every word over {{{listed(alphabet)}}} of at least one symbol{condition}, the network answers as the "
+        f"For every word over {{{listed(alphabet)}}} of at least one symbol{condition}, {network} answers as the "
         "automaton does, when it reads symbol by symbol in real arithmetic and the state that it carries on is "
         f"replaced by the nearest of {n_points} point{'s' * (n_points > 1)} after each symbol and the answer to it."
     )
@@ -100,7 +103,13 @@ def unquantised_chain_claim(slack: float) -> str:
 
 
 def refutation_claim(
-    words: Mapping[str, Sequence[str]], start: int, period: int, residue: int, given: str, right: str
+    words: Mapping[str, Sequence[str]],
+    start: int,
+    period: int,
+    residue: int,
+    given: str,
+    right: str,
+    network: str = NETWORK,
 ) -> str:
     """What is proven of a network that is wrong on u v^n w from n = `start` on, at a residue mod a period.
 
@@ -114,10 +123,20 @@ def refutation_claim(
     which = "" if period == 1 else f" with n = {residue} mod {period}"
     parts = [f"{name} = {' '.join(map(quoted, word))}" if word else f"{name} empty" for name, word in words.items()]
     return (
-        f"For every whole number n >= {start}{which}: to the word u v^n w, with {', '.join(parts)}, the network "
+        f"For every whole number n >= {start}{which}: to the word u v^n w, with {', '.join(parts)}, {network} "
         f"answers {quoted(given)} in real arithmetic, and the automaton answers {quoted(right)}. A program that rounds "
         "may answer otherwise."
     )
+
+
+def called(network: Any) -> str:
+    """What claims call a network, by its file: config.json, or graph.json, which says its function itself.
+
+    >>> called({"format": "regulargpt graph 1"}), called({"model": {}})
+    ('the function in graph.json', 'the network')
+    """
+    is_graph = isinstance(network, dict) and str(network.get("format", "")).startswith("regulargpt graph")
+    return OF_GRAPH if is_graph else NETWORK
 
 
 def listed(symbols: Iterable[str]) -> str:

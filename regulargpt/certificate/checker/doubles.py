@@ -417,3 +417,17 @@ def of_ends(f: Callable[[Doubles, Doubles], Doubles], one: Doubles, other: Doubl
     found = [ends(f(known(x), known(np.where(where, y, np.nan)))) for x in (a, b) for y in (c, d)]
     low, high = np.minimum.reduce([x for x, _ in found]), np.maximum.reduce([x for _, x in found])
     return between(low, high)
+
+
+def flatness(t: Doubles) -> Doubles:
+    """1 - t^2 for numbers in balls: largest where |t| is least."""
+    low, high = ends(t)
+    near = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(abs(low), abs(high)))
+    far = np.maximum(abs(low), abs(high))
+    least, most = (1 - known(x) * known(x) for x in (far, near))
+    return between(ends(least)[0], ends(most)[1])
+
+
+def times(one: Doubles, other: Doubles) -> Doubles:
+    """Products of two balls each."""
+    return of_ends(Doubles.__mul__, one, other)

@@ -15,12 +15,13 @@ from flint import ctx
 
 from regulargpt.certificate.checker.attraction import Attracted, Attraction
 from regulargpt.certificate.checker.balls import FEWEST_BITS, Balls, Undecided, less
-from regulargpt.certificate.checker.claims import quoted, refutation_claim
+from regulargpt.certificate.checker.claims import NETWORK, quoted, refutation_claim
 from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, Settling
 from regulargpt.certificate.checker.doubles import OF_DOUBLES, is_ieee, known
 from regulargpt.certificate.checker.equality import same_language
 from regulargpt.certificate.checker.family import MAX_FROM, Family
 from regulargpt.certificate.checker.files import Floats, Rejected
+from regulargpt.certificate.checker.graph import is_graph
 from regulargpt.certificate.checker.images import Progress
 from regulargpt.certificate.checker.machine import Automaton, Function, Machine
 from regulargpt.certificate.checker.network import whole
@@ -65,7 +66,7 @@ def check_refutation(
     progress: Progress,
 ) -> AcceptedRefutation:
     """All steps, for a certificate whose fields are of their kinds. Raises Undecided where more bits may tell."""
-    model = whole(config)["model"]
+    model = {} if is_graph(config) else whole(config)["model"]
     name, is_mixed = model.get("name"), "s" in str(model.get("blocks", ""))
     if name == "delta" and model.get("n_layers") == 1:
         return check_network(DeltaRecurrences(weights, config), record, machine, language, progress)
@@ -94,7 +95,8 @@ def check_network(
         raise Rejected("the network and the automaton have other symbols or answers")
     family = Family.of(record, len(network.alphabet), len(network.output_names))
     right = right_answer(machine, family)
-    expected = claim_of(family, machine, right)
+    called = network.exact.CALLED if isinstance(network, Attracted) else NETWORK
+    expected = claim_of(family, machine, right, called)
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
     proven = same_language(machine, language)
@@ -105,11 +107,11 @@ def check_network(
     return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, bits, done)
 
 
-def claim_of(family: Family, machine: Machine, right: int) -> str:
+def claim_of(family: Family, machine: Machine, right: int, network: str) -> str:
     """What is proven of the family."""
     words = {name: [machine.alphabet[a] for a in getattr(family, name)] for name in "uvw"}
     answers = machine.output_names[family.answer], machine.output_names[right]
-    return refutation_claim(words, family.start, family.period, family.residue, *answers)
+    return refutation_claim(words, family.start, family.period, family.residue, *answers, network)
 
 
 def right_answer(machine: Machine, family: Family) -> int:

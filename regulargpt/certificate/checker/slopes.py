@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt.certificate.checker.doubles import Doubles, Floats, concatenated, known, within
+from regulargpt.certificate.checker.doubles import Doubles, Floats, concatenated, known, times, within
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +85,15 @@ class Sloped:
     def through(self, f: Callable[[Any], Any], slope: Callable[[Any], Any]) -> Sloped:
         """A function of each number, whose slopes are known."""
         found = f(self.values)
-        return Sloped(found, None if self.slopes is None else self.slopes * slope(self.values))
+        return Sloped(found, None if self.slopes is None else times(self.slopes, slope(self.values)))
 
     def combined(self, values: Doubles, *parts: tuple[Sloped, Any]) -> Sloped:
         """These values, whose slopes are the sum of those of the parts, each times a factor."""
-        slopes = [x.slopes * factor for x, factor in parts if x.slopes is not None]
+        slopes = [
+            times(x.slopes, factor) if isinstance(factor, Doubles) else x.slopes * factor
+            for x, factor in parts
+            if x.slopes is not None
+        ]
         if not slopes:
             return Sloped(values)
         total: Any = sum(slopes[1:], slopes[0])

@@ -27,7 +27,7 @@ from regulargpt.certificate.refutation.search import Network, wrong_families
 from regulargpt.models.delta.model import Delta
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.models.mixing.model import Mixing
-from regulargpt.models.recurrent import TorchRecurrent
+from regulargpt.models.recurrent import Recurrent, TorchRecurrent
 from regulargpt.storage.atomic import disk, reported, write_text
 from regulargpt.storage.folder import REFUTATION, REFUTED_AUTOMATON, RunFolder
 
@@ -60,7 +60,7 @@ def may_be_refuted(model: nn.Module) -> TypeGuard[Mixing | LinearRnn | TorchRecu
     return isinstance(model, Mixing | LinearRnn | TorchRecurrent)
 
 
-def in_float64(model: Mixing | LinearRnn | TorchRecurrent) -> Network:
+def in_float64(model: Recurrent) -> Network:
     """The network for a search."""
     if isinstance(model, LinearRnn):
         return LinearNetwork(model)
@@ -79,13 +79,12 @@ def answers_otherwise(network: bytes) -> str | None:
 
 def refutation_of(
     task: AnyTask,
-    model: Mixing | LinearRnn | TorchRecurrent,
+    model: Recurrent,
     weights: bytes,
     network: bytes,
     progress: Progress = lambda part, done, count: None,
 ) -> Refutation:
     """Search, make the refutation, and have it checked; or say why there is none."""
-    assert may_be_refuted(model), "no other network is refuted by a proof"
     if not isinstance(task, Task):
         return none_of(f"{task.name} has no finite automaton")
     machine = right_machine(task)
@@ -99,7 +98,8 @@ def refutation_of(
         text = certificate_of(wrong, machine, files)
         found = decide(text.encode(), files, progress=progress)
         assert isinstance(found, AcceptedRefutation), "it is one"
-        return Refutation(described(wrong, machine, found), {REFUTED_AUTOMATON: automaton, REFUTATION: text})
+        written = {**record.graph_file(files), REFUTED_AUTOMATON: automaton, REFUTATION: text}
+        return Refutation(described(wrong, machine, found), written)
 
     for wrong in wrong_families(machine, searched, progress)[:TRIED]:
         try:
@@ -163,7 +163,7 @@ def certificate_of(wrong: Wrong, machine: MooreMachine, files: Mapping[str, byte
     """refutation.json."""
     words = {name: [*word] for name, word in wrong.family._asdict().items()}
     names = {name: [machine.alphabet[a] for a in word] for name, word in words.items()}
-    answers = machine.output_names[wrong.answer], machine.output_names[wrong.right]
+    answers = machine.output_names[wrong.answer], machine.output_names[wrong.right], record.network_called(files)
     numbers = {"from": wrong.start, "period": wrong.period, "residue": wrong.residue, "answer": wrong.answer}
     return record.text(
         {
