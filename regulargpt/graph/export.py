@@ -77,10 +77,10 @@ def pruned(nodes: list[dict[str, Any]], logits: int, after: int) -> dict[str, An
 def start_of(chain: Chain) -> Float[Tensor, "1 D"]:
     """The state before the first symbol: the model's own `start`, else zeros."""
     model: Any = chain.model
+    state = model.start(1) if hasattr(model, "start") else None
     if isinstance(model, Mixing):
-        state = [block.mixer.start(1) for block in model.blocks]
-    else:
-        state = model.start(1) if hasattr(model, "start") else None
+        blocks: Any = model.blocks
+        state = [block.mixer.start(1) for block in blocks]
     if state is None:
         return torch.zeros(1, chain.dimension, dtype=torch.float64)
     return torch.cat([real(part).reshape(1, -1) for part in tensors(state)], 1).to(torch.float64)  # (1, D)

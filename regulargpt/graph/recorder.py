@@ -137,14 +137,17 @@ class Recorder(TorchDispatchMode):
         if name == "_local_scalar_dense":
             raise Unsupported("a branch on the symbol: what runs may depend on no symbol; take a row of a table")
         added = self.symbols[id(args[0])][1]
-        if isinstance(out, list | tuple) and len(out) == 1 and name in SPLITTING:
-            (out,) = out
+        moved = out[0] if name in SPLITTING and len(out) == 1 else out
         if name in ("add", "sub") and isinstance(args[1], int):
             added += args[1] if name == "add" else -args[1]
-        elif name not in MOVING + SPLITTING or out.numel() != 1 or out.is_floating_point():
+        elif name not in MOVING + SPLITTING or not is_one_integer(moved):
             return False
-        self.symbols[id(out)] = out, added
+        self.symbols[id(moved)] = moved, added
         return True
+
+
+def is_one_integer(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.numel() == 1 and not x.is_floating_point()
 
 
 MOVING = ("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "transpose", "t", "permute", "select", "slice")
@@ -164,7 +167,7 @@ def overlap(x: Tensor, y: Tensor) -> bool:
 
 def extent(x: Tensor) -> tuple[int, int]:
     """The places of the first and the last number of a tensor in its memory."""
-    first = x.storage_offset()
+    first = int(x.storage_offset())
     return first, first + sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
 
 

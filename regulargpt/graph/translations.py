@@ -151,11 +151,15 @@ def axes_of(x: Tensor, dims: Any) -> list[int]:
     return [dim % x.dim() - x.dim() for dim in dims]
 
 
+def sums(g: Recorder, x: Any, axes: Sequence[int]) -> Any:
+    """The sum along some axes, which stay with length 1."""
+    for axis in axes:
+        x = Node(g.node("sum", x, axis=axis))
+    return x
+
+
 def summed(g: Recorder, out: Any, x: Tensor, dims: Any = None, keepdim: bool = False, **named: Any) -> int:
-    at: Any = x
-    for axis in axes_of(x, dims):
-        at = Node(g.node("sum", at, axis=axis))
-    return g.node("reshape", at, shape=shape_of(out))
+    return g.node("reshape", sums(g, x, axes_of(x, dims)), shape=shape_of(out))
 
 
 def averaged(g: Recorder, out: Any, x: Tensor, dims: Any = None, keepdim: bool = False, **named: Any) -> int:
@@ -163,16 +167,10 @@ def averaged(g: Recorder, out: Any, x: Tensor, dims: Any = None, keepdim: bool =
 
 
 def variance(g: Recorder, out: Any, x: Tensor, dims: Any = None, *, correction: Any = 1, keepdim: bool = False) -> int:
-    axes = axes_of(x, dims)
-    count = x.numel() / out.numel()
-    at: Any = x
-    for axis in axes:
-        at = Node(g.node("sum", at, axis=axis))
-    apart = Node(g.node("subtract", x, Node(g.node("divide", at, count))))
-    at = Node(g.node("square", apart))
-    for axis in axes:
-        at = Node(g.node("sum", at, axis=axis))
-    found = Node(g.node("divide", at, count - (1 if correction is None else correction)))
+    axes, count = axes_of(x, dims), x.numel() / out.numel()
+    apart = Node(g.node("subtract", x, Node(g.node("divide", sums(g, x, axes), count))))
+    squares = sums(g, Node(g.node("square", apart)), axes)
+    found = Node(g.node("divide", squares, count - (1 if correction is None else correction)))
     return g.node("reshape", found, shape=shape_of(out))
 
 
@@ -249,18 +247,8 @@ def halves_gated(g: Recorder, out: Tensor, x: Tensor, dim: int = -1) -> int:
 def length(g: Recorder, out: Any, x: Tensor, order: Any = 2, dims: Any = None, keepdim: bool = False, **n: Any) -> int:
     if order != 2:
         raise Unsupported("a norm other than the Euclidean one")
-    return g.node("root", Node(summed(g, out, Squared(g, x), dims, keepdim)))
-
-
-class Squared(Node):
-    """The squares of a tensor, with its shape."""
-
-    def __init__(self, g: Recorder, x: Tensor):
-        super().__init__(g.node("square", x))
-        self.x = x
-
-    def dim(self) -> int:
-        return self.x.dim()
+    at = sums(g, Node(g.node("square", x)), axes_of(x, dims))
+    return g.node("root", Node(g.node("reshape", at, shape=shape_of(out))))
 
 
 def leaned(g: Recorder, out: Any, x: Any, y: Any, weight: Any) -> int:

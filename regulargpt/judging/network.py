@@ -36,7 +36,8 @@ class Cell(Recurrent):
 
     def __init__(self, module: nn.Module, n_symbols: int):
         nn.Module.__init__(self)
-        self.module, self.n_symbols = module, n_symbols
+        self.module: Any = module
+        self.n_symbols = n_symbols
 
     def start(self, batch: int) -> Any:
         """The state before the first symbol."""

@@ -42,7 +42,7 @@ def refutation_report(
     with catch_warnings(action="ignore", category=Notice):  # the verbs say it of the run, once
         model = load_model(folder)
     is_outside = bool(outside(config))
-    if not (isinstance(model, Recurrent) if is_outside else may_be_refuted(model)):
+    if not isinstance(model, Recurrent) or not (is_outside or may_be_refuted(model)):
         return None
     if (reason := answers_otherwise(network)) is not None:
         return none_of(reason).report

@@ -75,11 +75,12 @@ class Moves:
         (k, q), machine = product.pairs.T, product.machine
         right = machine.output_table[machine.table[q]].astype(np.int64)  # (pairs, n_symbols)
         pair, by = torch.from_numpy(right >= 0).nonzero().unbind(1)
-        met = torch.stack([to[torch.from_numpy(k)[pair], by], by, torch.from_numpy(right)[pair, by]])
-        before = torch.stack([torch.from_numpy(k)[pair], by, torch.from_numpy(right)[pair, by]], 1)
+        place, answers = torch.from_numpy(k)[pair], torch.from_numpy(right)[pair, by]
+        asked, after, given = torch.unique(torch.stack([to[place, by], by, answers]), dim=1)
+        before = torch.unique(torch.stack([place, by, answers], 1), dim=0)
         first = torch.where(used[0], to[0], -1)
         later = to[1:][source, symbols]
-        return cls(source, symbols, later, first, *torch.unique(met, dim=1), torch.unique(before, dim=0))
+        return cls(source, symbols, later, first, asked, after, given, before)
 
 
 class AnyBoxes(Protocol):

@@ -57,9 +57,9 @@ class ChainTarget:
         source, symbols = (to >= 0).nonzero().unbind(1)
         answers = torch.tensor([output[q] for q, _ in met])
         asked, by = (answers >= 0).nonzero().flatten(), torch.tensor([symbol for _, symbol in met])
-        table = torch.cat([torch.tensor(first)[None], to])  # (1 + K, n_symbols), of the start and the points
-        place, symbol = ((table >= 0) & (answers[table] >= 0)).nonzero().unbind(1)
-        before = torch.stack([place, symbol, answers[table[place, symbol]]], 1)
+        all_moves = torch.cat([torch.tensor(first)[None], to])  # (1 + K, n_symbols), of the start and the points
+        place, read = ((all_moves >= 0) & (answers[all_moves] >= 0)).nonzero().unbind(1)
+        before = torch.stack([place, read, answers[all_moves[place, read]]], 1)
         met_by = (asked, by[asked], answers[asked])
         moves = Moves(source, symbols, to[source, symbols], torch.tensor(first), *met_by, before)
         number = torch.full(machine.table.shape, -1)

@@ -24,7 +24,7 @@ from regulargpt.certificate.checker.boxes import common
 from regulargpt.certificate.checker.chain_network import Bounded
 from regulargpt.certificate.checker.claims import OF_GRAPH, called
 from regulargpt.certificate.checker.doubles import Doubles, ends, known, times, up
-from regulargpt.certificate.checker.files import Floats, Malformed, fields, numbers
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields, numbers
 from regulargpt.certificate.checker.network import COST, MAX_NUMBERS, Ints, Kinds
 from regulargpt.certificate.checker.operations import INT, INTS, OPERATIONS, REAL, Value, bounded, placed
 from regulargpt.certificate.checker.slopes import Sloped
@@ -40,12 +40,20 @@ SOURCES: Mapping[str, Kinds] = {
 }
 KINDS: Mapping[str, type | tuple[type, ...]] = {INT: int, INTS: list, REAL: (int, float)}
 MAX_NODES, MAX_AXES = 4096, 8
+KEPT = 8  # so many times the widest value may a step keep, else it counts as wider
 Closer = Callable[[int, "Node", Mapping[int, "Value"]], Value | None]
 
 
 def is_graph(record: Any) -> bool:
     """Whether a JSON value calls itself a graph."""
     return called(record) == OF_GRAPH
+
+
+def few_enough(count: int, value: Value) -> int:
+    """So many numbers and those of one value more: all of them are kept. Raises Rejected for too many."""
+    if (count := count + value.size) > MAX_NUMBERS:
+        raise Rejected(f"the graph: a step makes {count:,} numbers or more; at most {MAX_NUMBERS:,} are checked")
+    return count
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ def node_of(record: Any, at: int) -> Node:
     """A node, with all that its operation needs and nothing else."""
     where = f"node {at} of the graph"
     op = record.get("op") if isinstance(record, dict) else None
-    if not isinstance(op, str) or op not in SOURCES | OPERATIONS:
+    if not isinstance(op, str) or not (op in SOURCES or op in OPERATIONS):
         raise Malformed(f"{where}: the operation {op!r:.40} is not known")
     count, options = (1 if op == "row" else 0, {}) if op in SOURCES else OPERATIONS[op][:2]
     kinds = SOURCES.get(op) or {"op": str, "of": list, **{name: KINDS[kind] for name, kind in options.items()}}
@@ -131,10 +139,14 @@ class GraphNetwork(Bounded):
             raise Malformed("the weights hold a number that is not finite")
         self.w = {name: of(weights[name]) for name in sorted(used)}
         self.constants: dict[int, Value] = {}
+        count = 0
         for at, node in enumerate(self.graph.nodes):
             if node.op in ("weight", "numbers") or (node.op not in SOURCES and self.constants.keys() >= {*node.of}):
                 self.constants[at] = self.value(node, self.constants)
-        self.d = max(value.size for value in self.one_step.values())
+                count = few_enough(count, self.constants[at])
+        sizes = [value.size for value in self.one_step.values()]
+        # All of them are kept until the step is done: those of several steps at once, or their slopes, fit in memory.
+        self.d = max(*sizes, sum(sizes) // KEPT)
 
     @property
     def live(self) -> list[int]:
@@ -161,7 +173,7 @@ class GraphNetwork(Bounded):
 
     def values(self, states: Any, symbols: Ints, closer: Closer = lambda at, node, found: None) -> dict[int, Value]:
         """The values of all nodes, from states (n, D) and the symbols (n,) that are read there; what is `closer`."""
-        found = dict(self.constants)
+        found, count = dict(self.constants), 0
         for at in self.live:
             node = self.graph.nodes[at]
             if node.op == "state":
@@ -173,7 +185,7 @@ class GraphNetwork(Bounded):
                 found[at] = Value(placed(table.numbers, lambda x: x[symbols]), True)  # (n, ...)
             else:
                 found[at] = self.value(node, found)
-            bounded(found[at].size)
+            count = few_enough(count, found[at])
             found[at] = closer(at, node, found) or found[at]
         return found
 
