@@ -12,13 +12,13 @@ from typing import Any
 
 from experiments import recorded
 from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.page.record import Cell, Line, Values, part
+from experiments.page.record import Cell, CellLine, Values, part
 from experiments.published import Number, published
-from experiments.recorded import DONE, FAILED, Rules, Run, key_of
+from experiments.recorded import DONE, FAILED, RecordedRun, Rules, key_of
 from experiments.registry import recorded_as
 from regulargpt.config.schema import value_of
 from regulargpt.plots import Line as Curve
-from regulargpt.results.statistics import Group, least, spread
+from regulargpt.results.statistics import RunGroup, least, spread
 from regulargpt.tables import percent
 
 STATISTICS = ("max", "mean")
@@ -36,10 +36,12 @@ def cells_in(place: Path) -> tuple[Values, ...]:
     return tuple(cells(experiment, scale, runs, rules))
 
 
-def cells(experiment: Experiment, scale: Scale, runs: Sequence[Run], rules: Sequence[Rules] = ()) -> list[Values]:
+def cells(
+    experiment: Experiment, scale: Scale, runs: Sequence[RecordedRun], rules: Sequence[Rules] = ()
+) -> list[Values]:
     """Every cell of the rows that have runs, or published values alone; of columns of before those with runs."""
     columns = [*experiment.columns, *(c for c in experiment.former if c.runs in {run.runs for run in runs})]
-    behind: dict[tuple[str, str], list[Run]] = {}
+    behind: dict[tuple[str, str], list[RecordedRun]] = {}
     for run in runs:
         for row in run.rows:
             behind.setdefault((row, run.runs), []).append(run)
@@ -71,7 +73,7 @@ def cell_of(
     experiment: Experiment,
     row: str,
     column: Column,
-    runs: Sequence[Run],
+    runs: Sequence[RecordedRun],
     rules: Mapping[tuple[str, str, str], Rules],
     scale: Scale,
 ) -> Values:
@@ -111,10 +113,10 @@ def cell_of(
     return values
 
 
-def group_of_runs(runs: Sequence[Run], test: str, failed: int) -> Group:
+def group_of_runs(runs: Sequence[RecordedRun], test: str, failed: int) -> RunGroup:
     """The statistics of runs in a test."""
     tests = [run.tests[test] for run in runs]
-    return Group(
+    return RunGroup(
         key=(),
         n_runs=sum(run.n for run in runs) + failed,
         n_failed=failed,
@@ -127,7 +129,7 @@ def group_of_runs(runs: Sequence[Run], test: str, failed: int) -> Group:
     )
 
 
-def statistic(name: str, group: Group | None, runs: Sequence[Run], test: str) -> Number | None:
+def statistic(name: str, group: RunGroup | None, runs: Sequence[RecordedRun], test: str) -> Number | None:
     """A statistic over the runs of a cell; the worst is over lengths, too; others are what a figure's analysis says."""
     if name == "worst":
         return least(run.tests[test].worst for run in runs)
@@ -137,7 +139,7 @@ def statistic(name: str, group: Group | None, runs: Sequence[Run], test: str) ->
 
 
 def found_in(
-    experiment: Experiment, column: Column, shows: Shows, runs: Sequence[Run], group: Group | None
+    experiment: Experiment, column: Column, shows: Shows, runs: Sequence[RecordedRun], group: RunGroup | None
 ) -> list[str]:
     """What is known of the runs beside their scores: where they fail, what an analysis says, why one is not proven."""
     if column.fails_at and group and group.scores:
@@ -148,7 +150,7 @@ def found_in(
     if shows.what != "proven":
         return []
     why = (f"seed {run.seed}: {run.found}" if run.n == 1 else run.found for run in runs if run.found)
-    return [sentence for one in why for sentence in one.split("; ")]
+    return [sentence for reason in why for sentence in reason.split("; ")]
 
 
 def levels_of(experiment: Experiment, row: str, runs: str, shows: Shows, scale: Scale) -> int | None:
@@ -161,7 +163,7 @@ def levels_of(experiment: Experiment, row: str, runs: str, shows: Shows, scale: 
     return depth(shows.length, value_of(configs[0], "model.chunk_size"))
 
 
-def curve_of(title: str, runs: Sequence[Run]) -> Curve | None:
+def curve_of(title: str, runs: Sequence[RecordedRun]) -> Curve | None:
     """The mean over runs by length, from the lowest to the highest, over the lengths of all."""
     known = [run for run in runs if run.by_length]
     if not known:
@@ -179,27 +181,27 @@ def cell(values: Values) -> Cell:
     return Cell(tuple(lines(values)), (), values)
 
 
-def lines(values: Values) -> list[Line]:
+def lines(values: Values) -> list[CellLine]:
     """Published, ours, difference, and the state of its runs; never blank."""
     what, length = values["shows"]["what"], values["shows"]["length"]
-    printed = [Line(text_of(values["published"].values()), "published")] if is_published(values) else []
+    printed = [CellLine(text_of(values["published"].values()), "published")] if is_published(values) else []
     if not values["runs"]:
-        return [*printed, Line("does not apply", "state")]
+        return [*printed, CellLine("does not apply", "state")]
     if what != "accuracy":
         # The depth follows from the length: it needs no run.
-        found = [Line(MEASURES[what](values), "ours")] if values["done"] or what == "depth" else []
-        return [*found, *map(Line, values["found"]), *state(values)]
-    found = printed
+        cell_lines = [CellLine(MEASURES[what](values), "ours")] if values["done"] or what == "depth" else []
+        return [*cell_lines, *map(CellLine, values["found"]), *state(values)]
+    cell_lines = printed
     if known(values["ours"].values()):
-        found.append(Line(text_of(values["ours"].values(), ours=True), "ours"))
+        cell_lines.append(CellLine(text_of(values["ours"].values(), ours=True), "ours"))
     elif values["done"]:
-        found.append(Line(f"not tested at {length:,} symbols" if length else "not tested", "state"))
+        cell_lines.append(CellLine(f"not tested at {length:,} symbols" if length else "not tested", "state"))
     if known(differences := [*differences_of(values)]):
-        found.append(Line(" / ".join(map(signed, differences)), "difference"))
+        cell_lines.append(CellLine(" / ".join(map(signed, differences)), "difference"))
     if values["shortcuts"]:
         name, score = max(values["shortcuts"]["scores"].items(), key=lambda item: item[1])
-        found.append(Line(f"{name} {percent(score)}", "rule"))
-    return [*found, *map(Line, values["found"]), *state(values)]
+        cell_lines.append(CellLine(f"{name} {percent(score)}", "rule"))
+    return [*cell_lines, *map(CellLine, values["found"]), *state(values)]
 
 
 def differences_of(values: Values) -> Iterable[float | None]:
@@ -213,9 +215,9 @@ def is_published(values: Values) -> bool:
     return known(values["published"].values())
 
 
-def group_of(values: Values) -> Group | None:
+def group_of(values: Values) -> RunGroup | None:
     """The statistics of its runs, None where no run has ended."""
-    return values["group"] and part(Group, values["group"])
+    return values["group"] and part(RunGroup, values["group"])
 
 
 def known(values: Iterable[Any]) -> bool:
@@ -229,10 +231,10 @@ def text_of(values: Iterable[Number | None], ours: bool = False) -> str:
     >>> text_of((100.0, 89.3)), text_of((100.0, 99.999), ours=True), text_of((99.5, None), ours=True)
     ('100.0 / 89.3', '100 / 99.99', '99.50 / ?')
     """
-    return " / ".join(one(value, ours) for value in values)
+    return " / ".join(number_text(value, ours) for value in values)
 
 
-def one(value: Number | None, ours: bool) -> str:
+def number_text(value: Number | None, ours: bool) -> str:
     """A value."""
     if value is None:
         return "?"
@@ -306,16 +308,16 @@ MEASURES = {
 }
 
 
-def state(values: Values) -> list[Line]:
+def state(values: Values) -> list[CellLine]:
     """What is missing of the runs, if anything is."""
     runs, missing = values["runs"], values["missing"]
     if values["shows"]["what"] == "depth":
         return []
     if missing == runs:
-        return [Line("no run finished", "state")]
+        return [CellLine("no run finished", "state")]
     counts = {"failed": runs - values["done"] - missing, "missing": missing}
     told = [f"{count} of {runs} {what}" for what, count in counts.items() if count]
-    return [Line(", ".join(told), "state")] if told else []
+    return [CellLine(", ".join(told), "state")] if told else []
 
 
 def standing(values: Values, published: float) -> str:

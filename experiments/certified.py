@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Run:
+class CertifiedRun:
     """A finished run that was trained until its certificate holds."""
 
     config: RunConfig
@@ -54,8 +54,8 @@ class Run:
     def longest(self) -> tuple[int, float]:
         """The longest length tested, and the accuracy there; the lowest, if several protocols test it."""
         tests = (self.summary, *self.summary.get("extra_protocols", {}).values())
-        found = [(int(T), a) for test in tests for T, a in test["measures"]["accuracy"]["values"].items()]
-        return min(found, key=lambda point: (-point[0], point[1]))
+        longest_tests = [(int(T), a) for test in tests for T, a in test["measures"]["accuracy"]["values"].items()]
+        return min(longest_tests, key=lambda point: (-point[0], point[1]))
 
 
 def certified_at(summary: Mapping[str, Any]) -> int | None:
@@ -63,9 +63,9 @@ def certified_at(summary: Mapping[str, Any]) -> int | None:
     return summary["phases"].get("table_fine_tuning", {}).get("certified_at")
 
 
-def certified(folder: SweepFolder) -> list[Run]:
+def certified(folder: SweepFolder) -> list[CertifiedRun]:
     """The finished runs of a sweep that were asked for a certificate, in the order of the sweep."""
-    found = []
+    runs = []
     for name in folder.names:
         config = folder.config(name)
         if not value_of(config, "phases.table_fine_tuning.every") or folder.state(name) != "done":
@@ -73,11 +73,11 @@ def certified(folder: SweepFolder) -> list[Run]:
         run = RunFolder(folder.run_path(name))
         path, proof = run.path / CERTIFICATE, verdict(run, config.data.name)
         certificate = atomic.parse_json(atomic.read_bytes(path), path) if proof.proven else {}
-        found.append(Run(config, run.load_summary(), certificate))
-    return found
+        runs.append(CertifiedRun(config, run.load_summary(), certificate))
+    return runs
 
 
-def row(runs: Sequence[Run]) -> tuple[str, ...]:
+def row(runs: Sequence[CertifiedRun]) -> tuple[str, ...]:
     """The cells of a row."""
     config = runs[0].config
     C = value_of(config, "model.chunk_size")
@@ -109,9 +109,9 @@ def listed(texts: Iterable[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
 
 
-def table(runs: Iterable[Run]) -> str:
+def table(runs: Iterable[CertifiedRun]) -> str:
     """All rows as Markdown."""
-    cells: defaultdict[RunConfig, list[Run]] = defaultdict(list)
+    cells: defaultdict[RunConfig, list[CertifiedRun]] = defaultdict(list)
     for run in runs:
         cells[run.cell].append(run)
     rows = [row(sorted(of_cell, key=lambda run: run.config.seed)) for of_cell in cells.values()]

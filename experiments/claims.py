@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
-from experiments.page.record import Answer, Verdict
+from experiments.page.record import Answer, ClaimVerdict
 from regulargpt.evaluation.interval import Interval
 from regulargpt.objectives.measures import exp
-from regulargpt.text.experiments.results import Results, Unknown
+from regulargpt.text.experiments.results import TextResults, Unknown
 
 HOLDS: Answer = "holds"
 FAILS: Answer = "does not"
@@ -66,11 +66,11 @@ class Figure(Protocol):
         """Whether a value that is once reached is reached, however few the steps."""
         ...
 
-    def of(self, results: Results) -> Interval:
+    def value_in(self, results: TextResults) -> Interval:
         """Its value here; Unknown if it is not there."""
         ...
 
-    def steps(self, results: Results) -> Sequence[int]:
+    def steps(self, results: TextResults) -> Sequence[int]:
         """The most steps of each of its networks that was trained here."""
         ...
 
@@ -104,11 +104,11 @@ class Ratio:
         """What stands over what."""
         return (self.row, self.multiple), (self.other, self.multiple) if self.other else (self.row, self.base)
 
-    def of(self, results: Results) -> Interval:
+    def value_in(self, results: TextResults) -> Interval:
         """Paired by seed and segment."""
         return results.difference(*self.points).through(exp)
 
-    def steps(self, results: Results) -> Sequence[int]:
+    def steps(self, results: TextResults) -> Sequence[int]:
         """Of its rows."""
         return results.steps_of(self.points)
 
@@ -119,7 +119,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Level:
+class MeasureAt:
     """Another measure of a row at a multiple; minus that at a smaller one, `base`, or minus that of an `other` row.
 
     Tables of perplexities print no such numbers, but figures do (`is_printed`). Differences are taken seed by seed, and
@@ -142,18 +142,18 @@ class Level:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """One point, or one minus another."""
+        """A point, or a point minus another."""
         first = self.row, self.multiple
         if self.other:
             return first, (self.other, self.multiple)
         return (first, (self.row, self.base)) if self.base else (first,)
 
-    def of(self, results: Results) -> Interval:
+    def value_in(self, results: TextResults) -> Interval:
         """As it was measured."""
         first, *second = self.points
         return results.change(self.measure, first, *second) if second else results.measure(self.measure, *first)
 
-    def steps(self, results: Results) -> Sequence[int]:
+    def steps(self, results: TextResults) -> Sequence[int]:
         """Of its rows."""
         return results.steps_of(self.points)
 
@@ -163,19 +163,19 @@ class Level:
         return difference(first, *second) if second else first
 
 
-def change(measure: str, row: str, multiple: int, base: int, is_printed: bool = False) -> Level:
-    """A measure of a row at a multiple minus that at a smaller one."""
-    return Level(measure, row, multiple, is_printed, base=base)
+def change(measure: str, row: str, multiple: int, base: int, is_printed: bool = False) -> MeasureAt:
+    """A measure of a row at a multiple minus that at a smaller multiple."""
+    return MeasureAt(measure, row, multiple, is_printed, base=base)
 
 
-def lead(measure: str, row: str, other: str, multiple: int) -> Level:
+def lead(measure: str, row: str, other: str, multiple: int) -> MeasureAt:
     """A measure of a row minus that of another row: positive if the row leads."""
-    return Level(measure, row, multiple, True, other=other)
+    return MeasureAt(measure, row, multiple, True, other=other)
 
 
 @dataclass(frozen=True)
-class Place:
-    """A strategy on a task at one size, or at all of its sizes; or on all tasks at all sizes."""
+class ClaimPlace:
+    """A strategy on a task at a size, or at all of its sizes; or on all tasks at all sizes."""
 
     task: str
     strategy: str
@@ -197,11 +197,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Gap:
-    """A measure at one place minus that at another. The two intervals are added up: they are not paired."""
+    """A measure at a place minus that at another. The two intervals are added up: they are not paired."""
 
     measure: str
-    first: Place
-    second: Place
+    first: ClaimPlace
+    second: ClaimPlace
     stays_reached = False
 
     @property
@@ -214,21 +214,21 @@ class Gap:
         """What it is."""
         return f"{self.measure}, {self.first.text} − {self.second.text}"
 
-    def of(self, results: Results) -> Interval:
-        """The difference, with the interval that holds both; Unknown if one was not asked."""
+    def value_in(self, results: TextResults) -> Interval:
+        """The difference, with the interval that holds both; Unknown if one was not queried."""
         first, second = (self.known(results, place) for place in (self.first, self.second))
         return first.minus(second)
 
-    def steps(self, results: Results) -> Sequence[int]:
+    def steps(self, results: TextResults) -> Sequence[int]:
         """None: a checkpoint was trained elsewhere."""
         return ()
 
-    def known(self, results: Results, place: Place) -> Interval:
+    def known(self, results: TextResults, place: ClaimPlace) -> Interval:
         """The measure at a place."""
-        found = results.curve(self.measure, place.row).get(place.size)
-        if found is None:
+        interval = results.curve(self.measure, place.row).get(place.size)
+        if interval is None:
             raise Unknown(f"{place.text} was not asked")
-        return found
+        return interval
 
     def printed(self, value: Printed) -> float | None:
         """Of published values, as the measure's table has them."""
@@ -272,25 +272,25 @@ class Bound:
         named = "; ".join(form.replace("{k}x", ", ".join(each)) for form, each in multiples.items())
         return f"{named} {self.side} {digits(self.bound)}"
 
-    def __call__(self, results: Results) -> Verdict:
+    def __call__(self, results: TextResults) -> ClaimVerdict:
         """The verdict, with the figure that is nearest to the bound, or farthest beyond it."""
-        found: list[tuple[Figure, Interval]] = []
+        intervals: list[tuple[Figure, Interval]] = []
         unknown: list[str] = []
         for figure in self.figures:
             try:
-                found.append((figure, figure.of(results)))
+                intervals.append((figure, figure.value_in(results)))
             except Unknown as reason:
                 unknown.append(str(reason))
-        answers = [self.answer(interval) for _, interval in found]
-        figure = shown(*self.worst(found), self.bound) if found else ""
-        seeds = min((interval.seeds for _, interval in found), default=0)
+        answers = [self.answer(interval) for _, interval in intervals]
+        figure = shown(*self.worst(intervals), self.bound) if intervals else ""
+        seeds = min((interval.seeds for _, interval in intervals), default=0)
         if FAILS in answers:
-            return Verdict(FAILS, figure, seeds=seeds)
-        if unknown or not found:
-            return Verdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)) or NOTHING, seeds)
+            return ClaimVerdict(FAILS, figure, seeds=seeds)
+        if unknown or not intervals:
+            return ClaimVerdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)) or NOTHING, seeds)
         if OPEN in answers:
-            return Verdict(OPEN, figure, "the interval holds the bound", seeds)
-        return Verdict(HOLDS, figure, seeds=seeds)
+            return ClaimVerdict(OPEN, figure, "the interval holds the bound", seeds)
+        return ClaimVerdict(HOLDS, figure, seeds=seeds)
 
     def is_final(self, answer: Answer) -> bool:
         """Whether no further step can change this answer: a score that was to be reached is, or one that was not to be.
@@ -307,10 +307,10 @@ class Bound:
         bound = self.bound if self.side == "below" else -self.bound
         return HOLDS if high < bound else FAILS if low >= bound else OPEN
 
-    def worst(self, found: Sequence[tuple[Figure, Interval]]) -> tuple[Figure, Interval]:
+    def worst(self, intervals: Sequence[tuple[Figure, Interval]]) -> tuple[Figure, Interval]:
         """The figure that decides: one that is beyond the bound, else one whose interval holds it, else the nearest."""
         sign, rank = (1 if self.side == "below" else -1), (HOLDS, OPEN, FAILS)
-        return max(found, key=lambda pair: (rank.index(self.answer(pair[1])), sign * pair[1].value))
+        return max(intervals, key=lambda pair: (rank.index(self.answer(pair[1])), sign * pair[1].value))
 
     def printed(self, value: Printed) -> float | None:
         """The published figure that decides, None if none was published."""
@@ -318,7 +318,7 @@ class Bound:
         return None if not known else max(known) if self.side == "below" else min(known)
 
 
-def shown(figure: Figure, found: Interval, bound: float = math.nan) -> str:
+def shown(figure: Figure, interval: Interval, bound: float = math.nan) -> str:
     """A figure in words: no end of its interval is printed as the bound, if it is not that.
 
     >>> shown(Ratio("alibi", 16), Interval(1.0204, 1.0123, 1.0289))
@@ -326,7 +326,7 @@ def shown(figure: Figure, found: Interval, bound: float = math.nan) -> str:
     >>> shown(Ratio("alibi", 16), Interval(1.0029, 1.0012, 1.00496), bound=1.005)
     'alibi, PPL(16x) / PPL(1x) = 1.00290 [1.00120, 1.00496]'
     """
-    name, ends = figure.form.replace("{k}", str(figure.multiple)), (found.value, found.low, found.high)
+    name, ends = figure.form.replace("{k}", str(figure.multiple)), (interval.value, interval.low, interval.high)
     more = next((n for n in range(6) if all(number(end, n) != number(bound, n) or end == bound for end in ends)), 6)
     value, low, high = (number(end, more) for end in ends)
     return f"{name} = {value} [{low}, {high}]"
@@ -377,36 +377,36 @@ class Claim:
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """The tests, those of one kind and bound as one: of many rows the figure that decides is shown."""
-        found: dict[tuple[object, ...], Bound] = {}
+        joined: dict[tuple[object, ...], Bound] = {}
         for test in self.tests:
             what = frozenset(map(kind_of, test.figures))
             kind = (what, test.side, test.bound)
-            known = found.get(kind)
-            found[kind] = replace(known, figures=(*known.figures, *test.figures)) if known else test
-        return tuple(found.values())
+            known = joined.get(kind)
+            joined[kind] = replace(known, figures=(*known.figures, *test.figures)) if known else test
+        return tuple(joined.values())
 
-    def verdict(self, results: Results, published: str = "", too_small: str = "") -> Verdict:
+    def verdict(self, results: TextResults, published: str = "", too_small: str = "") -> ClaimVerdict:
         """What all tests say together, beside what was `published`; results may be `too_small` to say anything."""
-        found = [bound(results) for bound in self.bounds]
-        answers: list[Answer] = [one.answer for one in found]
-        answer: Answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not found else HOLDS
+        verdicts = [bound(results) for bound in self.bounds]
+        answers: list[Answer] = [verdict.answer for verdict in verdicts]
+        answer: Answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not verdicts else HOLDS
         if too_small:
             answer = OPEN
         steps = self.too_few_steps(answer, answers, results)
         if answer == FAILS and steps:
             answer = SHORT
-        reasons = [one.why for one in found if one.why]
+        reasons = [verdict.why for verdict in verdicts if verdict.why]
         if answer != HOLDS and self.why:
             reasons.append(self.why)
-        figures = [one.figure for one in found if one.figure]
-        seeds = min((one.seeds for one in found), default=0)
+        figures = [verdict.figure for verdict in verdicts if verdict.figure]
+        seeds = min((verdict.seeds for verdict in verdicts), default=0)
         if too_small:
             reasons = [too_small]
         figure, why = ("; ".join(dict.fromkeys(texts)) for texts in (figures, reasons))
         rules = tuple(bound.rule for bound in self.bounds)
-        return Verdict(answer, figure, why, seeds, self.sentence, self.source, rules, published, steps)
+        return ClaimVerdict(answer, figure, why, seeds, self.sentence, self.source, rules, published, steps)
 
-    def too_few_steps(self, answer: Answer, answers: Sequence[Answer], results: Results) -> int:
+    def too_few_steps(self, answer: Answer, answers: Sequence[Answer], results: TextResults) -> int:
         """The most steps of any network of the claim, if one had fewer than in print, and that matters; else 0."""
         pairs = list(zip(self.bounds, answers, strict=True))
         if answer == OPEN or any(bound.is_final(FAILS) for bound, of in pairs if of == FAILS):
@@ -437,7 +437,7 @@ def claimed(claims: Claims, steps: int = 0) -> tuple[Claim, ...]:
         tests = tuple(part for part in parts if isinstance(part, Bound))
         return Claim(sentence, source, tests, "; ".join(part for part in parts if isinstance(part, str)), steps)
 
-    return tuple(claim(source, *one) for source, sentences in claims.items() for one in sentences.items())
+    return tuple(claim(source, *entry) for source, sentences in claims.items() for entry in sentences.items())
 
 
 def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:
@@ -499,7 +499,9 @@ def leads(measure: str, row: str, *others: str, at: int | Sequence[int]) -> Boun
 
 def above(measure: str, row: Some, bound: float, at: int | Sequence[int], is_printed: bool = False) -> Bound:
     """Another measure of a row, or of each of several, is above a bound."""
-    return Bound(tuple(Level(measure, one, k, is_printed) for one in listed(row) for k in listed(at)), "above", bound)
+    return Bound(
+        tuple(MeasureAt(measure, name, k, is_printed) for name in listed(row) for k in listed(at)), "above", bound
+    )
 
 
 def below(measure: str, row: Some, bound: float, at: int | Sequence[int], is_printed: bool = False) -> Bound:
@@ -517,10 +519,10 @@ def falls(measure: str, *rows: str, far: int = 16, near: int = 1, is_printed: bo
     return replace(grows(measure, *rows, far=far, near=near, is_printed=is_printed), side="below")
 
 
-def listed(one: Any) -> Sequence[Any]:
+def listed(value: Any) -> Sequence[Any]:
     """One or several as several.
 
     >>> listed("t5"), listed((8, 16))
     (('t5',), (8, 16))
     """
-    return (one,) if isinstance(one, str | int) else one
+    return (value,) if isinstance(value, str | int) else value

@@ -23,7 +23,7 @@ import numpy as np
 
 from experiments.claims import FEW_STEPS, RULE, Bound, Ratio, beats, claimed, explodes, number, rises, stays_within
 from experiments.page import files
-from experiments.page.record import Cell, Items, Line, Page, Picture, Section, Table, Values
+from experiments.page.record import Cell, CellLine, ItemList, Page, PagePicture, PageTable, Section, Values
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import FILES
@@ -33,7 +33,7 @@ from regulargpt.runs.exits import REFUSED
 from regulargpt.storage import atomic, metrics
 from regulargpt.storage.folder import METRICS, RunFolder
 from regulargpt.text.evaluation.methods import METHODS
-from regulargpt.text.experiments.results import LOSSES, Losses, Results, rounded, write_losses
+from regulargpt.text.experiments.results import LOSSES, Losses, TextResults, rounded, write_losses
 from regulargpt.text.measurements.method_cells import CELLS, content
 from regulargpt.text.measurements.method_tables import TRAINED
 
@@ -97,29 +97,29 @@ JUDGED = (
 def tested(out: Path) -> tuple[list[Values], Values]:
     """All results that `methods` kept in the folders of OUT, and what they share.
 
-    Raises UserError where there are none, one is damaged, or they are of several networks, texts or protocols.
+    Raises UserError where there are none, a file is damaged, or they are of several networks, texts or protocols.
     """
     paths = sorted(out.glob(f"*/{CELLS}/*.json"))
-    found: list[Values] = [content(path) for path in paths]
+    tests: list[Values] = [content(path) for path in paths]
     shared = ("weights", "network", "corpus", "data")
-    kinds = {json.dumps({key: one["facts"][key] for key in shared}, sort_keys=True) for one in found}
+    kinds = {json.dumps({key: test["facts"][key] for key in shared}, sort_keys=True) for test in tests}
     if len(kinds) != 1:
         what = "of several networks or texts; begin a new folder" if kinds else f"not in */{CELLS}"
         raise UserError(f"{atomic.shown(out)}: results of `regulargpt methods` are {what}")
-    made = {json.dumps(one["facts"]["made_with"], sort_keys=True) for one in found}
-    biases = [one["facts"]["changes"]["bias"] for one in found if "bias" in one["facts"]["changes"]]
-    return found, json.loads(kinds.pop()) | {
+    made = {json.dumps(test["facts"]["made_with"], sort_keys=True) for test in tests}
+    biases = [test["facts"]["changes"]["bias"] for test in tests if "bias" in test["facts"]["changes"]]
+    return tests, json.loads(kinds.pop()) | {
         "made_with": [*map(json.loads, sorted(made))],
         "bias": (biases or [None])[0],
     }
 
 
-def pooled(found: Sequence[Values], train_len: int) -> Results:
-    """The losses by method and length, all draws in one row: they are of one network.
+def pooled(tests: Sequence[Values], train_len: int) -> TextResults:
+    """The losses by method and length, all draws in a single row: they are of one network.
 
     A method and length that a draw lacks is left out.
     """
-    cells = {(one["facts"]["method"], one["facts"]["length"], one["facts"]["seed"]): one for one in found}
+    cells = {(test["facts"]["method"], test["facts"]["length"], test["facts"]["seed"]): test for test in tests}
     seeds = sorted({seed for *_, seed in cells})
     losses: dict[str, dict[int, Losses]] = {}
     of_files: list[int] = []
@@ -128,28 +128,28 @@ def pooled(found: Sequence[Values], train_len: int) -> Results:
             draws = [cells.get((name, length, seed)) for seed in seeds]
             if all(draws):
                 run: Any = losses.setdefault(name, {0: {}})[0]
-                run[length] = np.concatenate([one["of_words"]["nll"] for one in draws if one])
-                of_files = [file for one in draws if one for file in one["files"]]
+                run[length] = np.concatenate([cell["of_words"]["nll"] for cell in draws if cell])
+                of_files = [file for cell in draws if cell for file in cell["files"]]
     by_row = {name: {0: rounded(runs[0])} for name, runs in losses.items()}
-    return Results(train_len, by_row, files={0: {len(of_files): np.array(of_files)}})
+    return TextResults(train_len, by_row, files={0: {len(of_files): np.array(of_files)}})
 
 
-def trained_for(steps: int, results: Results) -> Results:
+def trained_for(steps: int, results: TextResults) -> TextResults:
     """The results, every row of which is of a network that was trained for so many steps."""
     return replace(results, steps=dict.fromkeys(results.losses, steps))
 
 
-def again(found: Sequence[Values]) -> str | None:
+def again(tests: Sequence[Values]) -> str | None:
     """How far apart results are that several versions of the source came to; None where there are none."""
     of: dict[tuple[Any, ...], list[Any]] = {}
-    for one in found:
-        facts = one["facts"]
-        of.setdefault((facts["method"], facts["length"], facts["seed"]), []).append(one["of_words"]["nll"])
+    for test in tests:
+        facts = test["facts"]
+        of.setdefault((facts["method"], facts["length"], facts["seed"]), []).append(test["of_words"]["nll"])
     several = [float(np.ptp(losses, axis=0).max()) for losses in of.values() if len(losses) > 1]
     return f"{len(several)}; no segment's loss differs by more than {max(several):.1g} nats" if several else None
 
 
-def cells(results: Results) -> Iterator[Values]:
+def cells(results: TextResults) -> Iterator[Values]:
     """A method at a length: bits per byte, and the perplexity over that of the network as trained, here and at L."""
     first = results.train_len
     for name in results.losses:
@@ -159,16 +159,16 @@ def cells(results: Results) -> Iterator[Values]:
             to_trained = results.difference((name, k), (TRAINED, k)).through(exp)
             to_first = results.difference((name, k), (TRAINED, 1)).through(exp)
             named = {"bits": bits, "to_trained": to_trained, "to_training_length": to_first}
-            yield {"row": name, "length": length} | {key: asdict(one) for key, one in named.items()}
+            yield {"row": name, "length": length} | {key: asdict(value) for key, value in named.items()}
 
 
-def table(found: Sequence[Values], lengths: Sequence[int], train_len: int) -> Table:
+def table(tests: Sequence[Values], lengths: Sequence[int], train_len: int) -> PageTable:
     """A row a method, a column a length."""
     rows = []
-    for name in dict.fromkeys(one["row"] for one in found):
-        known = {one["length"]: one for one in found if one["row"] == name}
-        rows.append((name, *(cell(known[T]) if T in known else Cell((Line("–", "state"),)) for T in lengths)))
-    return Table(("", *(f"{T // train_len}x ({T:,})" for T in lengths)), tuple(rows))
+    for name in dict.fromkeys(test["row"] for test in tests):
+        known = {test["length"]: test for test in tests if test["row"] == name}
+        rows.append((name, *(cell(known[T]) if T in known else Cell((CellLine("–", "state"),)) for T in lengths)))
+    return PageTable(("", *(f"{T // train_len}x ({T:,})" for T in lengths)), tuple(rows))
 
 
 def cell(values: Values) -> Cell:
@@ -176,37 +176,37 @@ def cell(values: Values) -> Cell:
     bits, here, first = (values[key] for key in ("bits", "to_trained", "to_training_length"))
     says = f"×{number(first['value'])} [{number(first['low'])}, {number(first['high'])}]"
     same = f"×{number(here['value'])} of trained [{number(here['low'])}, {number(here['high'])}]"
-    lines = [Line(f"{bits['value']:.3f}", "ours"), Line(says), *[Line(same)] * (values["row"] != TRAINED)]
+    lines = [CellLine(f"{bits['value']:.3f}", "ours"), CellLine(says), *[CellLine(same)] * (values["row"] != TRAINED)]
     return Cell(tuple(lines), values=values)
 
 
-def curves(found: Sequence[Values], train_len: int) -> Picture:
+def curves(tests: Sequence[Values], train_len: int) -> PagePicture:
     """Bits per byte by length, of the methods that claims are about."""
     lines = []
     for name in DRAWN:
-        of = [(one["length"], one["bits"]) for one in found if one["row"] == name]
+        of = [(test["length"], test["bits"]) for test in tests if test["row"] == name]
         if of:
             places, bits = zip(*of, strict=True)
-            value, low, high = ([one[end] for one in bits] for end in ("value", "low", "high"))
+            value, low, high = ([value[end] for value in bits] for end in ("value", "low", "high"))
             lines.append(Curve(name, places, value, low, high))
     marks = {"training length": float(train_len)}
     more = {"measure": "bits_per_byte", "marks": marks, "scale": "log"}
-    return Picture(
+    return PagePicture(
         "Bits per byte by length", "length.svg", "A line a method, with its 95 % interval.", tuple(lines), **more
     )
 
 
-def learning(folder: RunFolder) -> Picture:
+def learning(folder: RunFolder) -> PagePicture:
     """The loss in training, a running mean of the steps."""
     rows = metrics.read_rows(folder.path / METRICS)
-    steps, bits = zip(*((one["step"], round(one["bits_per_byte"], 4)) for one in rows), strict=True)
+    steps, bits = zip(*((row["step"], round(row["bits_per_byte"], 4)) for row in rows), strict=True)
     line = Curve("running mean of the training loss", steps, bits)
     text = "What the network cost on the words it learned from."
-    return Picture("Learning", "learning.svg", text, (line,), measure="bits_per_byte", axis="step", scale="even")
+    return PagePicture("Learning", "learning.svg", text, (line,), measure="bits_per_byte", axis="step", scale="even")
 
 
 def conditions(
-    config: RunConfig, summary: Values, shared: Values, found: Sequence[Values], segments: int
+    config: RunConfig, summary: Values, shared: Values, tests: Sequence[Values], segments: int
 ) -> Iterator[tuple[str, str]]:
     """How it was trained, and how it was tested."""
     net, training = shared["network"], config.training
@@ -220,9 +220,9 @@ def conditions(
     yield "learning rate", f"{training.lr:g}, {training.warmup} steps of warm-up, then a {training.schedule} to 0"
     yield "training", f"{summary['train_seconds'] / 3600:.2f} hours of one CPU core"
     yield "symbols that count", f"the last {shared['data']['last']} of each segment, the same ones at every length"
-    draws = len({one["facts"]["seed"] for one in found})
+    draws = len({test["facts"]["seed"] for test in tests})
     yield "segments", f"{segments}, in {draws} draws with seeds of their own"
-    if (apart := again(found)) is not None:
+    if (apart := again(tests)) is not None:
         yield "results that several versions of the source came to", apart
     if bias := shared["bias"]:
         trained_on = f"{bias['steps']} steps on segments of {bias['length']:,} bytes of the training part"
@@ -233,23 +233,23 @@ def conditions(
 def beside() -> Iterator[str]:
     """What pages of chapter 5 found."""
     for name, beginning in BESIDE:
-        found = files.read(Path(__file__).parent / "results" / name)
-        claim = next(one for one in found.claims if one.sentence.startswith(beginning))
+        content = files.read(Path(__file__).parent / "results" / name)
+        claim = next(statement for statement in content.claims if statement.sentence.startswith(beginning))
         yield f"{claim.sentence} {claim.text}: {claim.figure} ({name})"
 
 
-def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
+def page(out: Path, folder: RunFolder) -> tuple[Page, TextResults]:
     """The page of what is there. Raises UserError as `tested` does, and for a run of another training length."""
-    found, shared = tested(out)
+    tests, shared = tested(out)
     config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
     train_len: int = shared["data"]["train_len"]
     if config.data.train_len != train_len:
         raise UserError(
             f"{atomic.shown(folder.path)} was trained on {config.data.train_len:,} symbols, not {train_len:,}"
         )
-    results = trained_for(config.training.steps, pooled(found, train_len))
+    results = trained_for(config.training.steps, pooled(tests, train_len))
     values = list(cells(results))
-    lengths = sorted({one["length"] for one in values})
+    lengths = sorted({value["length"] for value in values})
     segments = len(results.losses[TRAINED][0][train_len])
     told = (
         "In each cell: bits per byte; below it the perplexity over that of the network as trained, first at the "
@@ -264,13 +264,15 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
             "One Llama-shaped network learned bytes of code, and was saved as transformers would. Then it was tested "
             "as it is and with every method that needs no training, on segments of up to 16 times its training length.",
         ),
-        claims=tuple(one.verdict(results) for one in claimed(CLAIMS)),
+        claims=tuple(made.verdict(results) for made in claimed(CLAIMS)),
         judged=JUDGED,
         sections=(
             Section(TITLE, (told, table(values, lengths, train_len), curves(values, train_len))),
-            Section("The methods", (Items(tuple(what)),)),
-            Section("Beside it: temperatures in chapter 5", (Items(tuple(beside())),)),
-            Section("Conditions", (Table(("", "here"), tuple(conditions(config, summary, shared, found, segments))),)),
+            Section("The methods", (ItemList(tuple(what)),)),
+            Section("Beside it: temperatures in chapter 5", (ItemList(tuple(beside())),)),
+            Section(
+                "Conditions", (PageTable(("", "here"), tuple(conditions(config, summary, shared, tests, segments))),)
+            ),
             Section("In training", (learning(folder),)),
         ),
         facts={
@@ -279,7 +281,7 @@ def page(out: Path, folder: RunFolder) -> tuple[Page, Results]:
         },
         command="\n".join(COMMANDS),
         train_seconds=summary["train_seconds"],
-        environments=tuple({**one, "runs": 1} for one in shared["made_with"]),
+        environments=tuple({**environment, "runs": 1} for environment in shared["made_with"]),
     )
     return made, results
 

@@ -34,11 +34,11 @@ PUBLISHED = {
 }
 TITLES = {**PUBLISHED, "flat": "RegularGPT", "nested": "RegularGPT, nested", "binary": "stack-rnn, signs"}
 PROTOCOL = "deletang2023"
-# The paper takes the best of ten seeds; its tapes are one or four, here one.
+# The paper takes the best of ten seeds; its tapes are one or four, here 1.
 FULL_SEEDS, FULL_STEPS = tuple(range(10)), 1_000_000
 TOKENS = "accuracy_by_position"
 
-# On two cores: a minute or two of one core for a run where a row of answers is asked for, half of it where one answer
+# On two cores: a minute or two of one core for a run where a row of answers is requested, half of it where one answer
 # is; about four hours of one core for all. Milliseconds a step there for a row: RNN 30, LSTM 25, Stack-RNN 40,
 # Tape-RNN 90; Transformer 200 and RegularGPT 100 with a quarter of the batch.
 CPU: Mapping[str, Fields] = {

@@ -27,8 +27,8 @@ class Shows:
     length of the shortest wrong word, the training or its seconds, or the depth.
 
     The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
-    With `measure` it is in that one, "" for the one that makes the runs' own score. The depth is that of a word of
-    `length` symbols. The training is its seconds and its steps.
+    With `measure` it is in that measure, "" for the measure that makes the runs' own score. The depth is that of a word
+    of `length` symbols. The training is its seconds and its steps.
     """
 
     what: Literal["accuracy", "each", "proven", "as it is", "first wrong", "seconds", "training", "depth"] = "accuracy"
@@ -41,7 +41,7 @@ class Shows:
 class Column:
     """A column: which runs (columns of the same name `runs` share them), and what of them is shown.
 
-    `published` is the column of the published table that it is compared with, if there is one. With `fails_at` a cell
+    `published` is the column of the published table that it is compared with, if any. With `fails_at` a cell
     says at which length a run first fails, instead of a picture.
     """
 
@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found in a run: the value that stands beside the published one, sentences, and a picture."""
+    """What was found in a run: the value that stands beside the published value, sentences, and a picture."""
 
     value: Number
     sentences: tuple[str, ...]
@@ -92,13 +92,13 @@ class Experiment:
     def all_configs(self, scale: Scale, only: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, seed by seed, so that each cell soon shows something.
 
-        `only` are rows, or `row/runs`: the runs of one column. UserError for no such scale, row or runs.
+        `only` are rows, or `row/runs`: the runs of a column. UserError for no such scale, row or runs.
         """
         if scale not in SCALES:
             raise UserError(f"unknown scale '{scale}';{nearest(scale, SCALES) or ' choose ' + one_of(SCALES)}")
         cells = [cell for place in only or self.rows for cell in self.cells_of(place)]
-        found = dict.fromkeys(config for row, name in cells for config in self.configs(row, name, scale))
-        return sorted(found, key=lambda config: config.seed)
+        configs = dict.fromkeys(config for row, name in cells for config in self.configs(row, name, scale))
+        return sorted(configs, key=lambda config: config.seed)
 
     def cells_of(self, place: str) -> list[tuple[str, str]]:
         """The rows and runs that a row, or `row/runs`, names; a row's own name may have a slash in it."""

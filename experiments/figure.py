@@ -28,9 +28,9 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     >>> [(c.recipe, c.seed, c.training.lr) for c in runs("parity", "regulargpt-C2", "full")]
     [('paper', 0, 0.0003)]
     """
-    found = runs_of_table(row, name, scale)
-    own = resolve(found[0].recipe, "regulargpt", row).training.lr
-    return [next((config for config in found if config.training.lr == own), found[0])]
+    of_table = runs_of_table(row, name, scale)
+    own = resolve(of_table[0].recipe, "regulargpt", row).training.lr
+    return [next((config for config in of_table if config.training.lr == own), of_table[0])]
 
 
 def saved_report(path: Path, config: RunConfig, *keys: str) -> dict[str, Any] | None:

@@ -15,12 +15,12 @@ def analyse(folder: RunFolder) -> Analysis:
         from regulargpt.measurements.measuring import measured
 
         report = measured("clusters", folder.path, length=LENGTH, words=WORDS).report
-    found = report["overall"]
-    agreement = f"adjusted Rand index {found['ari']:.3f}, purity {found['purity']:.3f}"
-    variance = f"{100 * sum(found['explained_variance']):.0f} % of the variance in the picture"
+    overall = report["overall"]
+    agreement = f"adjusted Rand index {overall['ari']:.3f}, purity {overall['purity']:.3f}"
+    variance = f"{100 * sum(overall['explained_variance']):.0f} % of the variance in the picture"
     # Where they do not agree, the summary ends with these numbers too.
     counted = report["summary"].partition(";")[0]
-    return Analysis(found["clusters"], (counted, agreement, variance), picture)
+    return Analysis(overall["clusters"], (counted, agreement, variance), picture)
 
 
 EXPERIMENT = Experiment(

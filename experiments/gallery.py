@@ -23,8 +23,8 @@ ROW = re.compile(r"^\| ([^|]+) \| `([\w-]+)\.html` \| (.*) \| `regulargpt (.*)` 
 
 def rows() -> list[tuple[str, str, str, str]]:
     """Of each lesson the heading, the name of its page, what it is good for, and the arguments that make it."""
-    found = ROW.findall((GALLERY / f"{INDEX}.md").read_text("utf-8"))
-    return [(heading, name, good_for, command.replace(r"\|", "|")) for heading, name, good_for, command in found]
+    entries = ROW.findall((GALLERY / f"{INDEX}.md").read_text("utf-8"))
+    return [(heading, name, good_for, command.replace(r"\|", "|")) for heading, name, good_for, command in entries]
 
 
 def commands() -> dict[str, list[str]]:

@@ -109,8 +109,8 @@ def difference(here: Sequence[Tensor], there: Sequence[Tensor]) -> float:
 def speed(case: tuple[str, str], device: torch.device, deadline: Deadline, scale: str) -> Line:
     """Steps a second on both devices."""
     places = {"cpu": CPU, "device": device}
-    found = rates({name: trainer(*case, place) for name, place in places.items()}, deadline, scale)
-    return {**found, "ratio": found["device"] / found["cpu"]}
+    speeds = rates({name: trainer(*case, place) for name, place in places.items()}, deadline, scale)
+    return {**speeds, "ratio": speeds["device"] / speeds["cpu"]}
 
 
 def rates(trainers: Mapping[str, Trainer], deadline: Deadline, scale: str) -> dict[str, float]:
@@ -150,9 +150,9 @@ def training(case: tuple[str, str], device: torch.device, deadline: Deadline, sc
     language, model = case
     folder = out / "runs" / plain(f"{language}-{model}")
     short = ["--steps", "20", "--test-len", "60", "--extra-lengths", ""] if scale == "smoke" else []
-    asked = ["run", language, "--model", model, "--device", device.type, "--out", str(folder), *short]
+    command = ["run", language, "--model", model, "--device", device.type, "--out", str(folder), *short]
     start = time.monotonic()
-    summary = asking(asked, deadline.left())
+    summary = asking(command, deadline.left())
     is_certified = (folder / "certificate.json").exists()
     if is_certified:
         asking(["check", str(folder), "--language", language], max(deadline.left(), 10))
@@ -182,14 +182,14 @@ def measured(
         try:
             if part <= 0:
                 raise TimeoutError
-            found = of((language, model), Deadline(part, time.monotonic()))
+            line = of((language, model), Deadline(part, time.monotonic()))
         except TimeoutError:
-            found = {"why_not": LATE}
+            line = {"why_not": LATE}
         except Exception as error:  # a driver may raise anything
             said = f"{error}".splitlines() or [type(error).__name__]
-            found = {"why_not": "out of memory" if is_out_of_memory(error) else said[0][:200]}
-        print(language, model, *(f"{key} {figure(value)}" for key, value in found.items()), file=sys.stderr, flush=True)
-        yield {"language": language, "model": model, **found}
+            line = {"why_not": "out of memory" if is_out_of_memory(error) else said[0][:200]}
+        print(language, model, *(f"{key} {figure(value)}" for key, value in line.items()), file=sys.stderr, flush=True)
+        yield {"language": language, "model": model, **line}
 
 
 def report(out: Path, device: torch.device, seconds: float, scale: str) -> Mapping[str, Any]:
@@ -251,7 +251,7 @@ def figure(value: Any) -> str:
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; SystemExit with code 2 for one that is wrong."""
+    """The command line; SystemExit with code 2 for a wrong command."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu", description="What a GPU changes, on one page.")
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder of the page and the runs")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu only tries it out (cuda)")

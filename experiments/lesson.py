@@ -64,7 +64,10 @@ def table(sentences: Sequence[Sentence]) -> list[str]:
     >>> table([Sentence("A [[tree]].", ("a sign",), ("tree",))])[2:]
     ['| A tree. | a sign | tree |']
     """
-    rows = [f"| {plain(one)}{only(one)} | {named(one.assumes)} | {named(one.gives) or '–'} |" for one in sentences]
+    rows = [
+        f"| {plain(sentence)}{only(sentence)} | {named(sentence.assumes)} | {named(sentence.gives) or '–'} |"
+        for sentence in sentences
+    ]
     return ["| sentence | assumes | gives |", "|---|---|---|", *rows]
 
 

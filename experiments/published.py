@@ -15,7 +15,7 @@ Number = float | str  # a few published values are words: "float32", "slanted li
 
 
 @dataclass(frozen=True)
-class Work:
+class PublishedWork:
     """Where it was published."""
 
     title: str
@@ -25,7 +25,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """A row under this project's name, its `label` and `group` as printed, the `line` verbatim, and its values.
 
     `values[column]` has one value for each of the table's statistics; of a mean and its deviation the mean may stand
@@ -51,7 +51,7 @@ class Doubt:
     why: str
 
     def covers(self, row: str, column: str) -> bool:
-        """Whether the value in this row and column is one of them."""
+        """Whether the value in this row and column is among them."""
         return row in (self.rows or (row,)) and column in (self.columns or (column,))
 
 
@@ -65,7 +65,7 @@ class Published:
     """
 
     name: str
-    work: Work
+    work: PublishedWork
     printed: str
     section: str
     caption: str
@@ -74,12 +74,12 @@ class Published:
     conditions_from: str
     conditions: Mapping[str, Mapping[str, Any]]
     columns: Mapping[str, str]
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     also: str = ""
     doubts: tuple[Doubt, ...] = ()
 
-    def row(self, name: str) -> Row | None:
-        """The row with this name, if there is one."""
+    def row(self, name: str) -> PublishedRow | None:
+        """The row with this name, if any."""
         return next((row for row in self.rows if row.row == name), None)
 
     def value(self, row: str, column: str, statistic: str) -> Number | None:
@@ -89,10 +89,10 @@ class Published:
         >>> table.value("modular-arithmetic", "regulargpt-C2", "mean"), table.value("parity", "lstm", "mean")
         (82.6, None)
         """
-        found = self.row(row)
-        if found is None or column not in found.values or statistic not in self.statistics:
+        published = self.row(row)
+        if published is None or column not in published.values or statistic not in self.statistics:
             return None
-        values = dict(zip(self.statistics, found.values[column], strict=False))
+        values = dict(zip(self.statistics, published.values[column], strict=False))
         return values.get(statistic)
 
     @property
@@ -118,8 +118,8 @@ class Published:
         >>> published("table-6.1").conditions_of("dyck-12")["evaluation.test_len"]
         100
         """
-        found = self.row(row)
-        return self.conditions.get(found.group, {}) if found else {}
+        published = self.row(row)
+        return self.conditions.get(published.group, {}) if published else {}
 
 
 def most_steps(conditions: Iterable[Mapping[str, Any]]) -> int:
@@ -156,11 +156,11 @@ def parse(name: str, text: str) -> Published:
     """The published numbers behind a file's text; UserError naming file and row for what is not right."""
     data = json.loads(text)
     exactly(name, data, Published)
-    exactly(f"{name}: work", data["work"], Work)
+    exactly(f"{name}: work", data["work"], PublishedWork)
     rows = []
     for number, entry in enumerate(data["rows"]):
-        exactly(f"{name}: row {number}", entry, Row)
-        rows.append(Row(**{**entry, "values": {column: tuple(v) for column, v in entry["values"].items()}}))
+        exactly(f"{name}: row {number}", entry, PublishedRow)
+        rows.append(PublishedRow(**{**entry, "values": {column: tuple(v) for column, v in entry["values"].items()}}))
     doubts = []
     for number, entry in enumerate(data.get("doubts", ())):
         exactly(f"{name}: doubt {number}", entry, Doubt)
@@ -168,13 +168,13 @@ def parse(name: str, text: str) -> Published:
     lists = {
         "statistics": tuple(data["statistics"]),
         "rows": tuple(rows),
-        "work": Work(**data["work"]),
+        "work": PublishedWork(**data["work"]),
         "doubts": tuple(doubts),
     }
-    found = Published(**{**data, **lists})
-    for problem in problems(name, found):
+    published = Published(**{**data, **lists})
+    for problem in problems(name, published):
         raise UserError(f"{name}: {problem}")
-    return found
+    return published
 
 
 def exactly(place: str, data: Mapping[str, Any], owner: type) -> None:
@@ -185,39 +185,43 @@ def exactly(place: str, data: Mapping[str, Any], owner: type) -> None:
             raise UserError(f"{place}: '{key}' is {'missing' if key in has_default else 'not a key of it'}")
 
 
-def problems(name: str, found: Published) -> list[str]:
+def problems(name: str, published: Published) -> list[str]:
     """What the types do not say."""
-    text = [f"it is named '{found.name}'"] if found.name != name else []
+    text = [f"it is named '{published.name}'"] if published.name != name else []
     seen: set[str] = set()
-    for row in found.rows:
+    for row in published.rows:
         if row.row in seen:
             text.append(f"row '{row.row}' is there twice")
         seen.add(row.row)
         if not row.line or not row.values:
             text.append(f"row '{row.row}' has no line or no values")
-        text += [f"row '{row.row}': unknown column '{column}'" for column in row.values if column not in found.columns]
         text += [
-            f"row '{row.row}', {column}: {fault}" for column, v in row.values.items() if (fault := wrong(found, row, v))
+            f"row '{row.row}': unknown column '{column}'" for column in row.values if column not in published.columns
+        ]
+        text += [
+            f"row '{row.row}', {column}: {fault}"
+            for column, v in row.values.items()
+            if (fault := wrong(published, row, v))
         ]
         text += [f"row '{row.row}': '{column}' has a mark and no value" for column in row.marks.keys() - row.values]
-    for doubt in found.doubts:
+    for doubt in published.doubts:
         text += [f"a doubt about '{row}', which is no row" for row in doubt.rows if row not in seen]
-        unknown = [column for column in doubt.columns if column not in found.columns]
+        unknown = [column for column in doubt.columns if column not in published.columns]
         text += [f"a doubt about '{column}', which is no column" for column in unknown]
     return text
 
 
-def wrong(found: Published, row: Row, values: tuple[Number, ...]) -> str:
+def wrong(published: Published, row: PublishedRow, values: tuple[Number, ...]) -> str:
     """What is wrong with a cell; nothing, as a rule."""
-    unit = row.unit or found.unit
-    counts = {1, 2} if found.statistics == ("mean", "sd") else {len(found.statistics)}
-    if found.statistics and len(values) not in counts:
-        return f"{len(values)} values for {', '.join(found.statistics)}"
+    unit = row.unit or published.unit
+    counts = {1, 2} if published.statistics == ("mean", "sd") else {len(published.statistics)}
+    if published.statistics and len(values) not in counts:
+        return f"{len(values)} values for {', '.join(published.statistics)}"
     if not values or not all(isinstance(value, int | float | str) for value in values):
         return "a value is a number or a text"
     if unit == "percent" and not all(isinstance(value, int | float) and 0 <= value <= 100 for value in values):
         return "a share is 0 to 100"
-    if found.statistics == ("max", "mean") and float(values[0]) < float(values[1]):
+    if published.statistics == ("max", "mean") and float(values[0]) < float(values[1]):
         return "the mean is above the maximum"
     return ""
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from experiments.atlas.drawn import some_dfa
 from experiments.page.files import write_shown
-from experiments.page.record import Page, Picture, Section, Table, Values
+from experiments.page.record import Page, PagePicture, PageTable, Section, Values
 from languages.automata import Dfa
 from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import to_json
@@ -38,7 +38,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.plots import Line as Curve
 from regulargpt.runs.configured import config_of
 from regulargpt.runs.exits import REFUSED
-from regulargpt.runs.sweep.driver import Watch, sweep
+from regulargpt.runs.sweep.driver import SweepWatch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
@@ -60,20 +60,24 @@ def random_dfa(number: int) -> Dfa:
     """The automaton with this number.
 
     >>> dfa = random_dfa(0)
-    >>> dfa.n_states, TransitionMonoid.of(dfa).size
+    >>> dfa.n_states, TransitionMonoid.from_machine(dfa).size
     (3, 3)
     """
     for step in range(10_000):
         random = rng(number, "random dfa", step)
         Q = int(random.integers(2, MOST_STATES + 1))
         dfa = some_dfa(random, Q)
-        if dfa.minimise().n_states == Q and TransitionMonoid.of(dfa).size <= LARGEST and has_both_answers(dfa):
+        if (
+            dfa.minimise().n_states == Q
+            and TransitionMonoid.from_machine(dfa).size <= LARGEST
+            and has_both_answers(dfa)
+        ):
             return dfa
     raise AssertionError("one in ten thousand is minimal and small")
 
 
 def has_both_answers(dfa: Dfa) -> bool:
-    """Whether words of one symbol or more are accepted and rejected.
+    """Whether non-empty words are accepted and rejected.
 
     >>> only_the_empty_word = Dfa(("q0", "q1"), ("0", "1"), ((1, 1), (1, 1)), "q0", {"q0"})
     >>> has_both_answers(only_the_empty_word), has_both_answers(random_dfa(0))
@@ -102,7 +106,7 @@ def config(number: int, out: Path) -> RunConfig:
 def row(number: int, folder: SweepFolder, name: str) -> Row:
     """The row of a run that has ended."""
     dfa = random_dfa(number)
-    known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.of(dfa).size}
+    known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.from_machine(dfa).size}
     if folder.state(name) == "failed":
         return {**known, "proven": False, "reason": folder.failure(name)["reason"]}
     run = RunFolder.open(folder.run_path(name))
@@ -114,12 +118,12 @@ def row(number: int, folder: SweepFolder, name: str) -> Row:
 
 def proof(run: RunFolder) -> Row:
     """Whether the checker accepts a proof now, whether it is of the language, and the slack; or the reason."""
-    found = verdict(run, config_of(run).data.name)
-    if not found.is_accepted:
-        return {"proven": False, "reason": found.reason}
+    checked = verdict(run, config_of(run).data.name)
+    if not checked.is_accepted:
+        return {"proven": False, "reason": checked.reason}
     unquantised = parse_json(read_bytes(run.path / CERTIFICATE), run.path / CERTIFICATE)["unquantised"]
     slack = unquantised and unquantised["slack"]
-    return {"proven": True, "equal": found.proven, "slack": slack, "reason": found.reason}
+    return {"proven": True, "equal": checked.proven, "slack": slack, "reason": checked.reason}
 
 
 def table(rows: list[Row]) -> str:
@@ -133,8 +137,8 @@ def table(rows: list[Row]) -> str:
 
 def read(path: Path) -> list[Row]:
     """The rows of a table, numbers as numbers."""
-    found = csv.DictReader(parse_text(read_bytes(path), path).splitlines())
-    return [{name: value_of(text) for name, text in line.items() if text} for line in found]
+    reader = csv.DictReader(parse_text(read_bytes(path), path).splitlines())
+    return [{name: value_of(text) for name, text in line.items() if text} for line in reader]
 
 
 def value_of(text: str) -> object:
@@ -168,7 +172,7 @@ def page(rows: Sequence[Row], environments: Sequence[Values] = ()) -> Page:
         f"{proven} of {len(rows)} are proven, and {right} have 100 % at 41 to 500 symbols. Training and proof take at "
         f"most {WANTED} s in {fast} of {len(rows)}.",
     )
-    table = Table(BY_SIZE, tuple(of_band(edge, of_it) for edge, of_it in bands.items() if of_it))
+    table = PageTable(BY_SIZE, tuple(of_band(edge, of_it) for edge, of_it in bands.items() if of_it))
     return Page(
         experiment="random-dfas",
         scale="cpu",
@@ -191,14 +195,14 @@ def of_band(edge: int, rows: Sequence[Row]) -> tuple[str, ...]:
     return (f"{low} to {edge}", str(len(rows)), *map(str, counts), f"{median(each):.1f}", f"{each[-1]:.1f}")
 
 
-def picture(bands: Mapping[int, Sequence[Row]]) -> Picture:
+def picture(bands: Mapping[int, Sequence[Row]]) -> PagePicture:
     """Seconds of training and proof by the number of elements: the median, from the fastest to the slowest."""
     places = {edge: sorted(map(seconds, rows)) for edge, rows in bands.items() if rows}
     middle, low, high = ([of(each) for each in places.values()] for of in (median, min, max))
     title = "training and proof in seconds, by the number of elements"
     line = Curve("median, fastest to slowest", list(places), middle, low, high)
     label = "training and proof, s"
-    return Picture(title, "curves/seconds.svg", title, (line,), measure=label, axis="monoid elements", scale="even")
+    return PagePicture(title, "curves/seconds.svg", title, (line,), measure=label, axis="monoid elements", scale="even")
 
 
 def seconds(row: Row) -> float:
@@ -216,7 +220,7 @@ def number(row: Row, name: str) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """All of them, one after the other, and the table; stopped, the same command goes on."""
+    """All of them, in turn, and the table; stopped, the same command goes on."""
     is_page_only = arguments[1:] == ["--page-only"]
     if not arguments or (arguments[1:] and not is_page_only):
         print("error: give a folder, as in python -m experiments.random_dfas OUT", file=sys.stderr)
@@ -234,7 +238,7 @@ def main(arguments: list[str]) -> int:
 def run(out: Path) -> int:
     """Bring all runs to their ends, and write the table; the exit code."""
     configs = [config(number, out) for number in range(COUNT)]
-    watch = Watch(on_done=lambda name, state: print(state, name, flush=True))
+    watch = SweepWatch(on_done=lambda name, state: print(state, name, flush=True))
     outcome = sweep(out / "sweep", configs, LocalEngine(jobs=1), watch)
     folder = SweepFolder(out / "sweep")
     named = [(number, name_of(config)) for number, config in enumerate(configs)]

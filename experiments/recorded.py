@@ -20,7 +20,7 @@ from languages.errors import UserError
 from regulargpt import tables
 from regulargpt.config.schema import RunConfig
 from regulargpt.objectives.measures import measure
-from regulargpt.results.row import Row
+from regulargpt.results.row import RunRow
 from regulargpt.results.rows import rows as rows_of
 from regulargpt.results.statistics import groups, least
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -38,7 +38,7 @@ Points = Mapping[int, tuple[float, float, float]]  # by length the mean, the low
 
 
 @dataclass(frozen=True)
-class Score:
+class RecordedScore:
     """What runs came to in a test: their scores, the lowest value at any length, the first length below 99 %."""
 
     scores: tuple[float, ...]
@@ -47,7 +47,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """A run, or `n` of them; `names` are theirs, where they are known.
 
     `steps` are the fewest and the most, `seconds` those of all together. Of `asked` that were to be proven, `proven`
@@ -78,7 +78,7 @@ class Run:
     note: str = ""
     by_length: Points = field(default_factory=dict)
     is_drawn: bool = False
-    tests: Mapping[str, Score] = field(default_factory=dict)
+    tests: Mapping[str, RecordedScore] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -86,7 +86,7 @@ class Run:
         return self.state in (STOPPED, MISSING)
 
 
-FIELDS = tuple(name for name in Run.__dataclass_fields__ if name not in ("is_drawn", "tests"))
+FIELDS = tuple(name for name in RecordedRun.__dataclass_fields__ if name not in ("is_drawn", "tests"))
 
 
 def key_of(shows: Shows) -> str:
@@ -99,7 +99,7 @@ def key_of(shows: Shows) -> str:
     return " ".join(filter(None, (shows.measure, shows.tested, length)))
 
 
-def write(path: Path, runs: Sequence[Run]) -> None:
+def write(path: Path, runs: Sequence[RecordedRun]) -> None:
     """Write runs.csv."""
     header = list(dict.fromkeys([*FIELDS, *(name for run in runs for name in scores_text(run))]))
     written = [fields_text(run) | scores_text(run) for run in runs]
@@ -107,7 +107,7 @@ def write(path: Path, runs: Sequence[Run]) -> None:
     atomic.write_text(path, tables.csv([used, *([line.get(name) for name in used] for line in written)]))
 
 
-def fields_text(run: Run) -> dict[str, str]:
+def fields_text(run: RecordedRun) -> dict[str, str]:
     """The fields of a line as text."""
     plain = {name: text(getattr(run, name)) for name in FIELDS if name not in ("steps", "by_length")}
     points = " ".join(point_text(T, of) for T, of in run.by_length.items())
@@ -131,16 +131,16 @@ def text(value: Any) -> str:
     return "" if value is None or (value == 0 and isinstance(value, int)) else str(value)
 
 
-def scores_text(run: Run) -> dict[str, str]:
+def scores_text(run: RecordedRun) -> dict[str, str]:
     """The columns of the tests of a line."""
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for name, test in run.tests.items():
         values = {SCORE: " ".join(map(str, test.scores)), WORST: test.worst, BELOW: test.below_99}
-        found |= {f"{key} {name}".strip(): "" if v is None else str(v) for key, v in values.items()}
-    return found
+        columns |= {f"{key} {name}".strip(): "" if v is None else str(v) for key, v in values.items()}
+    return columns
 
 
-def read(path: Path) -> list[Run]:
+def read(path: Path) -> list[RecordedRun]:
     """The lines of runs.csv; FormatError for another file."""
     lines = csv.DictReader(atomic.parse_text(atomic.read_bytes(path), path).splitlines())
     try:
@@ -150,7 +150,7 @@ def read(path: Path) -> list[Run]:
 
 
 def number_or_text(value: str) -> float | str:
-    """A number where it is one."""
+    """A number where the text is a number."""
     if value.isdecimal():
         return int(value)
     try:
@@ -182,30 +182,32 @@ def point(value: str) -> tuple[int, tuple[float, float, float]]:
     return int(length), (mean, low, high)
 
 
-def run_of(line: Mapping[str, str]) -> Run:
+def run_of(line: Mapping[str, str]) -> RecordedRun:
     """The run of a line."""
     known = {name: READ.get(name, str)(line[name]) for name in FIELDS if line.get(name)}
     names = [name.removeprefix(SCORE).strip() for name in line if name.partition(" ")[0] == SCORE]
     tests = {name: test for name in names if (test := score_in(line, name)).scores}
     is_drawn = line.get("by_length", "").startswith(DRAWN)
-    return Run(**{"rows": (), **known}, is_drawn=is_drawn, tests=tests)
+    return RecordedRun(**{"rows": (), **known}, is_drawn=is_drawn, tests=tests)
 
 
-def score_in(line: Mapping[str, str], name: str) -> Score:
+def score_in(line: Mapping[str, str], name: str) -> RecordedScore:
     """The test of this name in a line."""
     scores, worst, below = (line.get(f"{key} {name}".strip(), "") for key in (SCORE, WORST, BELOW))
-    return Score(tuple(map(float, scores.split())), float(worst) if worst else None, int(below) if below else None)
+    return RecordedScore(
+        tuple(map(float, scores.split())), float(worst) if worst else None, int(below) if below else None
+    )
 
 
 def gathered(
     experiment: Experiment, scale: Scale, folder: SweepFolder, elsewhere: frozenset[str] = frozenset()
-) -> list[Run]:
-    """The runs of the rows of which some were asked for in a folder, or are kept elsewhere, done or not; each once
+) -> list[RecordedRun]:
+    """The runs of the rows of which some were requested in a folder, or are kept elsewhere, done or not; each once
     where rows share it."""
-    by_run: dict[str, list[Row]] = {}
+    by_run: dict[str, list[RunRow]] = {}
     for test in rows_of(folder.path) if folder.names else ():
         by_run.setdefault(test.run, []).append(test)
-    found: dict[tuple[str, str], Run] = {}
+    by_run_and_row: dict[tuple[str, str], RecordedRun] = {}
     requested = elsewhere.union(folder.names)
     for row in experiment.rows:
         places = list(places_of(experiment, row, scale))
@@ -213,11 +215,11 @@ def gathered(
             continue
         for runs, config in places:
             key = runs, name_of(config)
-            if key in found:
-                found[key] = replace(found[key], rows=(*found[key].rows, row))
+            if key in by_run_and_row:
+                by_run_and_row[key] = replace(by_run_and_row[key], rows=(*by_run_and_row[key].rows, row))
             else:
-                found[key] = one_run(experiment, row, runs, config, by_run.get(key[1], []), folder)
-    return with_all_tests(experiment, list(found.values()), by_run)
+                by_run_and_row[key] = one_run(experiment, row, runs, config, by_run.get(key[1], []), folder)
+    return with_all_tests(experiment, list(by_run_and_row.values()), by_run)
 
 
 def places_of(experiment: Experiment, row: str, scale: Scale) -> Iterator[tuple[str, RunConfig]]:
@@ -227,11 +229,11 @@ def places_of(experiment: Experiment, row: str, scale: Scale) -> Iterator[tuple[
 
 
 def one_run(
-    experiment: Experiment, row: str, runs: str, config: RunConfig, tests: Sequence[Row], folder: SweepFolder
-) -> Run:
+    experiment: Experiment, row: str, runs: str, config: RunConfig, tests: Sequence[RunRow], folder: SweepFolder
+) -> RecordedRun:
     """A run as it is now, without its tests."""
     name = name_of(config)
-    known = Run((row,), runs, MISSING, names=(name,), seed=str(config.seed), lr=f"{config.training.lr:g}")
+    known = RecordedRun((row,), runs, MISSING, names=(name,), seed=str(config.seed), lr=f"{config.training.lr:g}")
     if not tests:
         steps = last_step(folder.run_path(name))
         return replace(known, state=STOPPED, steps=(steps, steps)) if steps else known
@@ -257,8 +259,8 @@ def one_run(
     if experiment.analyse is None:
         return done
     try:
-        found = experiment.analyse(RunFolder.open(run.path))
-        return replace(done, value=found.value, found="; ".join(found.sentences))
+        analysis = experiment.analyse(RunFolder.open(run.path))
+        return replace(done, value=analysis.value, found="; ".join(analysis.sentences))
     except UserError as error:
         return replace(done, value=NOT_ANALYSED, found=str(error))
 
@@ -280,11 +282,13 @@ def last_step(run: Path) -> int | None:
     return max((int(path.name) for path in (run / "checkpoints").glob("[0-9]*")), default=None)
 
 
-def with_all_tests(experiment: Experiment, found: Iterable[Run], by_run: Mapping[str, Sequence[Row]]) -> list[Run]:
+def with_all_tests(
+    experiment: Experiment, runs: Iterable[RecordedRun], by_run: Mapping[str, Sequence[RunRow]]
+) -> list[RecordedRun]:
     """The runs with each test that a column shows of them."""
 
-    def tested(run: Run) -> Run:
-        tests: dict[str, Score] = {}
+    def tested(run: RecordedRun) -> RecordedRun:
+        tests: dict[str, RecordedScore] = {}
         columns = [column for column in experiment.columns if column.runs == run.runs]
         for shows in (experiment.shows(row, column) for row in run.rows for column in columns):
             shown = [test for test in by_run[run.names[0]] if is_shown(test, shows)]
@@ -295,44 +299,44 @@ def with_all_tests(experiment: Experiment, found: Iterable[Run], by_run: Mapping
         points = {T: (value, value, value) for T, value in sorted(values.items()) if value is not None}
         return replace(run, tests=tests, by_length=points)
 
-    return [tested(run) if run.state == DONE else run for run in found]
+    return [tested(run) if run.state == DONE else run for run in runs]
 
 
-def came_to(tests: Sequence[Row], shows: Shows) -> Score:
+def came_to(tests: Sequence[RunRow], shows: Shows) -> RecordedScore:
     """What the tests of a run that a cell shows came to."""
     (group,) = groups(tests, [], measure(shows.measure) if shows.measure else None)
     counted = [test for test in tests if test.in_score] or tests
     worst = least(test.value(shows.measure or test.measure) for test in counted)
-    return Score(group.scores, worst, group.first_below_99)
+    return RecordedScore(group.scores, worst, group.first_below_99)
 
 
-def is_shown(test: Row, shows: Shows) -> bool:
+def is_shown(test: RunRow, shows: Shows) -> bool:
     """Whether a row of the table of a sweep is a test that the cell shows."""
     if test.tested != (shows.tested or test.get("protocol") or ""):
         return False
     return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
 
 
-def earlier(place: Path, experiment: Experiment, scale: Scale) -> list[Run]:
+def earlier(place: Path, experiment: Experiment, scale: Scale) -> list[RecordedRun]:
     """The runs that are done in the record of another folder; UserError if it is of something else."""
     if not isinstance(experiment, Experiment) or experiment.analyse:
         raise UserError(f"--earlier is for tables of scores, and {experiment.name} is none; leave it out")
-    found = [run for run in read(place / FILE) if run.state == DONE]
+    runs = [run for run in read(place / FILE) if run.state == DONE]
     known = {name_of(config) for config in experiment.all_configs(scale)}
-    for run in found:
+    for run in runs:
         if not run.names or not known.issuperset(run.names):
             place_of = f"{run.rows[0]}, {run.runs}"
             where_it_is = f"{atomic.shown(place)} is of runs that are none of {experiment.name} at scale {scale}"
             raise UserError(f"{where_it_is} ({place_of}); leave --earlier out")
-    return found
+    return runs
 
 
-def names(runs: Iterable[Run]) -> frozenset[str]:
+def names(runs: Iterable[RecordedRun]) -> frozenset[str]:
     """The names of runs."""
     return frozenset(name for run in runs for name in run.names)
 
 
-def joined(here: Sequence[Run], before: Sequence[Run]) -> list[Run]:
+def joined(here: Sequence[RecordedRun], before: Sequence[RecordedRun]) -> list[RecordedRun]:
     """The runs of a folder, and those of an earlier record; UserError if a run is in both."""
     known = names(before)
     for name in sorted(known & names(run for run in here if run.state == DONE)):
@@ -353,12 +357,12 @@ class Rules:
     scores: Mapping[str, float]
 
 
-def write_rules(path: Path, found: Sequence[Rules]) -> None:
+def write_rules(path: Path, lines_of_rules: Sequence[Rules]) -> None:
     """Write rules.csv; nothing where there are none."""
-    names = list(dict.fromkeys(name for rules in found for name in rules.scores))
+    names = list(dict.fromkeys(name for rules in lines_of_rules for name in rules.scores))
     header = [*RULE_COLUMNS, *names]
-    lines = ([text(r.rows), text(r.runs), r.test, r.words, *map(r.scores.get, names)] for r in found)
-    if found:
+    lines = ([text(r.rows), text(r.runs), r.test, r.words, *map(r.scores.get, names)] for r in lines_of_rules)
+    if lines_of_rules:
         atomic.write_text(path, tables.csv([header, *lines]))
 
 
@@ -366,7 +370,7 @@ def read_rules(path: Path) -> list[Rules]:
     """The lines of rules.csv; none where there is no file."""
     if not path.exists():
         return []
-    found = csv.DictReader(atomic.parse_text(atomic.read_bytes(path), path).splitlines())
+    lines = csv.DictReader(atomic.parse_text(atomic.read_bytes(path), path).splitlines())
     return [
         Rules(
             tuple(line["of rows"].split()),
@@ -375,5 +379,5 @@ def read_rules(path: Path) -> list[Rules]:
             line["words"],
             {name: float(score) for name, score in line.items() if name not in RULE_COLUMNS and score},
         )
-        for line in found
+        for line in lines
     ]

@@ -65,7 +65,7 @@ OF_CHECKPOINTS = {"table-5.4": "regulargpt.text.experiments.checkpoint.command"}
 
 
 def experiment(name: str) -> Experiment:
-    """The experiment of this name; UserError with the nearest one for another.
+    """The experiment of this name; UserError with the nearest name for another.
 
     >>> experiment("table-6.2").title
     'Parity with other probabilities of a one'
@@ -93,7 +93,7 @@ def recorded_as(folder: str) -> tuple[Experiment, Scale]:
 
 
 def of_checkpoints(name: str) -> ModuleType:
-    """What a checkpoint is asked in an experiment; UserError for one that trains networks of its own alone.
+    """What a checkpoint is asked in an experiment; UserError for an experiment that trains networks of its own alone.
 
     >>> of_checkpoints("table-6.2")
     Traceback (most recent call last):

@@ -22,7 +22,7 @@ from experiments import recorded, sessions
 from experiments.cells import cells_in
 from experiments.experiment import Experiment, Scale
 from experiments.page.files import PAGE, write, write_shown
-from experiments.recorded import DONE, NOT_ANALYSED, Run
+from experiments.recorded import DONE, NOT_ANALYSED, RecordedRun
 from experiments.score_page import page_in, picture_of, verdicts, write_claims
 from experiments.shortcuts import rules_beside
 from languages.errors import UserError
@@ -53,7 +53,7 @@ def write_page(
     """Write what is kept of the runs in the sweep folder `path`, with those of an `earlier` record in another folder,
     and the page; what the page says. `notice` is told of longer tests.
 
-    Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
+    Raises UserError if `path` is no sweep folder, or nothing of the experiment was requested there.
     """
     folder, out = SweepFolder.open(path), place(path, experiment, scale)
     if isinstance(experiment, TextTable):
@@ -82,7 +82,7 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(values, default=vars))
 
 
-def copy_pictures(folder: SweepFolder, experiment: Experiment, run: Run, out: Path) -> None:
+def copy_pictures(folder: SweepFolder, experiment: Experiment, run: RecordedRun, out: Path) -> None:
     """Copy the picture of a figure's analysis of a run beside the page."""
     assert experiment.analyse is not None
     if run.state == DONE and run.value != NOT_ANALYSED:
@@ -115,7 +115,7 @@ def made(
 
 
 def command(experiment: Experiment, scale: Scale, path: Path, rows: Sequence[str]) -> str:
-    """What was called, as far as it matters for the page; `rows` where not all were asked for."""
+    """What was called, as far as it matters for the page; `rows` where not all were requested."""
     only = ["--only", ",".join(rows)] if rows else []
     out = [] if path == Path("reproduced") / scale else ["--out", shlex.quote(str(path))]
     return " ".join(["regulargpt reproduce", experiment.name, "--scale", scale, *only, *out])
@@ -134,17 +134,17 @@ def add_session(path: Path, experiment: Experiment, scale: Scale, seconds: float
 
 def environments(folder: SweepFolder, names: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
     """Where the finished runs were made: of each environment how many `runs`, of several also which `models`."""
-    found: dict[str, Counter[str]] = {}
+    models_there: dict[str, Counter[str]] = {}
     for name in names:
         if folder.state(name) == "done":
             file = folder.run_path(name) / ENVIRONMENT
-            # A damaged file makes the run a damaged one, which the table says.
+            # A damaged file makes the run a damaged run, which the table says.
             with suppress(UserError):
                 known = atomic.parse_json(atomic.read_bytes(file), file)
                 of = json.dumps({key: known.get(key) for key in ENVIRONMENT_KEYS})
-                found.setdefault(of, Counter())[folder.config(name).model.title] += 1
-    is_one = len(found) < 2
+                models_there.setdefault(of, Counter())[folder.config(name).model.title] += 1
+    is_one = len(models_there) < 2
     return tuple(
         {**json.loads(of), "runs": models.total(), **({} if is_one else {"models": sorted(models)})}
-        for of, models in sorted(found.items(), key=lambda item: -item[1].total())
+        for of, models in sorted(models_there.items(), key=lambda item: -item[1].total())
     )

@@ -18,7 +18,7 @@ from experiments.cells import STANDINGS, cells_in, standing
 from experiments.claims import FAILS, HOLDS, OPEN, SHORT
 from experiments.page import files
 from experiments.page.markdown import is_of_a_kind
-from experiments.page.record import Page, Values, Verdict
+from experiments.page.record import ClaimVerdict, Page, Values
 from experiments.recorded import FILE
 from experiments.registry import EXPERIMENTS, recorded_as
 from regulargpt.tables import percent, piped
@@ -74,8 +74,8 @@ def names() -> list[str]:
         of = recorded_as(name)[0].name if is_of_scores(name) else page(name).experiment
         return order.index(of) if of in order else -1, name
 
-    found = {path.parent.name for pattern in (FILE, files.RECORD) for path in RESULTS.glob(f"*/{pattern}")}
-    return sorted(found, key=place)
+    folders = {path.parent.name for pattern in (FILE, files.RECORD) for path in RESULTS.glob(f"*/{pattern}")}
+    return sorted(folders, key=place)
 
 
 def is_of_scores(name: str) -> bool:
@@ -99,14 +99,14 @@ def titled(name: str) -> str:
 
 def cells(name: str) -> dict[tuple[str, str], Values]:
     """The cells of a table of scores by row and column."""
-    return {(one["row"], one["column"]): one for one in cells_in(RESULTS / name)}
+    return {(cell["row"], cell["column"]): cell for cell in cells_in(RESULTS / name)}
 
 
 def tables_of_scores() -> str:
     """A row a table: how many runs are done, and how often the published mean lies above, within or below."""
     rows = []
     for name in filter(is_of_scores, names()):
-        runs = {(one["row"], one["title"]): one for one in cells(name).values()}
+        runs = {(cell["row"], cell["title"]): cell for cell in cells(name).values()}
         counts = standings(runs.values())
         said = ", ".join(f"{counts[key]} {key}" for key in STANDINGS[:3] if counts[key])
         done = next(line for line in page(name).lead if line.startswith("Scale ")).split(": ")[1].split(" runs")[0]
@@ -114,10 +114,10 @@ def tables_of_scores() -> str:
     return markdown(("table", "runs done", "cells against the published mean"), rows)
 
 
-def standings(found: Iterable[Values]) -> Counter[str]:
+def standings(cells: Iterable[Values]) -> Counter[str]:
     """How many cells lie where."""
-    means = ((one, one["published"].get("mean")) for one in found)
-    return Counter(standing(one, mean) for one, mean in means if isinstance(mean, int | float))
+    means = ((cell, cell["published"].get("mean")) for cell in cells)
+    return Counter(standing(cell, mean) for cell, mean in means if isinstance(mean, int | float))
 
 
 def mean_and_proof(cell: Values) -> str:
@@ -129,36 +129,36 @@ def mean_and_proof(cell: Values) -> str:
 
 def grid(name: str, shown: Sequence[str], text: Callable[[Values], str] = mean_and_proof) -> Iterator[str]:
     """A row each row of a page, with these columns."""
-    found = cells(name)
-    rows = dict.fromkeys(row for row, _ in found)
-    titles = [next(one["title"] for (_, column), one in found.items() if column == key) for key in shown]
+    by_place = cells(name)
+    rows = dict.fromkeys(row for row, _ in by_place)
+    titles = [next(cell["title"] for (_, column), cell in by_place.items() if column == key) for key in shown]
     yield markdown(
-        (linked(name, titled(name)), *titles), ((row, *(text(found[row, key]) for key in shown)) for row in rows)
+        (linked(name, titled(name)), *titles), ((row, *(text(by_place[row, key]) for key in shown)) for row in rows)
     )
 
 
 def by_column(name: str, shown: Sequence[str]) -> Iterator[str]:
-    """A row each column of a page: how many rows have 100 %, the lowest one, how many are proven."""
-    found, rows = cells(name), []
+    """A row each column of a page: how many rows have 100 %, the lowest value, how many are proven."""
+    by_place, rows = cells(name), []
     for key in shown:
-        asked = [one for (_, column), one in found.items() if column == key]
-        done = [one for one in asked if one["done"]]
-        right = sum(one["ours"]["mean"] == 100 for one in done)
-        proven = sum(one["group"]["n_proven"] == one["done"] for one in done)
-        low = min(done, key=lambda one: one["ours"]["mean"], default=None)
+        in_column = [cell for (_, column), cell in by_place.items() if column == key]
+        done = [cell for cell in in_column if cell["done"]]
+        right = sum(cell["ours"]["mean"] == 100 for cell in done)
+        proven = sum(cell["group"]["n_proven"] == cell["done"] for cell in done)
+        low = min(done, key=lambda cell: cell["ours"]["mean"], default=None)
         lowest = f"{low['row']} {percent(low['ours']['mean'])}" if low and right < len(done) else "-"
-        missing = f", {len(asked) - len(done)} missing" * (len(asked) > len(done))
+        missing = f", {len(in_column) - len(done)} missing" * (len(in_column) > len(done))
         counts = f"{right} of {len(done)}{missing}", lowest, f"{proven} of {len(done)}" if proven else "-"
-        rows.append((asked[0]["title"], *counts))
+        rows.append((in_column[0]["title"], *counts))
     yield markdown((linked(name, titled(name)), "rows at 100 %", "lowest", "rows proven"), rows)
 
 
-def claims_of(pages: Iterable[Page]) -> list[Verdict]:
+def claims_of(pages: Iterable[Page]) -> list[ClaimVerdict]:
     """Their claims, those that several pages test on the same runs once: where it has a figure."""
-    found: dict[tuple[str, tuple[str, ...]], Verdict] = {}
-    for claim in sorted((claim for one in pages for claim in one.claims), key=lambda claim: not claim.figure):
-        found.setdefault((claim.sentence, claim.rules), claim)
-    return list(found.values())
+    distinct: dict[tuple[str, tuple[str, ...]], ClaimVerdict] = {}
+    for claim in sorted((claim for page in pages for claim in page.claims), key=lambda claim: not claim.figure):
+        distinct.setdefault((claim.sentence, claim.rules), claim)
+    return list(distinct.values())
 
 
 def texts() -> Iterator[str]:
@@ -170,8 +170,8 @@ def texts() -> Iterator[str]:
             known = next((group for group in groups if are_alike(page(group[0]), page(name))), None)
             known.append(name) if known else groups.append([name])
     for group in groups:
-        found = Counter((is_of_a_kind(claim), claim.answer) for claim in claims_of(map(page, group)))
-        counts = np.array([[found[kind, answer] for answer in answers] for kind in (True, False)])
+        counted = Counter((is_of_a_kind(claim), claim.answer) for claim in claims_of(map(page, group)))
+        counts = np.array([[counted[kind, answer] for answer in answers] for kind in (True, False)])
         total += counts
         pages = " and ".join(linked(name, titled(name)) for name in group)
         said.append(f"{pages} {verdicts(counts)} ({LOSSES[page(group[0]).facts['over']]})")
@@ -188,9 +188,9 @@ def verdicts(counts: np.ndarray) -> str:
     return " ".join([f"**{kinds}**"] * bool(counts[0].any()) + [these] * bool(counts[1].any() or not counts.any()))
 
 
-def are_alike(one: Page, other: Page) -> bool:
+def are_alike(first_page: Page, other: Page) -> bool:
     """Whether most claims of two pages are the same, tested alike."""
-    first, second = ({(claim.sentence, claim.rules) for claim in found.claims} for found in (one, other))
+    first, second = ({(claim.sentence, claim.rules) for claim in page.claims} for page in (first_page, other))
     return 2 * len(first & second) > min(len(first), len(second))
 
 
@@ -203,11 +203,11 @@ def encodings() -> Iterator[str]:
             if cell["done"]:
                 scores.setdefault(language, {})[row] = cell["ours"]["mean"]
     rows = []
-    for language, found in scores.items():
-        own = {row: score for row, score in found.items() if row not in beside}
+    for language, by_row in scores.items():
+        own = {row: score for row, score in by_row.items() if row not in beside}
         best = [row for row, score in own.items() if score == max(own.values())]
         named = best[0] if len(best) == 1 else f"{len(best)} of {len(own)}"
-        rows.append((language, named, *(f"{score:.1f}" for score in (max(own.values()), *map(found.get, beside)))))
+        rows.append((language, named, *(f"{score:.1f}" for score in (max(own.values()), *map(by_row.get, beside)))))
     yield markdown((linked("encodings-languages-cpu", "language"), "best encoding", "its score", *beside), rows)
 
 

@@ -25,7 +25,7 @@ SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
-class Network:
+class RivalNetwork:
     """A network as it is written, and the most steps: some minutes of one core, of a slow one that learns nothing 20.
 
     What it is trained with beside the recipe `words` is in `fields`. It may be about some of the tasks alone.
@@ -49,23 +49,23 @@ OLDER: Fields = {**ALIKE, **SOLVED, "model.d_model": 64, "training.lr": 3e-3}
 # Two blocks, as published; the rate of SLiCE and PD-SSM.
 RIVAL: Fields = {**OLDER, "model.n_layers": 2, "training.lr": 2e-3}
 ONE_LAYER: Fields = {**RIVAL, "model.n_layers": 1}
-NETWORKS: Mapping[str, Network] = {
-    "gated-regulargpt": Network("regulargpt:gates=true", 12_000),
-    "ldru": Network("ldru", 8_000),
-    "rnn": Network("rnn:activation=tanh", 20_000, OLDER),
-    "lstm": Network("lstm", 20_000, OLDER),
-    "gru": Network("gru", 20_000, OLDER),
-    "signed-delta": Network("delta:range=signed", 4_000, RIVAL),
-    "signed-delta-2": Network("delta:range=signed,householders=2", 2_500, RIVAL),
-    "signed-mamba": Network("mamba:range=signed", 2_500, RIVAL),
-    "mlstm": Network("mlstm", 4_000, RIVAL),
-    "slstm": Network("slstm", 5_000, RIVAL),
-    "gla": Network("gla", 6_000, RIVAL),
-    "pd-ssm": Network("pd-ssm", 2_500, RIVAL),
-    "rwkv7": Network("rwkv7", 2_000, RIVAL),
-    "mamba-3": Network("mamba2:version=3", 4_000, RIVAL),
-    "signed-delta-one-layer": Network("delta:range=signed", 8_000, ONE_LAYER, ("symmetric-3",)),
-    "signed-delta-2-one-layer": Network("delta:range=signed,householders=2", 6_000, ONE_LAYER, ("symmetric-3",)),
+NETWORKS: Mapping[str, RivalNetwork] = {
+    "gated-regulargpt": RivalNetwork("regulargpt:gates=true", 12_000),
+    "ldru": RivalNetwork("ldru", 8_000),
+    "rnn": RivalNetwork("rnn:activation=tanh", 20_000, OLDER),
+    "lstm": RivalNetwork("lstm", 20_000, OLDER),
+    "gru": RivalNetwork("gru", 20_000, OLDER),
+    "signed-delta": RivalNetwork("delta:range=signed", 4_000, RIVAL),
+    "signed-delta-2": RivalNetwork("delta:range=signed,householders=2", 2_500, RIVAL),
+    "signed-mamba": RivalNetwork("mamba:range=signed", 2_500, RIVAL),
+    "mlstm": RivalNetwork("mlstm", 4_000, RIVAL),
+    "slstm": RivalNetwork("slstm", 5_000, RIVAL),
+    "gla": RivalNetwork("gla", 6_000, RIVAL),
+    "pd-ssm": RivalNetwork("pd-ssm", 2_500, RIVAL),
+    "rwkv7": RivalNetwork("rwkv7", 2_000, RIVAL),
+    "mamba-3": RivalNetwork("mamba2:version=3", 4_000, RIVAL),
+    "signed-delta-one-layer": RivalNetwork("delta:range=signed", 8_000, ONE_LAYER, ("symmetric-3",)),
+    "signed-delta-2-one-layer": RivalNetwork("delta:range=signed,householders=2", 6_000, ONE_LAYER, ("symmetric-3",)),
 }
 # An odd stride, for arithmetic words have odd lengths only.
 CPU_TEST: Fields = {"evaluation.samples": 128, "evaluation.stride": 13}

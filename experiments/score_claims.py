@@ -26,13 +26,13 @@ JUDGED = (
 
 
 @dataclass(frozen=True)
-class Scores:
+class PageScores:
     """What the cells of a page came to, by row and column."""
 
     cells: Mapping[tuple[str, str], Values]
 
     @classmethod
-    def of(cls, cells: Iterable[Values]) -> Scores:
+    def from_cells(cls, cells: Iterable[Values]) -> PageScores:
         """Of the values of cells (`experiments.cells.values_of`)."""
         return cls({(values["row"], values["column"]): values for values in cells})
 
@@ -42,7 +42,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreFigure:
     """The score of a row in a column."""
 
     row: str
@@ -57,8 +57,8 @@ class Score:
         """What it is."""
         return f"{self.row}, {self.column}"
 
-    def of(self, results: Any) -> Interval:
-        """Of `Scores`, from the worst run to the best; Unknown if none is done."""
+    def value_in(self, results: Any) -> Interval:
+        """Of `PageScores`, from the worst run to the best; Unknown if none is done."""
         values = results.cells.get((self.row, self.column))
         group = values and group_of(values)
         if group is None or not group.scores:
@@ -88,11 +88,11 @@ class Average:
         """What it is."""
         return f"{self.row}, average of {', '.join(self.columns)}"
 
-    def of(self, results: Any) -> Interval:
-        """Of `Scores`; Unknown if a cell has no run that is done."""
-        found = [Score(self.row, column).of(results) for column in self.columns]
-        value, low, high = (fmean(ends) for ends in zip(*((i.value, i.low, i.high) for i in found), strict=True))
-        return Interval(value, low, high, {SEEDS: min(interval.seeds for interval in found)})
+    def value_in(self, results: Any) -> Interval:
+        """Of `PageScores`; Unknown if a cell has no run that is done."""
+        scores = [ScoreFigure(self.row, column).value_in(results) for column in self.columns]
+        value, low, high = (fmean(ends) for ends in zip(*((i.value, i.low, i.high) for i in scores), strict=True))
+        return Interval(value, low, high, {SEEDS: min(interval.seeds for interval in scores)})
 
     def steps(self, results: Any) -> Sequence[int]:
         """The fewest and the most of the runs of each column."""
@@ -100,8 +100,8 @@ class Average:
 
     def printed(self, value: Printed) -> float | None:
         """The mean of the published scores."""
-        found = [score for column in self.columns if (score := value(f"{self.row}/{column}", 1)) is not None]
-        return round(fmean(found), 1) if len(found) == len(self.columns) else None
+        scores = [score for column in self.columns if (score := value(f"{self.row}/{column}", 1)) is not None]
+        return round(fmean(scores), 1) if len(scores) == len(self.columns) else None
 
 
 def elsewhere(bound: Bound) -> Bound:
@@ -109,7 +109,7 @@ def elsewhere(bound: Bound) -> Bound:
 
     >>> elsewhere(solved(["parity"], "rnn")).figures[0].printed(lambda place, multiple: 99.9)
     """
-    figures = (replace(f, is_printed=False) if isinstance(f, Score) else f for f in bound.figures)
+    figures = (replace(f, is_printed=False) if isinstance(f, ScoreFigure) else f for f in bound.figures)
     return replace(bound, figures=tuple(figures))
 
 
@@ -119,9 +119,9 @@ def solved(rows: Sequence[str], *columns: str) -> Bound:
     >>> solved(["parity"], "rnn", "lstm").rule
     'parity, rnn; parity, lstm above 90'
     """
-    return Bound(tuple(Score(*place) for place in product(rows, columns)), "above", SOLVED)
+    return Bound(tuple(ScoreFigure(*place) for place in product(rows, columns)), "above", SOLVED)
 
 
 def unsolved(rows: Sequence[str], *columns: str) -> Bound:
     """Each of these cells is below 90 %."""
-    return Bound(tuple(Score(*place) for place in product(rows, columns)), "below", SOLVED)
+    return Bound(tuple(ScoreFigure(*place) for place in product(rows, columns)), "below", SOLVED)

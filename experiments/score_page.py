@@ -15,11 +15,11 @@ from experiments import recorded
 from experiments.cells import cell, cells_in, group_of
 from experiments.claims import Printed
 from experiments.experiment import Experiment, Scale
-from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values, Verdict
+from experiments.page.record import Block, ClaimVerdict, ItemList, Page, PagePicture, PageTable, Section, Values
 from experiments.published import Published, hardly_trained, published, source
-from experiments.recorded import DONE, FAILED, Run
+from experiments.recorded import DONE, FAILED, RecordedRun
 from experiments.registry import EXPERIMENTS, recorded_as
-from experiments.score_claims import JUDGED, Scores
+from experiments.score_claims import JUDGED, PageScores
 from regulargpt import tables
 from regulargpt.plots import Line as Curve
 from regulargpt.results.render import ACCURACY, BELOW, INTERVAL, figures
@@ -80,7 +80,7 @@ def conditions(printed: Published) -> str:
     return f"Conditions there: {'; '.join(sorted(stated))}." if stated else ""
 
 
-def counted(scale: Scale, runs: Sequence[Run]) -> Iterator[str]:
+def counted(scale: Scale, runs: Sequence[RecordedRun]) -> Iterator[str]:
     """How many runs are done."""
     count = Counter[str]()
     for run in runs:
@@ -89,7 +89,7 @@ def counted(scale: Scale, runs: Sequence[Run]) -> Iterator[str]:
     yield f"Scale {scale}: {', '.join([f'{count[DONE]} of {count.total()} runs are done', *rest])}."
 
 
-def named(run: Run) -> str:
+def named(run: RecordedRun) -> str:
     """A run by its name, or by its place."""
     return " ".join(run.names) or f"{run.n} of {', '.join(run.rows)}, {run.runs}"
 
@@ -100,7 +100,7 @@ def sections(experiment: Experiment, cells: Sequence[Values], place: Path) -> It
     runs, rules = recorded.read(place / recorded.FILE), recorded.read_rules(place / recorded.RULES)
     drawn = {row for run in runs if run.is_drawn for row in run.rows}
     printed = published(experiment.published) if experiment.published else None
-    doubts = [Items(tuple(doubted(printed)))] if printed and printed.doubts else []
+    doubts = [ItemList(tuple(doubted(printed)))] if printed and printed.doubts else []
     notes = tuple(dict.fromkeys(run.note for run in runs if run.note and run.state == DONE))
     each: dict[str, Sequence[Block]] = {
         experiment.title: [CELL.format(statistics), *score_tables(cells), *doubts],
@@ -111,36 +111,36 @@ def sections(experiment: Experiment, cells: Sequence[Values], place: Path) -> It
             block for name in experiment.related for block in newer(published(name))
         ],
         "Every cell in numbers": [numbers(cells)],
-        "Notes on runs": [Items(notes, folded="Conditions, and how runs were made")] if notes else [],
+        "Notes on runs": [ItemList(notes, folded="Conditions, and how runs were made")] if notes else [],
     }
     yield from (Section(title, tuple(blocks)) for title, blocks in each.items() if blocks)
 
 
-def score_tables(cells: Sequence[Values]) -> Iterator[Table]:
+def score_tables(cells: Sequence[Values]) -> Iterator[PageTable]:
     """The table, in parts that fit side by side."""
     titles = list(dict.fromkeys(values["title"] for values in cells))
     rows = [(name, [*of_row]) for name, of_row in groupby(cells, key=lambda values: values["row"])]
     width = -(-len(titles) // -(-len(titles) // MAX_COLUMNS))
     for at in range(0, len(titles), width):
-        yield Table(
+        yield PageTable(
             ("", *titles[at : at + width]), tuple((name, *map(cell, row[at : at + width])) for name, row in rows)
         )
 
 
-def rule_tables(rules: Sequence[recorded.Rules]) -> Iterator[Table]:
+def rule_tables(rules: Sequence[recorded.Rules]) -> Iterator[PageTable]:
     """A table for each set of rules."""
-    for names in dict.fromkeys(tuple(found.scores) for found in rules):
-        of_names = [found for found in rules if tuple(found.scores) == names]
+    for names in dict.fromkeys(tuple(rule.scores) for rule in rules):
+        of_names = [rule for rule in rules if tuple(rule.scores) == names]
         lines = ((", ".join([*r.rows, *r.runs, r.words]), *map(percent, r.scores.values())) for r in of_names)
-        yield Table(("words", *names), tuple(lines), folded="All rules, in percent")
+        yield PageTable(("words", *names), tuple(lines), folded="All rules, in percent")
 
 
-def pictures(cells: Sequence[Values], place: Path) -> Iterator[Picture]:
+def pictures(cells: Sequence[Values], place: Path) -> Iterator[PagePicture]:
     """The pictures of a figure's analysis that lie beside the runs."""
     for values in cells:
         file = picture_of(values["row"], values["column"])
         if (place / file).exists():
-            yield Picture(f"{values['row']}, {values['title']}", file, "; ".join(values["found"]))
+            yield PagePicture(f"{values['row']}, {values['title']}", file, "; ".join(values["found"]))
 
 
 def picture_of(row: str, column: str) -> str:
@@ -148,9 +148,9 @@ def picture_of(row: str, column: str) -> str:
     return f"pictures/{plain(row)}-{column}.png"
 
 
-def curves(cells: Sequence[Values], drawn: set[str]) -> list[Picture]:
-    """Accuracy by length, a picture a row and a line a column; columns that show the same runs share one."""
-    found: list[Picture] = []
+def curves(cells: Sequence[Values], drawn: set[str]) -> list[PagePicture]:
+    """Accuracy by length, a picture a row and a line a column; columns that show the same runs share a line."""
+    pictures: list[PagePicture] = []
     for row, of_row in groupby(cells, key=lambda values: values["row"]):
         known: dict[str, Curve] = {}
         for values in of_row:
@@ -158,16 +158,16 @@ def curves(cells: Sequence[Values], drawn: set[str]) -> list[Picture]:
                 known.setdefault(values["behind"], values["curve"])
         if known:
             text = worst(row, list(known.values()))
-            found.append(
-                Picture(row, f"curves/{plain(row)}.svg", text, tuple(known.values()), from_drawing=row in drawn)
+            pictures.append(
+                PagePicture(row, f"curves/{plain(row)}.svg", text, tuple(known.values()), from_drawing=row in drawn)
             )
-    return found
+    return pictures
 
 
-def worst(row: str, found: Sequence[Curve]) -> str:
+def worst(row: str, lines: Sequence[Curve]) -> str:
     """What a picture shows, in words."""
-    low, high = min(line.lengths[0] for line in found), max(line.lengths[-1] for line in found)
-    each = "; ".join(f"{line.name}: {percent(min(line.values))} % at worst" for line in found)
+    low, high = min(line.lengths[0] for line in lines), max(line.lengths[-1] for line in lines)
+    each = "; ".join(f"{line.name}: {percent(min(line.values))} % at worst" for line in lines)
     return f"{row}, lengths {low} to {high}: {each}"
 
 
@@ -180,11 +180,11 @@ def newer(printed: Published) -> Iterator[Block]:
     yield f"{source(printed)} {conditions(printed)}".strip()
     if printed.unit in TABLES:
         title = f"{' ± '.join(printed.statistics)}, {printed.unit}"
-        yield Table(("", *printed.columns.values()), rows, folded=title)
+        yield PageTable(("", *printed.columns.values()), rows, folded=title)
     else:
         yield from (row.line for row in printed.rows)
     if printed.doubts:
-        yield Items(tuple(doubted(printed)))
+        yield ItemList(tuple(doubted(printed)))
 
 
 def doubted(printed: Published) -> Iterator[str]:
@@ -195,13 +195,13 @@ def doubted(printed: Published) -> Iterator[str]:
         yield f"{', '.join(which) or 'All'}: {doubt.why}."
 
 
-def numbers(cells: Sequence[Values]) -> Table:
-    """Every cell with all its statistics; the interval of the median only where a cell has one."""
+def numbers(cells: Sequence[Values]) -> PageTable:
+    """Every cell with all its statistics; the interval of the median only where a cell has an interval."""
     has_interval = any(values["group"] and values["group"]["low"] is not None for values in cells)
     names = ("max", "mean", "sd", "range", *[INTERVAL] * has_interval, BELOW)
     header = ("cell", "runs", "done", *names, "steps", "training, s")
     rows = tuple(number_row(values, names) for values in cells)
-    return Table(header, rows, folded="Statistics over the runs of each cell")
+    return PageTable(header, rows, folded="Statistics over the runs of each cell")
 
 
 def number_row(values: Values, names: Sequence[str]) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ def number_row(values: Values, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(text or "–" for text in (*place, *each))
 
 
-def environments(runs: Sequence[Run]) -> Iterator[str]:
+def environments(runs: Sequence[RecordedRun]) -> Iterator[str]:
     """Versions and machines, with how many runs."""
     count = Counter[tuple[str, str, str]]()
     for run in runs:
@@ -225,14 +225,14 @@ def environments(runs: Sequence[Run]) -> Iterator[str]:
             yield f"Commit {commit}, PyTorch {torch}, {device}: {n} runs."
 
 
-def verdicts(experiment: Experiment, scale: str, cells: Sequence[Values]) -> Iterator[Verdict]:
+def verdicts(experiment: Experiment, scale: str, cells: Sequence[Values]) -> Iterator[ClaimVerdict]:
     """What the cells of a page say of each claim."""
     too_small = "hardly trained at this scale" if scale == "smoke" else ""
     printed = published(experiment.published) if experiment.published else None
     for claim in experiment.claims:
         figures = (test.printed(best(printed)) for test in claim.bounds) if printed else ()
         text = "; ".join(f"{figure:g}" for figure in figures if figure is not None)
-        yield claim.verdict(cast(Any, Scores.of(cells)), text, too_small)
+        yield claim.verdict(cast(Any, PageScores.from_cells(cells)), text, too_small)
 
 
 def best(printed: Published) -> Printed:
@@ -240,24 +240,24 @@ def best(printed: Published) -> Printed:
 
     def value(place: str, multiple: int) -> float | None:
         row, column = place.rsplit("/", 1)
-        found = printed.value(row, column, printed.statistics[0])
-        return found if isinstance(found, int | float) else None
+        mean = printed.value(row, column, printed.statistics[0])
+        return mean if isinstance(mean, int | float) else None
 
     return value
 
 
-def write_claims(place: Path, found: Sequence[Verdict]) -> None:
+def write_claims(place: Path, verdicts: Sequence[ClaimVerdict]) -> None:
     """Write claims.csv; nothing where an experiment has none."""
-    lines = ([*(getattr(claim, key) for key in CLAIM[:2]), " | ".join(claim.rules)] for claim in found)
-    rest = ([getattr(claim, key) for key in CLAIM[3:]] for claim in found)
-    if found:
+    lines = ([*(getattr(claim, key) for key in CLAIM[:2]), " | ".join(claim.rules)] for claim in verdicts)
+    rest = ([getattr(claim, key) for key in CLAIM[3:]] for claim in verdicts)
+    if verdicts:
         atomic.write_text(place / CLAIMS, tables.csv([CLAIM, *map(list.__add__, lines, rest)]))
 
 
-def claims_in(place: Path) -> Iterator[Verdict]:
+def claims_in(place: Path) -> Iterator[ClaimVerdict]:
     """The lines of claims.csv."""
     if (place / CLAIMS).exists():
         text = atomic.parse_text(atomic.read_bytes(place / CLAIMS), place / CLAIMS)
         for line in csv.DictReader(text.splitlines()):
             numbers = {key: int(line.pop(key)) for key in ("seeds", "steps")}
-            yield Verdict(**{**line, **numbers, "rules": tuple(line.pop("rules").split(" | "))})  # type: ignore
+            yield ClaimVerdict(**{**line, **numbers, "rules": tuple(line.pop("rules").split(" | "))})  # type: ignore

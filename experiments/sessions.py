@@ -15,7 +15,7 @@ def seconds_in(place: Path) -> list[float]:
     if not file.exists():
         return []
     seconds = atomic.parse_json(atomic.read_bytes(file), file).get("seconds")
-    if not isinstance(seconds, list) or not all(isinstance(one, int | float) for one in seconds):
+    if not isinstance(seconds, list) or not all(isinstance(number, int | float) for number in seconds):
         raise atomic.FormatError(f"{atomic.shown(file)} has no list of seconds; restore it from a copy, or delete it")
     return seconds
 

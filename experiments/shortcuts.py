@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.experiment import Experiment, Scale, Shows
-from experiments.recorded import DONE, Rules, Run, key_of
+from experiments.recorded import DONE, RecordedRun, Rules, key_of
 from regulargpt import data
 from regulargpt.config.protocols import protocol
 from regulargpt.config.schema import RunConfig, value_of
@@ -27,26 +27,28 @@ Pair = tuple[RunConfig, RunConfig]  # as trained, and as tested
 Words = tuple[str, DataOptions, str]  # language tested, how training words are drawn, protocol tested under
 
 
-def rules_beside(experiment: Experiment, scale: Scale, runs: Sequence[Run], path: Path) -> list[Rules]:
-    """What the rules score on the words of each score, computed once and kept in `path`; equal lines are one."""
+def rules_beside(experiment: Experiment, scale: Scale, runs: Sequence[RecordedRun], path: Path) -> list[Rules]:
+    """What the rules score on the words of each score, computed once and kept in `path`; equal lines are joined."""
     places = list(scored(experiment, scale, runs))
     tests: dict[Words, list[Pair]] = {}
     for _, _, shows, config in places:
         pair = config, as_tested(config, shows)
         tests.setdefault(words_of(*pair), []).append(pair)
     known = {words: rule_scores(*max(pairs, key=effort), path) for words, pairs in tests.items()}
-    found: dict[Any, list[str]] = {}
+    names_of: dict[Any, list[str]] = {}
     for row, name, shows, config in places:
         if rules := known[words_of(config, as_tested(config, shows))]:
             words, scores = on_words(config, shows, rules)
-            found.setdefault((row, key_of(shows), words, tuple(scores.items())), []).append(name)
+            names_of.setdefault((row, key_of(shows), words, tuple(scores.items())), []).append(name)
     merged: dict[Any, list[str]] = {}
-    for (row, *rest), names in found.items():
+    for (row, *rest), names in names_of.items():
         merged.setdefault((tuple(dict.fromkeys(names)), *rest), []).append(row)
     return [Rules(tuple(rows), names, test, words, dict(of)) for (names, test, words, of), rows in merged.items()]
 
 
-def scored(experiment: Experiment, scale: Scale, runs: Sequence[Run]) -> Iterator[tuple[str, str, Shows, RunConfig]]:
+def scored(
+    experiment: Experiment, scale: Scale, runs: Sequence[RecordedRun]
+) -> Iterator[tuple[str, str, Shows, RunConfig]]:
     """The places with an accuracy of final answers, or of the answers of rows, their test, and a config of theirs."""
     done = {(row, run.runs): set(run.tests) for run in runs if run.state == DONE for row in run.rows}
     for row, column in product(experiment.rows, () if experiment.analyse else experiment.columns):
@@ -74,7 +76,7 @@ def words_of(trained: RunConfig, tested: RunConfig) -> Words:
 
 
 def effort(pair: Pair) -> int:
-    """How many words are tested: of several like tests the largest one is looked at."""
+    """How many words are tested: of several like tests the largest is looked at."""
     tested = pair[1]
     return tested.evaluation.samples * len(tested.scored)
 
@@ -99,10 +101,10 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
     words, training = data.of_words(tested.data), data.of_words(trained.data)
     if words.has_brackets or not is_small(words.task):
         return None
-    found = shortcut_scores(words, plain, trained.seed, training)
+    scores = shortcut_scores(words, plain, trained.seed, training)
     rules = {
         name: {"score": rule.score, "accuracy": {str(T): accuracy for T, accuracy in rule.accuracy.items()}}
-        for name, rule in found.items()
+        for name, rule in scores.items()
     }
     atomic.make_folder(file.parent)
     atomic.write_json(file, {"format": FORMAT, "rules": rules})

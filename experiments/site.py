@@ -57,10 +57,10 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 @cache
 def pages() -> list[Path]:
     """The Markdown files that become pages, by their path in the repository; those of results are made here."""
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    found += sorted((ROOT / "experiments" / "results").rglob("*.md"))
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    documents += sorted((ROOT / "experiments" / "results").rglob("*.md"))
     made = (path / files.PAGE for path in sorted((ROOT / "experiments" / "results").iterdir()) if files.has_page(path))
-    return [path.relative_to(ROOT) for path in (*found, *made)]
+    return [path.relative_to(ROOT) for path in (*documents, *made)]
 
 
 def place_of(page: Path) -> Path:

@@ -50,7 +50,7 @@ class Answers(Generic[Machine]):
         return self.machine.answers(words, every=every)
 
     def questions(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """(batch,) which of these words (batch, length) are asked about: those of the domain that have an answer."""
+        """(batch,) which of these words (batch, length) are questions: those of the domain that have an answer."""
         answered = self.labels(words) >= 0
         return answered if self.domain is None else answered & self.domain.accepts(words)
 

@@ -20,7 +20,7 @@ from languages.sampling.mixed import MixedWords
 from languages.sampling.perturbed import perturbed
 
 EMPTY = "_"
-"""How the symbol is written at which the next answer of a row is asked for."""
+"""How the symbol is written at which the next answer of a row is requested."""
 
 Draw = Callable[[np.random.Generator, int, int], npt.NDArray[np.integer]]
 
@@ -29,7 +29,7 @@ Draw = Callable[[np.random.Generator, int, int], npt.NDArray[np.integer]]
 class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
     """What a model is to learn: a row of answers behind a word, or the answer to it at its last symbol.
 
-    A row is asked for by empty symbols, the last of the alphabet: behind a word of n symbols stand `asked(n)` of them,
+    A row is requested by empty symbols, the last of the alphabet: behind a word of n symbols stand `asked(n)` of them,
     and the machine answers at each, or not (-1) where the row is shorter. A length is that of the word without them.
     With `asked` None the word is answered at its last symbol, as `languages.task.Task` is.
 
@@ -103,7 +103,7 @@ class DrawnTask(MixedWords, Answers[PushdownTransducer | Oracle]):
         return (*symbols, *[self.n_symbols - 1] * self.asked(len(symbols)))
 
     def questions(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """(batch,) which of these words (batch, length) are asked about: with an answer at the first empty symbol."""
+        """(batch,) which of these words (batch, length) are questions: with an answer at the first empty symbol."""
         array = np.asarray(words)
         labels = self.labels(array, every=True)  # (batch, length)
         if self.empty is None:

@@ -1,4 +1,4 @@
-"""What a user can get wrong, said in one line: what is wrong, then what would be right."""
+"""What a user can get wrong, said in a line: what is wrong, then what would be right."""
 
 import re
 from collections.abc import Iterable, Mapping

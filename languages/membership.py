@@ -22,9 +22,9 @@ def membership(alphabet: Sequence[str], member: Member) -> Oracle:
     """
 
     def prefixes(words: Indices) -> npt.NDArray[np.int64]:
-        found = np.zeros(words.shape, dtype=np.int64)
+        labels = np.zeros(words.shape, dtype=np.int64)
         for t in range(words.shape[1]):
-            found[:, t] = member(words[:, : t + 1])
-        return found
+            labels[:, t] = member(words[:, : t + 1])
+        return labels
 
     return Oracle(tuple(alphabet), CLASSES, prefixes, lambda words: member(words).astype(np.int64))

@@ -8,7 +8,7 @@ from languages.errors import SamplingError
 
 
 def rng(seed: int, purpose: str, step: int = 0) -> np.random.Generator:
-    """The random stream of one purpose at one step of one run. Nothing about it needs saving.
+    """The random stream of a purpose at one step of a run. Nothing about it needs saving.
 
     The purpose enters through SHA-256, so streams of different purposes are independent whatever their
     names, and the bits are the same on every platform, in every process and whatever PYTHONHASHSEED is.

@@ -204,7 +204,7 @@ MQAR = Family(
 )
 
 ABOVE = (*NESTED, *ROWS, *WITHOUT_ROWS, *FLARE, MQAR, OWN_WORDS)
-"""All above the regular ones, one that is too large for an automaton, and words whose automaton nobody knows."""
+"""All above the regular ones, a language that is too large for an automaton, and words whose automaton nobody knows."""
 
 WITHOUT_MACHINE = ("vast", "unknown")
 """The levels of languages whose machine nobody makes: it has too many states, or nobody knows it."""
@@ -301,7 +301,7 @@ def is_language(name: str) -> bool:
 def register(task: "Made") -> "Made":
     """Let a task that was made in Python go by its name in this process; the task.
 
-    A later one of the same name takes its place. LanguageError for the name of a language that is there already.
+    A later family of the same name takes its place. LanguageError for the name of a language that is there already.
 
     >>> from languages.regular.user import task_of
     >>> ends_in_b = get("regex:(a|b)*b").machine
@@ -378,8 +378,8 @@ def _above(name: str) -> Family | None:
     if (row := next((row for row in ABOVE if row.prefix and name.startswith(row.prefix)), None)) is not None:
         return row
     stem = name.partition(":")[0]
-    found = _among(ABOVE, OTHER_NAMES.get(stem, stem))
-    return None if found is None else found[0]
+    known_row = _among(ABOVE, OTHER_NAMES.get(stem, stem))
+    return None if known_row is None else known_row[0]
 
 
 def get(spec: str) -> "Task":

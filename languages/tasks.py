@@ -13,7 +13,7 @@ TreeTask = Task | NestedTask
 
 
 def tree_task(task: AnyTask) -> TreeTask:
-    """The task, for what needs a finite table along a tree. LanguageError for one that has none.
+    """The task, for what needs a finite table along a tree. LanguageError for a language that has none.
 
     >>> import languages
     >>> tree_task(languages.find("reverse-string"))

@@ -85,7 +85,7 @@ def run(
 
 
 def as_task(language: Language) -> AnyTask:
-    """The task of a name, or one made in Python, which from then on goes by its name in this process."""
+    """The task of a name, or a task made in Python, which from then on goes by its name in this process."""
     if isinstance(language, str):
         return find(language)
     # The config holds names: what reads it in this process finds the task by its name.
@@ -103,7 +103,7 @@ def name_of(machine: MooreMachine | PushdownTransducer) -> str:
 
 
 def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
-    """Go on with an interrupted run, bit for bit; of a finished one, its summary."""
+    """Go on with an interrupted run, bit for bit; of a finished run, its summary."""
     return resume_run(path, watch)
 
 
@@ -132,7 +132,7 @@ class Trained:
         return torch.from_numpy(encoded(self.data, words))
 
     def answers(self, words: str | Sequence[str]) -> list[str]:
-        """The network's answers to words of one length, by name; a text by itself is one word: `answers("0110")`.
+        """The network's answers to words of equal length, by name; a text by itself is one word: `answers("0110")`.
 
         Raises WordError for a symbol that the alphabet does not have, or words of several lengths, and UserError for a
         run on no language.
@@ -144,7 +144,7 @@ class Trained:
 
 
 def encoded(data: Data, words: str | Iterable[str]) -> Words:
-    """Words of one length as indices (words, length), a text by itself as one word.
+    """Words of equal length as indices (words, length), a text by itself as one word.
 
     WordError if they have several lengths, or there are none.
     """
@@ -257,12 +257,12 @@ def states(
 ) -> dict[str, npt.NDArray[Any]]:
     """The hidden states of a finished run's network, each with what it should say: columns of one length.
 
-    `word` is the text that is read, and a row stands for its symbols from `start` to `position`, the last one. `level`
+    `word` is the text that is read, and a row stands for its symbols from `start` to `position`, the last. `level`
     is that of the tree, from 1, or the block. `class` is what the state should say, `transition` the least word that
     moves the automaton as those symbols do; along brackets both are elements of the algebra. `vector` (rows, width) is
     the state. Sub-words that are equal are one row a level; `count` says how many there are.
 
-    `at` names a hook point. `words` are words of one length, or how many are drawn. Of those that are drawn, as in
+    `at` names a hook point. `words` are words of equal length, or how many are drawn. Of those that are drawn, as in
     `verify`, 8,192 nodes a level are looked at, and 1,000 different sub-words kept; of yours all. The other options are
     those of `regulargpt verify`.
 

@@ -1,6 +1,6 @@
-"""A measure by length: lines with bands where lengths were measured alike, points with bars where one stands alone.
+"""A measure by length: lines with bands where lengths were measured alike, points with bars where a point stands alone.
 
-In one picture or in panels; PNG, SVG or PDF by the name of the file.
+In a single picture or in panels; PNG, SVG or PDF by the name of the file.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ def name_of(summary: Mapping[str, Any]) -> str:
 
 
 def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
-    """The picture of one run, from what summary.json says: its measure with its 95 % intervals, chance where it means
+    """The picture of a run, from what summary.json says: its measure with its 95 % intervals, chance where it means
     something, and the longest length of training. Each line of the title stands in its own."""
     name = summary["measure"]
-    found = summary["measures"][name]
-    lengths = sorted(map(int, found["values"]))
-    low, high = zip(*(found["intervals"][str(T)] for T in lengths), strict=True)
-    values, trained = [found["values"][str(T)] for T in lengths], summary["train_len"] if summary["steps"] else None
+    measured = summary["measures"][name]
+    lengths = sorted(map(int, measured["values"]))
+    low, high = zip(*(measured["intervals"][str(T)] for T in lengths), strict=True)
+    values, trained = [measured["values"][str(T)] for T in lengths], summary["train_len"] if summary["steps"] else None
     line = Line("", lengths, values, low, high, chance=summary.get("chance"), trained=trained)
     # A task has longer and longer words, too, but no segments of files.
     band = f"95 % interval over the {'segments, by file' if summary.get('scoring') else 'words'}"
@@ -134,8 +134,8 @@ def smaller(svg: str) -> str:
     >>> smaller('<text x="1.234567">1.234567</text> <path d="M 1.43 2.04 L 3.96 4 z"/>')
     '<text x="1.2">1.234567</text>\n<path d="M1.5 2l2.5 2z"/>'
     """
-    svg = re.sub(' d="([MLz0-9. \\n-]*)"', lambda found: f' d="{steps(found[1])}"', svg)
-    svg = re.sub('="[^"]*"', lambda found: re.sub(r"\d+\.\d\d+", lambda n: f"{float(n[0]):.1f}", found[0]), svg)
+    svg = re.sub(' d="([MLz0-9. \\n-]*)"', lambda match: f' d="{steps(match[1])}"', svg)
+    svg = re.sub('="[^"]*"', lambda match: re.sub(r"\d+\.\d\d+", lambda n: f"{float(n[0]):.1f}", match[0]), svg)
     return re.sub(r">\s+<", ">\n<", svg)
 
 
@@ -164,7 +164,7 @@ def single(
     marks: Mapping[str, float] = {},
     long: float = LOG_FROM,
 ) -> Figure:
-    """All lines in one picture, their names in the right margin, below it what else is drawn.
+    """All lines in a single picture, their names in the right margin, below it what else is drawn.
 
     `label` is that of the height if not the measure's, `band` what the band is, `marks` are lengths to point out, by
     what they are; beyond the length `long` the axis is logarithmic.
@@ -207,24 +207,24 @@ def height_of(lines: Sequence[Line]) -> float:
     return max(4.0, 0.4 + 0.15 * rows + 0.07 * len(lines))
 
 
-def panels(found: Mapping[str, Sequence[Line]], measure: Measure, *, label: str = "") -> Figure:
+def panels(lines_of: Mapping[str, Sequence[Line]], measure: Measure, *, label: str = "") -> Figure:
     """A panel each title; lines of one name have the same colour in all."""
-    across = 3 if len(found) <= 9 else 4
-    down = -(-len(found) // across)
+    across = 3 if len(lines_of) <= 9 else 4
+    down = -(-len(lines_of) // across)
     figure = new_figure(3 * across, 1.9 * down + 0.6)
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flatten()  # (down * across,)
-    every = [line for lines in found.values() for line in lines]
+    every = [line for lines in lines_of.values() for line in lines]
     names = list(dict.fromkeys(line.name for line in every))
-    for axes, (title, lines) in zip(grid, found.items(), strict=False):
+    for axes, (title, lines) in zip(grid, lines_of.items(), strict=False):
         prepare(axes, every, measure)
         for line in lines:
             at = names.index(line.name)
             draw(axes, line, at, len(names) - at - 1)
         draw_references(axes, [(names.index(line.name), line) for line in lines])
         axes.set_title(wrapped(title), fontsize=9, parse_math=False)
-    for axes in grid[len(found) :]:
+    for axes in grid[len(lines_of) :]:
         axes.remove()
-    for axes in grid[max(0, len(found) - across) : len(found)]:
+    for axes in grid[max(0, len(lines_of) - across) : len(lines_of)]:
         axes.tick_params(labelbottom=True)
     figure.supxlabel("length T", fontsize=10)
     figure.supylabel(label or measure.label, fontsize=10)
@@ -245,17 +245,17 @@ def piece(at: int, line: Line | None = None) -> Artist:
 
 def labelled(every: Sequence[Axes]) -> list[tuple[str, Artist]]:
     """What is drawn besides lines that have a name, each once, beside what it is."""
-    found: dict[str, Artist] = {}
+    artists: dict[str, Artist] = {}
     for axes in every:
         for artist, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(name, artist)
-    return [*found.items()]
+            artists.setdefault(name, artist)
+    return [*artists.items()]
 
 
 def draw_references(axes: Axes, lines: Sequence[tuple[int, Line]]) -> None:
     """Chance and the longest training length of lines, which come with their numbers.
 
-    In grey, or in the colour of the one line that has it where others have another, or none.
+    In grey, or in the colour of the line that has it where others have another, or none.
     """
     drawn = [(at, line) for at, line in lines if line.lengths]
     for text, key, add, dash in (
@@ -313,8 +313,8 @@ def draw(axes: Axes, line: Line, at: int, above: int, band: str = "") -> None:
 def joined(lengths: Sequence[float]) -> list[range]:
     """Which lengths, in rising order, a line joins, as the places of each piece: those that were measured alike.
 
-    A gap between two is left open if it is more than ten times as wide as the one before it (before the first length,
-    that from 0) or the one after it. So even steps are joined, and lengths that double or grow tenfold; a run of
+    A gap between two is left open if it is more than ten times as wide as the gap before it (before the first length,
+    that from 0) or the gap after it. So even steps are joined, and lengths that double or grow tenfold; a run of
     lengths and one far from it are not, nor are two that are farther still. Places between whole numbers are no
     lengths: all are joined.
 
@@ -386,7 +386,7 @@ def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = L
 
 
 def grow(lengths: Sequence[int]) -> bool:
-    """Whether lengths are few and each is so many times the one before, as those at which texts are tested.
+    """Whether lengths are few and each is so many times the length before, as those at which texts are tested.
 
     >>> grow([64, 128, 256]), grow([41, 42, 43]), grow([64])
     (True, False, False)
@@ -396,7 +396,7 @@ def grow(lengths: Sequence[int]) -> bool:
 
 
 def wrapped(name: str, width: int = 36) -> str:
-    """A name in lines of at most so many letters; of a very long one the ends, in which names differ.
+    """A name in lines of at most so many letters; of a very long name the ends, in which names differ.
 
     >>> wrapped("regulargpt, chunk_size 3, recipe answers, prefixes")
     'regulargpt, chunk_size 3, recipe\\nanswers, prefixes'

@@ -1,4 +1,4 @@
-"""Tables: as text for a terminal, as Markdown, as LaTeX, as CSV. A cell is text; one that stands out is `Bold`."""
+"""Tables: as text for a terminal, as Markdown, as LaTeX, as CSV. A cell is text; text that stands out is `Bold`."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def total(widths: Sequence[int]) -> int:
 
 
 def fitting(lines: Sequence[Line], natural: Sequence[int], room: int) -> list[int]:
-    """The widths of the first columns, as many as fit, the widest ones narrowed; of the first one at least.
+    """The widths of the first columns, as many as fit, the widest ones narrowed; of the first column at least.
 
     >>> fitting([("parity", "words with an even number of ones", "Table 6.1")], [6, 33, 9], 40)
     [6, 21, 9]

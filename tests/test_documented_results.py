@@ -22,7 +22,7 @@ from regulargpt.findings import text as text_of
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.tables import percent
-from regulargpt.text.experiments.results import LOSSES, Results, read_losses
+from regulargpt.text.experiments.results import LOSSES, TextResults, read_losses
 from regulargpt.text.experiments.table import TextTable
 from regulargpt.text.measurements.alignment import report as align
 from regulargpt.text.measurements.needles import finding_of
@@ -90,7 +90,7 @@ def assert_claims(record: Page, place: Path, text: str) -> None:
         written = claims[claim.sentence]
         answer: Answer = FAILS if written.answer == SHORT else written.answer
         answers: list[Answer] = [answer] * len(claim.bounds)
-        steps = claim.too_few_steps(answer, answers, Results(1, {}, steps=trained))
+        steps = claim.too_few_steps(answer, answers, TextResults(1, {}, steps=trained))
         assert (written.steps, written.answer == SHORT) == (steps, answer == FAILS and steps > 0)
     assert (record.facts["losses"] == LOSSES) == (place / LOSSES).exists()
     if not record.facts["losses"]:

@@ -17,7 +17,7 @@ from experiments.chains import TITLES as CHAINS
 from experiments.hierarchy import LANGUAGES as HIERARCHY_LANGUAGES
 from experiments.nested.table import NESTED, RANDOM
 from experiments.random_dfas import seconds
-from experiments.recorded import DONE, FILE, STOPPED, Run, read
+from experiments.recorded import DONE, FILE, STOPPED, RecordedRun, read
 from experiments.registry import experiment
 from experiments.results_page import HIERARCHY, LINK, RECOGNISERS, RESULTS, TREES, cells, page
 from experiments.rivals import NETWORKS as RIVALS
@@ -48,21 +48,21 @@ def numbers(rows: Sequence[Mapping[str, str]], key: str) -> list[float]:
     return sorted(float(row[key]) for row in rows if row[key])
 
 
-def runs_of(name: str) -> list[Run]:
+def runs_of(name: str) -> list[RecordedRun]:
     """All lines of a table of scores."""
     return read(RESULTS / name / FILE)
 
 
-def trees(name: str) -> list[Run]:
+def trees(name: str) -> list[RecordedRun]:
     """The runs of trees along brackets that had begun, whatever became of them."""
     return [run for run in runs_of(name) if run.runs in NESTED and run.state in (DONE, STOPPED)]
 
 
-def done(runs: Sequence[Run]) -> list[Run]:
+def done(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     return [run for run in runs if run.state == DONE]
 
 
-def of_test(runs: Sequence[Run], begins: str) -> list[float]:
+def of_test(runs: Sequence[RecordedRun], begins: str) -> list[float]:
     """The scores of the test whose name begins so, ascending."""
     tests = (test for run in runs for name, test in run.tests.items() if name.startswith(begins))
     return sorted(score for test in tests for score in test.scores)

@@ -136,7 +136,7 @@ def test_the_cases_of_a_language_with_brackets_are_those_of_its_words(made: Made
         assert part in text
     machine, K = languages.find(NESTED).machine, len(data["network"]["elements"])
     assert isinstance(machine, PushdownTransducer)
-    elements = Elements.of(machine)
+    elements = Elements.from_machine(machine)
     assert elements is not None
     place = {element: k for k, some in enumerate(data["network"]["elements"], 1) for element in some}
     met: dict[str, set[tuple[int, ...]]] = {"leaves": set(), "nodes": set()}

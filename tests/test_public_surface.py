@@ -20,7 +20,7 @@ from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import CONSTRUCTED, RECIPES
 from regulargpt.config.schema import RunConfig, keys
 from regulargpt.encodings import ENCODINGS
-from regulargpt.evaluation.by_length import Score
+from regulargpt.evaluation.by_length import RangeScore
 from regulargpt.measurements import state_clusters
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
@@ -80,7 +80,7 @@ def surface() -> dict[str, dict[str, list[str]]]:
             "sweep": [sweeps.SWEEP, sweeps.CONFIGS, sweeps.RUNS, sweeps.FAILED, str(sweeps.FORMAT)],
             "states of a run": [*get_args(sweeps.State), *get_args(sweeps.Kind)],
             "measures.csv": render_measures({"9": 4}, measures).splitlines(),
-            "score": [*Score.__dataclass_fields__],
+            "score": [*RangeScore.__dataclass_fields__],
             "clusters": [*state_clusters.COLUMNS],
             "states": [*state_clusters.STATE_COLUMNS],
         },

@@ -25,7 +25,7 @@ from experiments.atlas.rows import rows
 from experiments.experiment import Fields
 from languages.errors import UserError
 from regulargpt.runs.exits import REFUSED
-from regulargpt.runs.sweep.driver import Outcome, Watch, sweep
+from regulargpt.runs.sweep.driver import SweepOutcome, SweepWatch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
@@ -36,7 +36,7 @@ Key = tuple[str, str]  # the names of a language and a network
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; SystemExit with code 2 for one that is wrong.
+    """The command line; SystemExit with code 2 for a wrong command.
 
     >>> options(["out", "--first", "3"]).first
     3
@@ -60,19 +60,19 @@ def positive(text: str) -> int:
     return number
 
 
-def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
+def run(given: argparse.Namespace, changes: Fields | None = None) -> SweepOutcome:
     """Bring the chosen runs to their ends, then write the table and the page of all that has ended.
 
     `changes` are options set over those of every network. Raises UserError before anything is trained.
     """
-    networks, found = chosen(given.only_model), entries()[: given.first]
-    hours = core_hours(len(found), networks)
+    networks, chosen_entries = chosen(given.only_model), entries()[: given.first]
+    hours = core_hours(len(chosen_entries), networks)
     about = "" if hours is None else f", about {hours:.1f} core-hours"
-    print(f"{len(found) * len(networks)} runs{about}", flush=True)
-    write_files(found, given.out)
-    planned, kept = plan(found, networks, given.out, changes), finished_elsewhere(given.out, changes)
-    configs = [one.config for one in planned if not one.refusal and key_of(one) not in kept]
-    watch = Watch(on_done=lambda name, state: print(state, name, flush=True))
+    print(f"{len(chosen_entries) * len(networks)} runs{about}", flush=True)
+    write_files(chosen_entries, given.out)
+    planned, kept = plan(chosen_entries, networks, given.out, changes), finished_elsewhere(given.out, changes)
+    configs = [run.config for run in planned if not run.refusal and key_of(run) not in kept]
+    watch = SweepWatch(on_done=lambda name, state: print(state, name, flush=True))
     outcome = sweep(given.out / SWEEP, configs, LocalEngine(jobs=given.jobs), watch, given.retry)
     write_table(given.out, changes, kept)
     write_page(given.out)
@@ -81,9 +81,9 @@ def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
 
 def write_table(out: Path, changes: Fields | None, kept: Mapping[Key, columns.Row]) -> None:
     """A row of each run that has ended, also of those that earlier commands were about, and the rows that are kept."""
-    found = {**kept, **by_key(rows(planned_there(out, changes), SweepFolder(out / SWEEP)))}
+    lines = {**kept, **by_key(rows(planned_there(out, changes), SweepFolder(out / SWEEP)))}
     order = ((entry.name, name) for entry in entries() for name in NETWORKS)
-    columns.write(out / columns.FILE, (found[key] for key in order if key in found))
+    columns.write(out / columns.FILE, (lines[key] for key in order if key in lines))
 
 
 def planned_there(out: Path, changes: Fields | None) -> Iterator[Planned]:
@@ -97,19 +97,19 @@ def key_of(planned: Planned) -> Key:
     return planned.entry.name, planned.network.name
 
 
-def by_key(found: Iterable[columns.Row]) -> dict[Key, columns.Row]:
+def by_key(table: Iterable[columns.Row]) -> dict[Key, columns.Row]:
     """Rows of the table by language and network."""
-    return {(str(row["language"]), str(row["network"])): row for row in found}
+    return {(str(row["language"]), str(row["network"])): row for row in table}
 
 
 def finished_elsewhere(out: Path, changes: Fields | None = None) -> dict[Key, columns.Row]:
     """The finished rows of the table that is there, but for those whose runs the sweep has."""
     if not disk.exists(out / columns.FILE):
         return {}
-    found = by_key(columns.lines(out / columns.FILE))
+    earlier = by_key(columns.lines(out / columns.FILE))
     folder = SweepFolder(out / SWEEP)
-    here = {key_of(one) for one in planned_there(out, changes) if folder.state(name_of(one.config)) != "missing"}
-    return {key: line for key, line in found.items() if line["state"] == columns.DONE and key not in here}
+    here = {key_of(run) for run in planned_there(out, changes) if folder.state(name_of(run.config)) != "missing"}
+    return {key: line for key, line in earlier.items() if line["state"] == columns.DONE and key not in here}
 
 
 def main(arguments: Sequence[str], changes: Fields | None = None) -> int:

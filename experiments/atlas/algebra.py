@@ -42,8 +42,8 @@ def algebra(dfa: Dfa) -> dict[str, str | int | float]:
     >>> even["kind"], even["monoid"], even["largest_group"], even["j_depth"], even["members"]
     ('group', 2, 2, 1, 0.5)
     """
-    monoid = TransitionMonoid.of(dfa)
-    green = GreenRelations.of(monoid)
+    monoid = TransitionMonoid.from_machine(dfa)
+    green = GreenRelations.from_monoid(monoid)
     members, answers = share_of_members(dfa, LENGTH), answers_at(dfa, SCORED)
     return {
         "alphabet": dfa.n_symbols,
@@ -72,11 +72,11 @@ def kind(monoid: TransitionMonoid) -> str:
 def is_empty_word_alone(monoid: TransitionMonoid) -> bool:
     """Whether the empty word's syntactic class is {empty word}: no symbol leads back to the identity.
 
-    Then a network has to keep apart from all words a class of which it is never shown one.
+    Then a network has to keep apart from all words a class of which it is never shown any.
 
-    >>> is_empty_word_alone(TransitionMonoid.of(Dfa.from_regex("(ab)*")))
+    >>> is_empty_word_alone(TransitionMonoid.from_machine(Dfa.from_regex("(ab)*")))
     True
-    >>> is_empty_word_alone(TransitionMonoid.of(Dfa.from_regex("(aa)*")))
+    >>> is_empty_word_alone(TransitionMonoid.from_machine(Dfa.from_regex("(aa)*")))
     False
     """
     return bool((monoid.right != monoid.identity).all())
@@ -101,9 +101,9 @@ def answers_at(dfa: Dfa, lengths: Sequence[int]) -> npt.NDArray[np.bool_]:
     >>> answers_at(Dfa.from_regex("(ab)*"), [3, 4]).tolist()
     [[True, False], [True, True]]
     """
-    states, found = np.arange(dfa.n_states), []
+    states, rows = np.arange(dfa.n_states), []
     reached = states == dfa.initial_index  # (Q,), of the empty word
     for _ in range(max(lengths) + 1):
-        found.append([bool((~dfa.is_accepting[reached]).any()), bool(dfa.is_accepting[reached].any())])
+        rows.append([bool((~dfa.is_accepting[reached]).any()), bool(dfa.is_accepting[reached].any())])
         reached = np.isin(states, dfa.table[reached])
-    return np.array(found)[list(lengths)]  # (lengths, 2)
+    return np.array(rows)[list(lengths)]  # (lengths, 2)

@@ -58,10 +58,10 @@ def lines(path: Path) -> list[Row]:
 
 
 def _table(path: Path, names: Sequence[str]) -> list[Row]:
-    found = csv.DictReader(parse_text(read_bytes(path), path).splitlines())
-    if tuple(found.fieldnames or ()) != tuple(names):
+    reader = csv.DictReader(parse_text(read_bytes(path), path).splitlines())
+    if tuple(reader.fieldnames or ()) != tuple(names):
         raise UserError(f"{path} has not the columns of an atlas; make it anew with python -m experiments.atlas OUT")
-    return list(found)
+    return list(reader)
 
 
 def _value(name: str, text: str, path: Path) -> str | float | None:

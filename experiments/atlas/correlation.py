@@ -16,7 +16,7 @@ FEWEST = 5
 def spearman(x: Floats, y: Floats) -> Interval | None:
     """The rank correlation of two columns (n,); None if one is constant, or there are fewer than `FEWEST` languages.
 
-    Resamples in which one is constant say nothing and are left out.
+    Resamples in which a column is constant say nothing and are left out.
 
     >>> found = spearman(np.arange(10.0), np.arange(10.0) ** 3)
     >>> found is not None and (round(found.value, 6), round(found.low, 6), dict(found.over))
@@ -25,8 +25,8 @@ def spearman(x: Floats, y: Floats) -> Interval | None:
     if len(x) < FEWEST or min(np.ptp(x), np.ptp(y)) == 0:
         return None
     at = resamples(len(x))
-    found = of_ranks(x[at], y[at])  # (resamples,)
-    low, high = np.percentile(found[np.isfinite(found)], INTERVAL)
+    resampled = of_ranks(x[at], y[at])  # (resamples,)
+    low, high = np.percentile(resampled[np.isfinite(resampled)], INTERVAL)
     return Interval(float(of_ranks(x[None], y[None])[0]), float(low), float(high), {LANGUAGES: len(x)})
 
 

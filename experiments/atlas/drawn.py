@@ -47,7 +47,7 @@ def some_dfa(random: np.random.Generator, Q: int) -> Dfa:
 def is_small(dfa: Dfa) -> bool:
     """Whether the transition monoid has at most `LARGEST` elements."""
     try:
-        TransitionMonoid.of(dfa, LARGEST)
+        TransitionMonoid.from_machine(dfa, LARGEST)
     except TooLarge:
         return False
     return True

@@ -37,9 +37,9 @@ def entries() -> tuple[Entry, ...]:
     return (*small, *(Entry(f"drawn-{number:03}", dfa) for number, dfa in islice(different(), DRAWN)))
 
 
-def write_files(found: Sequence[Entry], out: Path) -> None:
+def write_files(dfas: Sequence[Entry], out: Path) -> None:
     """The automata as JSON, which the language `dfa:FILE` reads."""
     make_folder(out / FOLDER)
-    for entry in found:
+    for entry in dfas:
         if not entry.path(out).exists():
             write_text(entry.path(out), to_json(entry.dfa))

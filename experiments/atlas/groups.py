@@ -79,7 +79,7 @@ def bands(rows: Iterable[Row], column: str, edges: Sequence[float]) -> dict[floa
     >>> {edge: len(rows) for edge, rows in found.items()}
     {4: 2, 8: 1}
     """
-    found: dict[float, list[Any]] = {edge: [] for edge in edges}
+    by_band: dict[float, list[Any]] = {edge: [] for edge in edges}
     for row in rows:
-        found[next(edge for edge in edges if row[column] <= edge)].append(row)
-    return {edge: of_band for edge, of_band in found.items() if of_band}
+        by_band[next(edge for edge in edges if row[column] <= edge)].append(row)
+    return {edge: of_band for edge, of_band in by_band.items() if of_band}

@@ -46,7 +46,7 @@ SMALL: Fields = {
 
 
 @dataclass(frozen=True)
-class Network:
+class AtlasNetwork:
     """A network: its column in tables, its model and recipe, and what differs from that."""
 
     name: str
@@ -72,35 +72,35 @@ def budget(config: RunConfig) -> int:
     return config.training.steps + sum(value_of(config, f"{TABLE}.{part}") or 0 for part in ("steps", "settling"))
 
 
-def networks(*found: Network) -> Mapping[str, Network]:
+def networks(*rows: AtlasNetwork) -> Mapping[str, AtlasNetwork]:
     """By their names."""
-    return {network.name: network for network in found}
+    return {network.name: network for network in rows}
 
 
-NETWORKS: Mapping[str, Network] = networks(
-    Network("gated", "gated RegularGPT", "regulargpt:gates=true", "answers", TREES),
-    Network("regulargpt", "RegularGPT", "regulargpt:gates=false", "answers", TREES),
-    Network(
+NETWORKS: Mapping[str, AtlasNetwork] = networks(
+    AtlasNetwork("gated", "gated RegularGPT", "regulargpt:gates=true", "answers", TREES),
+    AtlasNetwork("regulargpt", "RegularGPT", "regulargpt:gates=false", "answers", TREES),
+    AtlasNetwork(
         "regulargpt-known",
         "RegularGPT, automaton known",
         "regulargpt:gates=false",
         "answers",
         {**TREES, f"{TABLE}.automaton": "known"},
     ),
-    Network("ldru", "ldru", "ldru", "answers", TREES),
-    Network("rnn", "RNN", "rnn", "words", {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
-    Network("tanh-rnn", "RNN, tanh", "rnn", "answers", {"training.steps": TANH_STEPS}),
-    Network("lstm", "LSTM", "lstm", "words", {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
-    Network("signed-delta", "DeltaNet, signed", "delta:range=signed", "words", RIVAL),
-    Network("signed-mamba", "Mamba, signed", "mamba:range=signed", "words", RIVAL),
-    Network(
+    AtlasNetwork("ldru", "ldru", "ldru", "answers", TREES),
+    AtlasNetwork("rnn", "RNN", "rnn", "words", {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
+    AtlasNetwork("tanh-rnn", "RNN, tanh", "rnn", "answers", {"training.steps": TANH_STEPS}),
+    AtlasNetwork("lstm", "LSTM", "lstm", "words", {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
+    AtlasNetwork("signed-delta", "DeltaNet, signed", "delta:range=signed", "words", RIVAL),
+    AtlasNetwork("signed-mamba", "Mamba, signed", "mamba:range=signed", "words", RIVAL),
+    AtlasNetwork(
         "transformer-none",
         "Transformer, no encoding",
         "transformer",
         "words",
         {**BASELINE, **SMALL, "model.encoding": "none"},
     ),
-    Network(
+    AtlasNetwork(
         "transformer-alibi",
         "Transformer, ALiBi",
         "transformer",

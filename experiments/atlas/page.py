@@ -18,7 +18,7 @@ from experiments.atlas.networks import NETWORKS
 from experiments.atlas.pictures import Measured, pictures
 from experiments.atlas.rule import rule
 from experiments.page.files import write_shown
-from experiments.page.record import Block, Cell, Items, Line, Page, Section, Table
+from experiments.page.record import Block, Cell, CellLine, ItemList, Page, PageTable, Section
 from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.atomic import parse_json, read_bytes
 
@@ -63,7 +63,7 @@ def atlas_page(rows: Sequence[Row], environments: Iterable[Mapping[str, Any]] = 
         "What predicts failure": [
             CORRELATIONS,
             correlations(said),
-            Items(tuple(f"{name}: {text}" for name, text in NUMBERS.items())),
+            ItemList(tuple(f"{name}: {text}" for name, text in NUMBERS.items())),
         ],
         "As a rule": [block for name in present(said) for block in as_rule(name, of_network(said, name))],
     }
@@ -91,16 +91,16 @@ def counted(rows: Sequence[Row]) -> str:
     )
 
 
-def shown(found: Interval | None, digits: int = 1, is_clear: bool = False) -> Cell:
+def shown(estimate: Interval | None, digits: int = 1, is_clear: bool = False) -> Cell:
     """A value with its interval, bold if it is clear; a dash where there is none.
 
     >>> shown(Interval(0.5, 0.25, 0.75), digits=2).lines[0].text, shown(None).lines[0].text
     ('0.50 [0.25, 0.75]', '–')
     """
-    if found is None:
-        return Cell((Line("–"),))
-    text = f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
-    return Cell((Line(text, "ours" if is_clear else ""),), values=asdict(found))
+    if estimate is None:
+        return Cell((CellLine("–"),))
+    text = f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return Cell((CellLine(text, "ours" if is_clear else ""),), values=asdict(estimate))
 
 
 def present(rows: Sequence[Row]) -> list[str]:
@@ -108,7 +108,7 @@ def present(rows: Sequence[Row]) -> list[str]:
     return [name for name in NETWORKS if of_network(rows, name)]
 
 
-def summary(rows: Sequence[Row]) -> Table:
+def summary(rows: Sequence[Row]) -> PageTable:
     """A row each network."""
     header = (
         "network",
@@ -120,7 +120,7 @@ def summary(rows: Sequence[Row]) -> Table:
         "proven, %",
         "seconds a run",
     )
-    return Table(header, tuple(of_one(name, of_network(rows, name)) for name in present(rows)))
+    return PageTable(header, tuple(of_one(name, of_network(rows, name)) for name in present(rows)))
 
 
 def of_one(name: str, rows: Sequence[Row]) -> tuple[str | Cell, ...]:
@@ -139,35 +139,35 @@ def of_one(name: str, rows: Sequence[Row]) -> tuple[str | Cell, ...]:
     )
 
 
-def by_kind(rows: Sequence[Row], what: str, measured: Measured) -> Table:
+def by_kind(rows: Sequence[Row], what: str, measured: Measured) -> PageTable:
     """The mean of each network over the languages of each kind."""
     lines = []
     for name in present(rows):
-        found = [[row for row in of_network(rows, name) if row["kind"] == kind] for kind in KINDS]
-        cells = (counting(shown(mean(some, measured)), len(some)) if some else shown(None) for some in found)
+        groups = [[row for row in of_network(rows, name) if row["kind"] == kind] for kind in KINDS]
+        cells = (counting(shown(mean(some, measured)), len(some)) if some else shown(None) for some in groups)
         lines.append((NETWORKS[name].title, *cells))
-    return Table((what, *KINDS), tuple(lines))
+    return PageTable((what, *KINDS), tuple(lines))
 
 
 def counting(cell: Cell, languages: int) -> Cell:
     """The cell, with how many languages it is of."""
-    return Cell((*cell.lines, Line(f"of {languages}")), values=cell.values)
+    return Cell((*cell.lines, CellLine(f"of {languages}")), values=cell.values)
 
 
-def correlations(rows: Sequence[Row]) -> Table:
+def correlations(rows: Sequence[Row]) -> PageTable:
     """A row each algebra column, a column each network."""
     names = present(rows)
     lines = ((column, *(correlated(of_network(rows, name), column) for name in names)) for column in NUMBERS)
-    return Table(("column", *(NETWORKS[name].title for name in names)), tuple(lines))
+    return PageTable(("column", *(NETWORKS[name].title for name in names)), tuple(lines))
 
 
 def correlated(rows: Sequence[Row], column: str) -> Cell:
     """A cell of that table, bold where the interval does not hold 0."""
     x, y = (np.array([row[name] for row in rows], dtype=float) for name in (column, "accuracy"))
-    found = spearman(x, y)
-    return shown(found, 2, is_clear=found is not None and (found.low > 0 or found.high < 0))
+    correlation = spearman(x, y)
+    return shown(correlation, 2, is_clear=correlation is not None and (correlation.low > 0 or correlation.high < 0))
 
 
 def as_rule(name: str, rows: Sequence[Row]) -> list[Block]:
     """The tree of a network, in words."""
-    return [f"{NETWORKS[name].title}:", Items(tuple(rule(rows)))]
+    return [f"{NETWORKS[name].title}:", ItemList(tuple(rule(rows)))]

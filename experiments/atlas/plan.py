@@ -10,7 +10,7 @@ from statistics import fmean
 import languages
 from experiments.atlas import columns
 from experiments.atlas.entries import Entry
-from experiments.atlas.networks import NETWORKS, Network
+from experiments.atlas.networks import NETWORKS, AtlasNetwork
 from experiments.experiment import Fields
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config.schema import RunConfig
@@ -26,27 +26,27 @@ class Planned:
     """A run: a language, a network, and the config; `refusal` says why it cannot be run, if it cannot."""
 
     entry: Entry
-    network: Network
+    network: AtlasNetwork
     config: RunConfig
     refusal: str = ""
 
 
-def chosen(names: str | None) -> list[Network]:
+def chosen(names: str | None) -> list[AtlasNetwork]:
     """The networks of a text with commas between their names; all without one. UserError for an unknown name.
 
     >>> [network.title for network in chosen("lstm,rnn")]
     ['LSTM', 'RNN']
     """
-    found: list[Network] = []
+    networks: list[AtlasNetwork] = []
     for name in NETWORKS if names is None else names.split(","):
         if name not in NETWORKS:
             raise UserError(f"unknown network '{name}';{nearest(name, NETWORKS) or ' choose ' + one_of(NETWORKS)}")
-        found.append(NETWORKS[name])
-    return found
+        networks.append(NETWORKS[name])
+    return networks
 
 
 def plan(
-    entries: Iterable[Entry], networks: Sequence[Network], out: Path, changes: Fields | None = None
+    entries: Iterable[Entry], networks: Sequence[AtlasNetwork], out: Path, changes: Fields | None = None
 ) -> Iterator[Planned]:
     """All runs, language by language; the files of the languages are there.
 
@@ -63,10 +63,10 @@ def plan(
             yield Planned(entry, network, config, refusal)
 
 
-def core_hours(n_entries: int, networks: Iterable[Network], made: Path = MADE) -> float | None:
+def core_hours(n_entries: int, networks: Iterable[AtlasNetwork], made: Path = MADE) -> float | None:
     """What the runs take on one core, by what those of the table `made` took; None of a network that is not in it.
 
-    >>> core_hours(324, [Network("new", "New", "rnn", "words")])
+    >>> core_hours(324, [AtlasNetwork("new", "New", "rnn", "words")])
     """
     seconds: dict[str, list[float]] = {}
     for row in columns.read(made) if disk.exists(made) else ():

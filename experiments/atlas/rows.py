@@ -43,7 +43,7 @@ def row(run: Planned, folder: SweepFolder) -> dict[str, Any] | None:
 
 
 def results(run: RunFolder, dfa: Dfa) -> dict[str, Any]:
-    """What a finished run says of itself; `proven` only of the language itself, None where no proof was asked for."""
+    """What a finished run says of itself; `proven` only of the language itself, None where no proof was requested."""
     summary = run.load_summary()
     tuning = summary["phases"].get("table_fine_tuning", {})
     reason = why_unproven(run, dfa) if summary["proven"] is not None else ""
@@ -72,8 +72,8 @@ def why_unproven(run: RunFolder, dfa: Dfa) -> str:
 
     if (attempt := run.load_attempt()) is not None:
         return "; ".join(sentences(attempt))
-    if not (found := acceptance(run)).is_accepted:
-        return found.reason
+    if not (accepted := acceptance(run)).is_accepted:
+        return accepted.reason
     right = dfa.as_moore()
     word = parting_word(automaton_of(run), right)
     return "" if word is None else f"proven of another language: {right.decode(np.array(word))} is answered wrongly"

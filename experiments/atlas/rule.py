@@ -38,25 +38,25 @@ def rule(rows: Sequence[Row]) -> list[str]:
     least = max(FEWEST, int(SMALLEST_SHARE * len(rows)))
     tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=least, random_state=0).fit(features, answers)
     of_leaf = tree.apply(features)  # (n,)
-    found = []
+    extrapolating = []
     for leaf, questions in leaves(tree.tree_):
         here = answers[of_leaf == leaf]
-        found.append(f"{' and '.join(questions.values()) or 'all'}: {here.sum()} of {len(here)} extrapolate")
-    return found
+        extrapolating.append(f"{' and '.join(questions.values()) or 'all'}: {here.sum()} of {len(here)} extrapolate")
+    return extrapolating
 
 
-def leaves(tree: Any, node: int = 0, asked: Mapping[Any, str] = {}) -> Iterator[tuple[int, Mapping[Any, str]]]:
+def leaves(tree: Any, node: int = 0, answers: Mapping[Any, str] = {}) -> Iterator[tuple[int, Mapping[Any, str]]]:
     """The leaves below a node, each with the answers on the way to it.
 
-    Of two bounds of a column on the same side the later one is the narrower, and takes the other's place.
+    Of two bounds of a column on the same side the later bound is the narrower, and takes the other's place.
     """
     left, right = tree.children_left[node], tree.children_right[node]
     if left == right:  # a leaf has no children
-        yield node, asked
+        yield node, answers
         return
     name, bound = list(NUMBERS)[tree.feature[node]], tree.threshold[node]
     for child, is_above in ((left, False), (right, True)):
-        yield from leaves(tree, child, {**asked, (name, is_above): answer(name, bound, is_above)})
+        yield from leaves(tree, child, {**answers, (name, is_above): answer(name, bound, is_above)})
 
 
 def answer(name: str, bound: float, is_above: bool) -> str:

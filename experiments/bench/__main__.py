@@ -11,11 +11,11 @@ from dataclasses import asdict
 import torch
 
 from experiments.bench import rates, regular, rivals, text
-from experiments.bench.timing import Row
+from experiments.bench.timing import BenchRow
 from regulargpt.storage.environment import environment
 from regulargpt.tables import Table, markdown
 
-CASES: dict[str, Callable[[str], Iterator[Row]]] = {
+CASES: dict[str, Callable[[str], Iterator[BenchRow]]] = {
     "tree": regular.tree,
     "every": regular.every,
     "forward": regular.forward,
@@ -31,7 +31,7 @@ HEADER = ("case", "what", "variant", "figure", "quartiles", "unit", "seconds", "
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; SystemExit with code 2 for one that is wrong."""
+    """The command line; SystemExit with code 2 for a wrong command."""
     about = "Measure speed and memory. A ratio is the median over rounds that take the variants in turn."
     parser = argparse.ArgumentParser(prog="python -m experiments.bench", description=about)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all, if none is named")
@@ -46,17 +46,17 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     return chosen
 
 
-def measured(cases: Iterable[str], scale: str) -> Iterator[tuple[str, Row]]:
+def measured(cases: Iterable[str], scale: str) -> Iterator[tuple[str, BenchRow]]:
     """The rows of the cases, each with the name of its case; a line on stderr says which case is measured."""
     for case in cases:
         print(f"{case}: {CASES[case].__doc__}", file=sys.stderr)
         yield from ((case, row) for row in CASES[case](scale))
 
 
-def cells(case: str, row: Row) -> tuple[str, ...]:
+def cells(case: str, row: BenchRow) -> tuple[str, ...]:
     """A line of the table.
 
-    >>> cells("tree", Row("inference, T = 500", "tree over dense", 234.123, "times as fast", 230.0, 240.0, 0.003))
+    >>> cells("tree", BenchRow("inference, T = 500", "tree over dense", 234.123, "times as fast", 230.0, 240.0, 0.003))
     ('tree', 'inference, T = 500', 'tree over dense', '234', '230-240', 'times as fast', '0.003', '')
     """
     quartiles = "" if row.low is None else f"{plain(row.low)}-{plain(row.high)}"
@@ -79,8 +79,8 @@ def main(arguments: Sequence[str]) -> None:
     torch.set_num_threads(given.threads)
     rows = list(measured(given.cases or CASES, given.scale))
     if given.json:
-        found = [{"case": case, **asdict(row)} for case, row in rows]
-        print(json.dumps({"scale": given.scale, "environment": environment(), "rows": found}, indent=2))
+        records = [{"case": case, **asdict(row)} for case, row in rows]
+        print(json.dumps({"scale": given.scale, "environment": environment(), "rows": records}, indent=2))
     else:
         print(markdown(Table(HEADER, [cells(*each) for each in rows], names=3)))
 

@@ -13,7 +13,7 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.depth import depth
 
 if TYPE_CHECKING:
-    from regulargpt.models.regulargpt.block import Block
+    from regulargpt.models.regulargpt.block import TreeBlock
 
 # How many tensors of the size of the mask are alive at once. In inference the mask alone, as the fused kernel keeps no
 # scores; in training these many a level and in all, rounded up from the peaks that the part `every` measures.
@@ -37,7 +37,7 @@ def masked_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float
 
 
 def masked_layer(
-    block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
+    block: TreeBlock, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
 ) -> Float[Tensor, "batch length d_model"]:
     """One layer; C - 1 copies of the pad stand in front of the word, one for each offset that may fall before it."""
     attn = block.attn
@@ -67,7 +67,7 @@ def additive_mask(
 
 
 def bytes_needed(model: RegularGPT, length: int, training: bool) -> int:
-    """About how much memory the masks and scores of one word take, in bytes.
+    """About how much memory the masks and scores of a word take, in bytes.
 
     >>> bytes_needed(RegularGPT(2, 2), 8192, training=False) / 2**30
     1.0

@@ -21,7 +21,7 @@ def resident() -> tuple[int, int]:
     """Resident bytes of this process: now, and the most so far.
 
     Linux tells both of this very program; elsewhere it is getrusage's largest for both, which may hide small peaks.
-    (On Linux that one is inherited from the program that started this one, so it will not do.)
+    (On Linux that figure is inherited from the program that started this one, so it will not do.)
     """
     if STATUS.exists():
         sizes = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
@@ -49,11 +49,11 @@ def child(module: str, arguments: Sequence[str], lengths: Sequence[int]) -> list
     work = import_module(module).working(*arguments)
     work(64)
     base, _ = resident()
-    found = []
+    bytes_added = []
     for length in lengths:
         work(length)
-        found.append(resident()[1] - base)
-    return found
+        bytes_added.append(resident()[1] - base)
+    return bytes_added
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import torch
 
 import languages
-from experiments.bench.timing import Effort, Row, in_turn, quartiles
+from experiments.bench.timing import BenchRow, Effort, in_turn, quartiles
 from languages.registry import FAMILIES
 from languages.task import Task
 from regulargpt import data, objectives
@@ -26,7 +26,7 @@ STEPS = {"smoke": 1, "full": 10}
 WANTED = {"parity": 50.0}
 
 
-def samplers(scale: str) -> Iterator[Row]:
+def samplers(scale: str) -> Iterator[BenchRow]:
     """Labelled symbols a second of the first language of each family."""
     effort = Effort(2, 0, 0) if scale == "smoke" else Effort(5, 0.3)
     for name in [*(family.names[0] for family in FAMILIES if family.names), "regex:(ab)*"]:
@@ -35,7 +35,7 @@ def samplers(scale: str) -> Iterator[Row]:
         count = max(2, SYMBOLS[scale] // length)
         each = in_turn({name: lambda task=task, T=length, n=count: label(task, T, n)}, effort)[name]
         low, median, high = quartiles([count * length / s / 1e6 for s in each])
-        yield Row(f"T = {length}", name, median, "million symbols a second", low, high, wanted=WANTED.get(name))
+        yield BenchRow(f"T = {length}", name, median, "million symbols a second", low, high, wanted=WANTED.get(name))
 
 
 def label(task: Task, length: int, count: int) -> None:
@@ -43,14 +43,14 @@ def label(task: Task, length: int, count: int) -> None:
     task.labels(task.sample(languages.rng(0, "bench"), length, count))
 
 
-def models(scale: str) -> Iterator[Row]:
+def models(scale: str) -> Iterator[BenchRow]:
     """Steps of training a second of each model with the recipe `words`."""
     effort, steps = Effort(2, 0, 0) if scale == "smoke" else Effort(5, 8), STEPS[scale]
     trainers = {name: trainer(name) for name in MODELS}
     for name, each in in_turn({n: lambda t=t: walk(t, steps) for n, t in trainers.items()}, effort).items():
         low, median, high = quartiles([steps / s for s in each])
         parameters = sum(p.numel() for p in trainers[name].model.parameters())
-        yield Row(f"parity, {parameters:,} parameters", name, median, "steps a second", low, high)
+        yield BenchRow(f"parity, {parameters:,} parameters", name, median, "steps a second", low, high)
 
 
 def trainer(name: str) -> Trainer:

@@ -25,7 +25,7 @@ from experiments.bench.subjects import (
     random_words,
     training,
 )
-from experiments.bench.timing import Effort, Row, Seconds, exponent, in_turn, quartiles, ratio, seconds_at
+from experiments.bench.timing import BenchRow, Effort, Seconds, exponent, in_turn, quartiles, ratio, seconds_at
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.depth import depth
 
@@ -48,7 +48,7 @@ EVERY_CHUNKS = {"smoke": (2, 8), "full": (2, 3, 4, 5, 6, 7, 8)}
 LONGEST = {"smoke": 1000, "full": 1_000_000}
 
 
-def tree(scale: str) -> Iterator[Row]:
+def tree(scale: str) -> Iterator[BenchRow]:
     """The answer at the last position, against dense attention and the plain tree."""
     effort = Effort(2, 0, 0) if scale == "smoke" else Effort(3, 6)
     batches = [random_words(BATCH[scale], T, seed=T) for T in TRAIN_LENGTHS[scale]]
@@ -61,12 +61,12 @@ def tree(scale: str) -> Iterator[Row]:
         able = {name: f for name, f in LAST.items() if fits_last(name, model, T, batch)}
         case = f"C = 2, T = {T:,}, batch {batch}"
         yield from against("inference", case, in_turn(timed(able, model, words), effort))
-        yield from (Row(f"inference, {case}", f"tree over {name}", None) for name in LAST if name not in able)
+        yield from (BenchRow(f"inference, {case}", f"tree over {name}", None) for name in LAST if name not in able)
     yield from seldom_repeating(scale, effort)
     yield from by_length(CURVE[scale], Effort(effort.rounds, effort.seconds / 4))
 
 
-def seldom_repeating(scale: str, effort: Effort) -> Iterator[Row]:
+def seldom_repeating(scale: str, effort: Effort) -> Iterator[BenchRow]:
     """Uniform words over 64 symbols: hardly a sub-word repeats, and looking for repeats must cost nothing."""
     batches = [random_words(BATCH[scale], T, LARGE_ALPHABET, seed=T) for T in TRAIN_LENGTHS[scale]]
     steps = {name: training(f, parity_sized(2, LARGE_ALPHABET), batches) for name, f in TREES.items()}
@@ -83,7 +83,7 @@ def timed(forwards: Mapping[str, Forward], model: RegularGPT, words: Words) -> d
     return {name: answering(forward, model, [words]) for name, forward in forwards.items()}
 
 
-def against(doing: str, case: str, seconds: Seconds) -> Iterator[Row]:
+def against(doing: str, case: str, seconds: Seconds) -> Iterator[BenchRow]:
     """The tree against each other computation."""
     for name in seconds:
         if name != "tree":
@@ -91,13 +91,13 @@ def against(doing: str, case: str, seconds: Seconds) -> Iterator[Row]:
             yield ratio(f"{doing}, {case}", seconds, "tree", name, wanted)
 
 
-def equal(forwards: Sequence[Forward], C: int, words: Words) -> Row:
+def equal(forwards: Sequence[Forward], C: int, words: Words) -> BenchRow:
     """What is compared is one function: the largest difference of outputs and gradients in float64."""
-    return Row(f"C = {C}", "largest difference", difference(forwards, parity_sized(C), words), "", wanted=1e-12)
+    return BenchRow(f"C = {C}", "largest difference", difference(forwards, parity_sized(C), words), "", wanted=1e-12)
 
 
-def by_length(lengths: Sequence[int], effort: Effort) -> Iterator[Row]:
-    """Seconds of one word by its length, and the exponent of the power law behind the longer half."""
+def by_length(lengths: Sequence[int], effort: Effort) -> Iterator[BenchRow]:
+    """Seconds of a word by its length, and the exponent of the power law behind the longer half."""
     model, costs = parity_sized(2), {}
     for T in lengths:
         for name, each in in_turn(timed(TREES, model, random_words(1, T)), effort).items():
@@ -105,7 +105,7 @@ def by_length(lengths: Sequence[int], effort: Effort) -> Iterator[Row]:
             yield seconds_at(T, name, min(each))
     at = lengths.index(min(LINEAR_FROM, lengths[-2]))
     for name, each in costs.items():
-        yield Row(f"T from {lengths[at]:,} on", name, exponent(lengths[at:], each[at:]), "power of T")
+        yield BenchRow(f"T from {lengths[at]:,} on", name, exponent(lengths[at:], each[at:]), "power of T")
 
 
 def fits_last(name: str, model: RegularGPT, T: int, batch: int) -> bool:
@@ -120,15 +120,15 @@ def fits_last(name: str, model: RegularGPT, T: int, batch: int) -> bool:
     return True
 
 
-def every(scale: str) -> Iterator[Row]:
-    """The answers at all positions of one word by shifted copies, against dense attention: time and memory."""
+def every(scale: str) -> Iterator[BenchRow]:
+    """The answers at all positions of a word by shifted copies, against dense attention: time and memory."""
     effort, lengths = (Effort(1, 0, 0) if scale == "smoke" else Effort(3, 2)), EVERY_LENGTHS[scale]
     chunks = EVERY_CHUNKS[scale]
     yield from (equal([masked_all, every_all], C, random_words(2, 40)) for C in chunks)
     at = EVERY_WANTED_FROM if scale == "full" else lengths[-1]
     for doing in DOING:
         for C in chunks:
-            # Every chunk size at one length, and every length of the smallest and the largest one.
+            # Every chunk size at one length, and every length of the smallest and the largest.
             yield from every_at(doing, C, lengths if C in (chunks[0], chunks[-1]) else [at], effort)
     for doing, C in [(doing, C) for doing in DOING for C in (2, 8)] * (scale == "full"):
         able = [T for T in lengths if fits_all(doing, C, T)]
@@ -136,7 +136,7 @@ def every(scale: str) -> Iterator[Row]:
         yield from used(f"{doing}, C = {C}", "sdpa", (doing, f"C{C}"), able)
 
 
-def every_at(doing: str, C: int, lengths: Sequence[int], effort: Effort) -> Iterator[Row]:
+def every_at(doing: str, C: int, lengths: Sequence[int], effort: Effort) -> Iterator[BenchRow]:
     """The ratio at each length, and of the cost of a level (there are log_C T of them) the power of T."""
     costs: dict[str, dict[int, float]] = {}
     for T in lengths:
@@ -146,11 +146,13 @@ def every_at(doing: str, C: int, lengths: Sequence[int], effort: Effort) -> Iter
         for name, each in seconds.items():
             costs.setdefault(name, {})[T] = quartiles(each)[1] / depth(T, C)
         wanted = EVERY_WANTED if T >= EVERY_WANTED_FROM else None
-        yield ratio(case, seconds, "every", "sdpa", wanted) if "sdpa" in able else Row(case, "every over sdpa", None)
+        yield (
+            ratio(case, seconds, "every", "sdpa", wanted) if "sdpa" in able else BenchRow(case, "every over sdpa", None)
+        )
     for name, known in costs.items():
         if len(known) > 1:
             value = exponent(list(known), list(known.values()))
-            yield Row(f"{doing}, C = {C}, a level", name, value, "power of T")
+            yield BenchRow(f"{doing}, C = {C}, a level", name, value, "power of T")
 
 
 def fits_all(doing: str, C: int, T: int) -> bool:
@@ -158,7 +160,7 @@ def fits_all(doing: str, C: int, T: int) -> bool:
     return bytes_needed(parity_sized(C), T, doing == "training") <= MEMORY_LIMIT
 
 
-def forward(scale: str) -> Iterator[Row]:
+def forward(scale: str) -> Iterator[BenchRow]:
     """One very long word through a model of the size that learns parity: time and memory."""
     T, effort = LONGEST[scale], Effort(1, 0, 0) if scale == "smoke" else Effort(5, 0)
     seconds = in_turn(timed(TREES, parity_sized(2), random_words(1, T)), effort)
@@ -167,10 +169,10 @@ def forward(scale: str) -> Iterator[Row]:
         yield from used("inference, C = 2", name, ("inference", "C2"), [T])
 
 
-def used(what: str, name: str, arguments: Sequence[str], lengths: Sequence[int]) -> Iterator[Row]:
+def used(what: str, name: str, arguments: Sequence[str], lengths: Sequence[int]) -> Iterator[BenchRow]:
     """The rise of the largest resident size of a fresh process, by length."""
     for T, size in zip(lengths, peaks(__name__, [name, *arguments], lengths), strict=True):
-        yield Row(f"{what}, T = {T:,}", name, size / 2**20, "MiB")
+        yield BenchRow(f"{what}, T = {T:,}", name, size / 2**20, "MiB")
 
 
 def working(name: str, doing: str, chunks: str) -> Callable[[int], None]:

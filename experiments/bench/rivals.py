@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from experiments.bench.memory import peaks
 from experiments.bench.subjects import random_words
-from experiments.bench.timing import Effort, Row, in_turn, quartiles, ratio
+from experiments.bench.timing import BenchRow, Effort, in_turn, quartiles, ratio
 from regulargpt.models import MODELS, build
 from regulargpt.models.base import Model
 from regulargpt.models.mixing.mixer import Mixer
@@ -45,13 +45,13 @@ def carrying() -> list[str]:
     >>> [written for written in carrying() if written.startswith("gla")]
     ['gla', 'gla:decay=head', 'gla:decay=retention']
     """
-    found = []
+    names = []
     for name in MODELS:
         options = MODELS.options(name, "model")
         own = hints(type(options)) if isinstance(options, MixingOptions) else ()
         variants = (f"{name}:{key}={value}" for key in own for value in VARIANTS.get(key, ()))
-        found += [name, *variants] if options.carries_state else []
-    return found
+        names += [name, *variants] if options.carries_state else []
+    return names
 
 
 def title(written: str) -> str:
@@ -78,17 +78,17 @@ def training(model: Model) -> Callable[[], None]:
     return step
 
 
-def steps(scale: str) -> Iterator[Row]:
+def steps(scale: str) -> Iterator[BenchRow]:
     """Steps of training a second of every network that carries a state, and of some beside them."""
     models = {written: network(written, n_layers=2) for written in (*carrying(), *BESIDE)}
     seconds = in_turn({written: training(model) for written, model in models.items()}, EFFORT[scale])
     for written, each in seconds.items():
         low, median, high = quartiles([1 / s for s in each])
         parameters = sum(p.numel() for p in models[written].parameters())
-        yield Row(f"{parameters:,} parameters", title(written), median, "steps a second", low, high)
+        yield BenchRow(f"{parameters:,} parameters", title(written), median, "steps a second", low, high)
 
 
-def chunks(scale: str) -> Iterator[Row]:
+def chunks(scale: str) -> Iterator[BenchRow]:
     """Each faster form of a recurrence over its loop: one layer, and the recurrence without what stands round it."""
     for written in (each for each in carrying() if isinstance(MODELS.options(each, "model"), MixingOptions)):
         for what, step in (("one layer", layer), ("recurrence", recurrence)):
@@ -102,7 +102,7 @@ Step = Callable[[], None]
 
 
 def forms(written: str, step: Callable[[Model, Mixer], Step]) -> dict[str, Step]:
-    """A step of one mixer by its own form and by its loop; nothing where they are the same."""
+    """A step of a mixer by its own form and by its loop; nothing where they are the same."""
     steps = {}
     for name in (title(written), "its loop"):
         model = network(written, n_layers=1, mlp="none")
@@ -131,12 +131,12 @@ def recurrence(model: Model, mixer: Mixer) -> Step:
     return lambda: own(inputs, state)[0].abs().mean().backward()
 
 
-def memory(scale: str) -> Iterator[Row]:
-    """Peak memory of one word, short and long, in a process of its own."""
+def memory(scale: str) -> Iterator[BenchRow]:
+    """Peak memory of a word, short and long, in a process of its own."""
     for written in carrying()[: MEASURED[scale]]:
         for length, size in zip(LENGTHS[scale], peaks(__name__, [written], LENGTHS[scale]), strict=True):
             beside = size - length * random_words(1, 1).itemsize
-            yield Row(f"T = {length:,}, beside the word", title(written), beside / 2**20, "MiB")
+            yield BenchRow(f"T = {length:,}, beside the word", title(written), beside / 2**20, "MiB")
 
 
 def working(*written: str) -> Callable[[int], None]:

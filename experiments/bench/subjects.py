@@ -86,10 +86,10 @@ def difference(forwards: Sequence[Forward], model: RegularGPT, words: Words) -> 
         model.embedding.num_embeddings, 2, chunk_size=model.chunk_size, d_model=model.embedding.embedding_dim
     ).double()
     exact.load_state_dict(model.state_dict())
-    found: list[list[Tensor]] = []
+    computed: list[list[Tensor]] = []
     for forward in forwards:
         exact.zero_grad(set_to_none=True)
         output = forward(exact, words)
         output.square().mean().backward()
-        found.append([output.detach(), *(p.grad for p in exact.parameters() if p.grad is not None)])
-    return max(float((a - b).abs().max()) for other in found[1:] for a, b in zip(found[0], other, strict=True))
+        computed.append([output.detach(), *(p.grad for p in exact.parameters() if p.grad is not None)])
+    return max(float((a - b).abs().max()) for other in computed[1:] for a, b in zip(computed[0], other, strict=True))

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from experiments.bench.memory import peaks
 from experiments.bench.subjects import random_words
-from experiments.bench.timing import Effort, Row, exponent, in_turn, quartiles, ratio, seconds_at
+from experiments.bench.timing import BenchRow, Effort, exponent, in_turn, quartiles, ratio, seconds_at
 from regulargpt.models.base import Model
 from regulargpt.models.layers import Readout
 from regulargpt.models.regulargpt import RegularGPT
@@ -114,11 +114,11 @@ def words(batch: int, length: int) -> Int[Tensor, "batch length"]:
     return random_words(batch, length, SYMBOLS)
 
 
-def texts(scale: str) -> Iterator[Row]:
+def texts(scale: str) -> Iterator[BenchRow]:
     """Language models: training, decoding, long texts, memory."""
     sizes = SIZES[scale]
     for length in sizes.train:
-        yield Row(f"T = {length}", "largest difference", difference(length), "", wanted=1e-10)
+        yield BenchRow(f"T = {length}", "largest difference", difference(length), "", wanted=1e-10)
         yield from trained(length, sizes)
     yield from decoded(sizes)
     yield from read(sizes)
@@ -127,7 +127,7 @@ def texts(scale: str) -> Iterator[Row]:
     for name in AT_TEST if sizes.memory else ():
         lengths = [16 * train_len for train_len in sizes.memory]
         for length, size in zip(lengths, peaks(__name__, [name], lengths), strict=True):
-            yield Row(f"test at 16 x, T = {length:,}", name, size / 2**20, "MiB")
+            yield BenchRow(f"test at 16 x, T = {length:,}", name, size / 2**20, "MiB")
 
 
 @torch.no_grad()
@@ -139,7 +139,7 @@ def difference(length: int) -> float:
     return float((ours(text, readout="all") - plain(text)).abs().max())
 
 
-def trained(length: int, sizes: Sizes) -> list[Row]:
+def trained(length: int, sizes: Sizes) -> list[BenchRow]:
     """Steps of each encoding against those of the plain model."""
     text = words(max(1, AT_A_STEP // length), length + 1)
     plain = Plain(LONGEST)
@@ -168,7 +168,7 @@ def step(model: nn.Module, logits: Callable[[Tensor], Tensor], text: Int[Tensor,
     return take
 
 
-def decoded(sizes: Sizes) -> list[Row]:
+def decoded(sizes: Sizes) -> list[BenchRow]:
     """One more symbol of a text: from what is kept, and from nothing."""
     rows = []
     for name in ("alibi", "rotary"):
@@ -176,18 +176,18 @@ def decoded(sizes: Sizes) -> list[Row]:
         # With a window of that length, what is kept stays as long however often it is measured.
         decoder = model.decoder(window=sizes.decode)
         decoder.feed(text)
-        recompute = {"cached": partial(decoder.feed, text[:, :1]), "all again": asked(model, text)}
+        recompute = {"cached": partial(decoder.feed, text[:, :1]), "all again": forward_call(model, text)}
         seconds = in_turn(recompute, sizes.effort)
         rows.append(ratio(f"one more symbol, {name}, T = {sizes.decode:,}", seconds, "cached", "all again", 20.0))
     return rows
 
 
-def read(sizes: Sizes) -> list[Row]:
+def read(sizes: Sizes) -> list[BenchRow]:
     """RegularGPT at all positions against the Transformer."""
     text, ours = words(1, sizes.every), transformer("alibi").eval()
     models = {f"C = {chunk_size}": regulargpt(chunk_size) for chunk_size in CHUNK_SIZES}
     both = {"transformer": ours, **models}
-    seconds = in_turn({name: asked(model, text, "all") for name, model in both.items()}, sizes.effort)
+    seconds = in_turn({name: forward_call(model, text, "all") for name, model in both.items()}, sizes.effort)
     what = f"every position, T = {sizes.every:,}"
     return [ratio(what, seconds, name, "transformer", 10.0) for name in models]
 
@@ -199,7 +199,7 @@ def regulargpt(chunk_size: int) -> RegularGPT:
     return RegularGPT(SYMBOLS, SYMBOLS, chunk_size=chunk_size, **sizes, generator=generator).eval()
 
 
-def asked(model: Model, text: Int[Tensor, "batch length"], readout: Readout = "last") -> Callable[[], None]:
+def forward_call(model: Model, text: Int[Tensor, "batch length"], readout: Readout = "last") -> Callable[[], None]:
     """An answer without gradients."""
 
     def answer() -> None:
@@ -209,17 +209,17 @@ def asked(model: Model, text: Int[Tensor, "batch length"], readout: Readout = "l
     return answer
 
 
-def by_length(view: str, encoding: str, sizes: Sizes) -> Iterator[Row]:
-    """Seconds of one word of each length under a view, and the power of the length that they grow with."""
+def by_length(view: str, encoding: str, sizes: Sizes) -> Iterator[BenchRow]:
+    """Seconds of a word of each length under a view, and the power of the length that they grow with."""
     model = transformer(encoding).eval()
     model.set_attention(view, train_len=TRAIN_LEN)
-    seconds = in_turn({str(T): asked(model, words(1, T), "all") for T in sizes.views}, sizes.effort)
+    seconds = in_turn({str(T): forward_call(model, words(1, T), "all") for T in sizes.views}, sizes.effort)
     medians = {T: quartiles(seconds[str(T)])[1] for T in sizes.views}
     yield from (seconds_at(T, f"{encoding}, {view}", each) for T, each in medians.items())
-    yield Row("every length", f"{encoding}, {view}", exponent(list(medians), list(medians.values())), "power of T")
+    yield BenchRow("every length", f"{encoding}, {view}", exponent(list(medians), list(medians.values())), "power of T")
 
 
 def working(name: str) -> Callable[[int], None]:
     """What a process does whose memory is measured: one word of a length, as a test has it."""
     model = regulargpt(2) if name == "regulargpt" else transformer(name).eval()
-    return lambda length: asked(model, words(1, length), "all")()
+    return lambda length: forward_call(model, words(1, length), "all")()

@@ -14,7 +14,7 @@ Seconds = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """A figure: of `what` and which `variant`, its median and quartiles in a unit, and the seconds of a call.
 
     `value` is None where the variant was left out because it needs too much memory; `wanted` is our goal, if any.
@@ -67,7 +67,7 @@ def in_turn(variants: Mapping[str, Callable[[], object]], effort: Effort) -> Sec
     """
     now = clock()
     calls = {name: _calls(variant, now, effort.tick) for name, variant in variants.items()}
-    found: Seconds = {name: [] for name in variants}
+    seconds: Seconds = {name: [] for name in variants}
     began, done = time.perf_counter(), 0
     while not effort.enough(done, time.perf_counter() - began):
         # There and back: A B, B A, so that nobody always has the same one before it.
@@ -75,9 +75,9 @@ def in_turn(variants: Mapping[str, Callable[[], object]], effort: Effort) -> Sec
             start = now()
             for _ in range(calls[name]):
                 variants[name]()
-            found[name].append((now() - start) / calls[name])
+            seconds[name].append((now() - start) / calls[name])
         done += 1
-    return found
+    return seconds
 
 
 def _calls(variant: Callable[[], object], now: Callable[[], float], tick: float) -> int:
@@ -100,7 +100,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
-def ratio(what: str, seconds: Seconds, of: str, over: str, wanted: float | None = None) -> Row:
+def ratio(what: str, seconds: Seconds, of: str, over: str, wanted: float | None = None) -> BenchRow:
     """How many times as fast `of` is as `over`: the median of the ratios of each round, and their quartiles.
 
     >>> row = ratio("", {"tree": [1.0, 1.0, 2.0], "dense": [8.0, 9.0, 10.0]}, of="tree", over="dense")
@@ -108,12 +108,12 @@ def ratio(what: str, seconds: Seconds, of: str, over: str, wanted: float | None 
     ('tree over dense', 8.0, 6.5, 8.5, 1.0)
     """
     low, median, high = quartiles([b / a for a, b in zip(seconds[of], seconds[over], strict=True)])
-    return Row(what, f"{of} over {over}", median, "times as fast", low, high, quartiles(seconds[of])[1], wanted)
+    return BenchRow(what, f"{of} over {over}", median, "times as fast", low, high, quartiles(seconds[of])[1], wanted)
 
 
-def seconds_at(length: int, variant: str, seconds: float) -> Row:
+def seconds_at(length: int, variant: str, seconds: float) -> BenchRow:
     """The seconds of a word."""
-    return Row(f"T = {length:,}", variant, seconds, "seconds")
+    return BenchRow(f"T = {length:,}", variant, seconds, "seconds")
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:

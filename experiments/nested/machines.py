@@ -145,10 +145,10 @@ def kleene() -> PushdownTransducer:
         if symbol in calls:
             return (symbol,), state
         if symbol == ")":
-            found = there(top, state[1]) if top is not None and len(state) == 2 else None
+            then = there(top, state[1]) if top is not None and len(state) == 2 else None
         else:
-            found = there(state, values.index(symbol))
-        return None if found is None else (found, None)
+            then = there(state, values.index(symbol))
+        return None if then is None else (then, None)
 
     return explored(
         [*values, *calls, ")"],
@@ -189,7 +189,7 @@ def random_machine(number: int) -> PushdownTransducer:
 
 
 def why_skipped(number: int) -> str:
-    """Why the machine with this number is no task; nothing if it is one."""
+    """Why the machine with this number is no task; nothing if it is a task."""
     machine = random_machine(number)
     words = (uniform_words(rng(number, "shares", T), machine.n_symbols, T, WORDS) for T in LENGTHS)
     accepted = [int(machine.answers(some).sum()) for some in words]
@@ -198,7 +198,7 @@ def why_skipped(number: int) -> str:
         return f"it accepts {100 * share:.0f} % of the words of {LENGTHS[0]} to {LENGTHS[-1]} symbols"
     if not is_deep(machine):
         return "no answer changes if returns take one stack symbol for the other"
-    size = NestedAlgebra.of(VisiblyPushdown.of(machine)).minimal().size
+    size = NestedAlgebra.from_machine(VisiblyPushdown.from_machine(machine)).minimal().size
     return f"its algebra has {size} elements" if size > LARGEST else ""
 
 
@@ -211,7 +211,7 @@ def is_deep(machine: PushdownTransducer) -> bool:
     ]
     outputs = {q: machine.output_names[i] for q, i in zip(machine.states, machine.outputs, strict=True)}
     blind = PushdownTransducer.from_outputs(machine.alphabet, machine.initial, swapped, outputs, CLASSES)
-    return VisiblyPushdown.of(machine).counterexample(VisiblyPushdown.of(blind)) is not None
+    return VisiblyPushdown.from_machine(machine).counterexample(VisiblyPushdown.from_machine(blind)) is not None
 
 
 def random_numbers() -> list[int]:
@@ -220,7 +220,7 @@ def random_numbers() -> list[int]:
 
 
 def tried() -> Iterator[tuple[int, str]]:
-    """The numbers from 0 on until twenty are kept, and why one is skipped."""
+    """The numbers from 0 on until twenty are kept, and why a machine is skipped."""
     kept = 0
     for number in count():
         why = why_skipped(number)

@@ -59,11 +59,11 @@ def unpacked(parts: Record) -> dict[str, Any]:
 def with_curves(value: Any, is_short: bool) -> Any:
     """The value with the lines of its pictures, however deep they lie, short or as they were."""
     if isinstance(value, list):
-        return [with_curves(one, is_short) for one in value]
+        return [with_curves(item, is_short) for item in value]
     if not isinstance(value, dict):
         return value
     if "file" not in value:
-        return {key: with_curves(one, is_short) for key, one in value.items()}
+        return {key: with_curves(item, is_short) for key, item in value.items()}
     lines = value["lines"]
     if is_short:
         return value | {"lines": min(lines, squeezed(lines), key=lambda it: len(dense(it)))}
@@ -74,8 +74,8 @@ def are_alike(values: Any) -> bool:
     """Whether these are records with the same keys."""
     return (
         isinstance(values, list)
-        and all(isinstance(one, dict) and one for one in values)
-        and len({tuple(one) for one in values}) == 1
+        and all(isinstance(record, dict) and record for record in values)
+        and len({tuple(record) for record in values}) == 1
     )
 
 
@@ -85,7 +85,7 @@ def columns(records: Sequence[Record]) -> dict[str, Any]:
     >>> columns([{"a": 1, "b": {"c": 0.5}}, {"a": 1, "b": None}])
     {'a': [1], 'b': {'there': [True, False], 'of': {'c': [0.5]}}}
     """
-    return {key: column([one[key] for one in records]) for key in records[0]}
+    return {key: column([record[key] for record in records]) for key in records[0]}
 
 
 def column(values: list[Any]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from experiments.page.compact import dense
 from experiments.page.layout import page_of, stored
 from experiments.page.markdown import markdown
-from experiments.page.record import Page, Picture, to_json
+from experiments.page.record import Page, PagePicture, to_json
 from regulargpt import plots
 from regulargpt.objectives.measures import measure
 from regulargpt.storage import atomic
@@ -49,9 +49,9 @@ def spread(value: Any, depth: int) -> str:
     "b":[{"c":3}]}
     """
     if depth and isinstance(value, dict):
-        return "{" + ",\n".join(f"{dense(key)}:{spread(one, depth - 1)}" for key, one in value.items()) + "}"
-    if depth and isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        return "[" + ",\n".join(spread(one, depth - 1) for one in value) + "]"
+        return "{" + ",\n".join(f"{dense(key)}:{spread(item, depth - 1)}" for key, item in value.items()) + "}"
+    if depth and isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "[" + ",\n".join(spread(item, depth - 1) for item in value) + "]"
     return dense(value)
 
 
@@ -72,7 +72,7 @@ def has_page(place: Path) -> bool:
     return any((place / name).exists() for name in (RECORD, *MADE_OF))
 
 
-def draw(picture: Picture, place: Path) -> None:
+def draw(picture: PagePicture, place: Path) -> None:
     """Draw the curves of a picture into its file; a picture that is a file already stays."""
     if not picture.lines:
         return

@@ -9,7 +9,19 @@ from textwrap import indent
 import numpy as np
 
 from experiments.claims import FAILS, HOLDS, OPEN, SHORT
-from experiments.page.record import Block, Cell, Curve, Items, Line, Page, Picture, Section, Table, Values, Verdict
+from experiments.page.record import (
+    Block,
+    Cell,
+    CellLine,
+    ClaimVerdict,
+    Curve,
+    ItemList,
+    Page,
+    PagePicture,
+    PageTable,
+    Section,
+    Values,
+)
 from regulargpt.evaluation.interval import ENOUGH_SEEDS
 from regulargpt.tables import MARKDOWN, escaped, piped
 
@@ -40,10 +52,10 @@ def shown(block: Block, drawn: bool) -> str:
     """A block."""
     if isinstance(block, str):
         return block if block.startswith("    ") else safe(block)
-    if isinstance(block, Items):
+    if isinstance(block, ItemList):
         marks = (f"{n}." if block.numbered else "-" for n in range(1, len(block.items) + 1))
         text = "\n".join(f"{mark} {safe(item)}" for mark, item in zip(marks, block.items, strict=True))
-    elif isinstance(block, Table):
+    elif isinstance(block, PageTable):
         text = table(block)
     else:
         return picture(block, drawn)
@@ -55,88 +67,88 @@ def safe(text: str) -> str:
     return escaped(text, MARKDOWN)
 
 
-def table(found: Table) -> str:
+def table(block: PageTable) -> str:
     """Its rows between pipes."""
-    rows = ([safe(one) if isinstance(one, str) else cell(one) for one in row] for row in found.rows)
-    return piped([[*map(safe, found.header)], ["---"] * len(found.header), *rows])
+    rows = ([safe(content) if isinstance(content, str) else cell(content) for content in row] for row in block.rows)
+    return piped([[*map(safe, block.header)], ["---"] * len(block.header), *rows])
 
 
-def cell(found: Cell) -> str:
+def cell(content: Cell) -> str:
     """A cell: its lines below each other, ours in bold, then the notes."""
-    notes = f"<br><sub>notes {', '.join(map(str, found.notes))}</sub>" if found.notes else ""
-    return "<br>".join(map(line, found.lines)) + notes
+    notes = f"<br><sub>notes {', '.join(map(str, content.notes))}</sub>" if content.notes else ""
+    return "<br>".join(map(line, content.lines)) + notes
 
 
-def line(found: Line) -> str:
+def line(part: CellLine) -> str:
     """A line of a cell."""
-    marks = {"ours": "**", "state": "*"}.get(found.kind, "")
-    return f"{marks}{safe(found.text)}{marks}"
+    marks = {"ours": "**", "state": "*"}.get(part.kind, "")
+    return f"{marks}{safe(part.text)}{marks}"
 
 
-def picture(found: Picture, drawn: bool) -> str:
+def picture(drawing: PagePicture, drawn: bool) -> str:
     """A picture with its title; curves that are not drawn as a table of bars, with what is known to the last digit."""
-    title = f"**{safe(found.title)}**"
-    if drawn or not found.lines:
-        return f"{title}\n\n![{safe(found.text)}]({found.file})"
-    every = [value for line in found.lines for value in line.values]
-    rows = tuple(sparkline(line, min(every), max(every)) for line in found.lines)
-    if found.from_drawing:
-        bars = Table((f"by {found.axis}", ""), tuple((name, bars) for name, *_, bars in rows))
-        return "\n\n".join((title, safe(f"{found.text}."), table(bars)))
-    return f"{title}\n\n{table(Table((f'by {found.axis}', 'from', 'to', 'lowest', 'highest', ''), rows))}"
+    title = f"**{safe(drawing.title)}**"
+    if drawn or not drawing.lines:
+        return f"{title}\n\n![{safe(drawing.text)}]({drawing.file})"
+    every = [value for line in drawing.lines for value in line.values]
+    rows = tuple(sparkline(line, min(every), max(every)) for line in drawing.lines)
+    if drawing.from_drawing:
+        bars = PageTable((f"by {drawing.axis}", ""), tuple((name, bars) for name, *_, bars in rows))
+        return "\n\n".join((title, safe(f"{drawing.text}."), table(bars)))
+    return f"{title}\n\n{table(PageTable((f'by {drawing.axis}', 'from', 'to', 'lowest', 'highest', ''), rows))}"
 
 
-def sparkline(found: Curve, low: float, high: float) -> tuple[str, ...]:
+def sparkline(curve: Curve, low: float, high: float) -> tuple[str, ...]:
     """A curve as a row: its first and last place with the values there, the extremes, and bars from low to high.
 
     >>> sparkline(Curve("rnn", [41, 42, 44], [100.0, 50.0, 75.0], [], []), 50.0, 100.0)[:5]
     ('rnn', '100 at 41', '75 at 44', '50', '100')
     """
-    places, values = found.lengths, found.values
+    places, values = curve.lengths, curve.values
     at = np.interp(np.linspace(places[0], places[-1], POINTS), places, values)
     heights = (
         np.rint((at - low) / (high - low) * (len(BARS) - 1)).astype(int) if high > low else [len(BARS) - 1] * POINTS
     )
     first, last = (f"{values[end]:.4g} at {places[end]:,}" for end in (0, -1))
     extremes = f"{min(values):.4g}", f"{max(values):.4g}"
-    return found.name, first, last, *extremes, "".join(BARS[height] for height in heights)
+    return curve.name, first, last, *extremes, "".join(BARS[height] for height in heights)
 
 
 def claims(page: Page) -> Iterator[Block]:
     """A row a claim, and the rules."""
     if not page.claims:
         return
-    kinds, these = ([one for one in page.claims if is_of_a_kind(one) is kind] for kind in (True, False))
+    kinds, these = ([claim for claim in page.claims if is_of_a_kind(claim) is kind] for kind in (True, False))
     counts = [counted(some, what) for some, what in ((kinds, KINDS), (these, THESE)) if some]
     yield " ".join([*counts, page.judged])
     rows = (
-        (f"{number}. {one.sentence} ({one.source})", verdict(one), one.figure or "–", one.published or "–")
-        for number, one in enumerate(page.claims, 1)
+        (f"{number}. {claim.sentence} ({claim.source})", verdict(claim), claim.figure or "–", claim.published or "–")
+        for number, claim in enumerate(page.claims, 1)
     )
     ends = "lowest, highest run" if page.layout == "scores" else "95 % interval"
-    yield Table(("claim", "here", f"our figure [{ends}]", "as published"), tuple(rows))
-    rules = tuple(f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(page.claims, 1))
-    yield Items(rules, folded="The rule of each claim")
+    yield PageTable(("claim", "here", f"our figure [{ends}]", "as published"), tuple(rows))
+    rules = tuple(f"{number}: {'; '.join(claim.rules)}" for number, claim in enumerate(page.claims, 1))
+    yield ItemList(rules, folded="The rule of each claim")
 
 
-def is_of_a_kind(claim: Verdict) -> bool:
+def is_of_a_kind(claim: ClaimVerdict) -> bool:
     """Whether it is about an encoding or a model, and not about just these networks."""
     return claim.seeds >= ENOUGH_SEEDS
 
 
-def counted(found: Sequence[Verdict], what: str) -> str:
+def counted(verdicts: Sequence[ClaimVerdict], what: str) -> str:
     """How many claims have which verdict."""
-    counts = Counter(one.answer for one in found)
+    counts = Counter(verdict.answer for verdict in verdicts)
     says = {HOLDS: "hold", FAILS: "do not", SHORT: "are not reached", OPEN: "are not decidable"}
     each = ", ".join(f"{counts[answer]} {what}" for answer, what in says.items())
-    return f"Of {len(found)} claims {what}: {each}."
+    return f"Of {len(verdicts)} claims {what}: {each}."
 
 
-def verdict(claim: Verdict) -> Cell:
+def verdict(claim: ClaimVerdict) -> Cell:
     """The verdict, of which networks if they are few, and why."""
     few = FEW.get(claim.seeds, f"for these {claim.seeds} networks")
     is_few = claim.answer != OPEN and not is_of_a_kind(claim)
-    return Cell((Line(claim.text, "ours"), *[Line(few)] * is_few, *[Line(claim.why)] * bool(claim.why)))
+    return Cell((CellLine(claim.text, "ours"), *[CellLine(few)] * is_few, *[CellLine(claim.why)] * bool(claim.why)))
 
 
 def unfinished(page: Page) -> Iterator[Block]:
@@ -145,7 +157,7 @@ def unfinished(page: Page) -> Iterator[Block]:
         yield "None."
         return
     failed = (f"{failure['run']}: failed, {failure['reason']}" for failure in page.failed)
-    yield Items((*failed, *(f"{name}: missing" for name in page.missing)))
+    yield ItemList((*failed, *(f"{name}: missing" for name in page.missing)))
     yield "The same command runs those that are missing; with --retry, those that failed too."
 
 
@@ -158,7 +170,7 @@ def origin(page: Page) -> Iterator[Block]:
     if times := "; ".join([spent] * bool(seconds) + [alone] * bool(alone)):
         yield f"Time: {times}."
     if page.environments:
-        yield Items(tuple(map(environment, page.environments)))
+        yield ItemList(tuple(map(environment, page.environments)))
     yield from page.remarks
 
 

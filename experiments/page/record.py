@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
-class Line:
+class CellLine:
     """A line of a cell, and what it says: what was published, ours, their difference, what rules score, or a state."""
 
     text: str
@@ -30,13 +30,13 @@ class Line:
 class Cell:
     """A cell of a table: its lines, the numbers of its notes, and the values behind it."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[CellLine, ...]
     notes: tuple[int, ...] = ()
     values: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table whose first column names its rows. One that is `folded` is opened by a click on that title."""
 
     header: tuple[str, ...]
@@ -45,7 +45,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemList:
     """A list."""
 
     items: tuple[str, ...]
@@ -54,7 +54,7 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PagePicture:
     """A picture: its file beside the page, its title, and what it shows in words.
 
     `lines` are what is drawn: curves of a `measure` (or what `label` calls it) over an `axis`, with `marks` on it, by
@@ -75,7 +75,7 @@ class Picture:
     from_drawing: bool = False
 
 
-Block: TypeAlias = str | Items | Table | Picture
+Block: TypeAlias = str | ItemList | PageTable | PagePicture
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """What results say of a claim: the figure that decides, why, and of how many seeds each figure is at least.
 
     `seeds` is 0 where that was not noted. `rules` test the claim, and `published` are the figures in print. `steps` are
@@ -108,7 +108,7 @@ class Verdict:
     def text(self) -> str:
         """The answer, and in how many steps, if it is said of these alone.
 
-        >>> Verdict("not reached", steps=4000).text, Verdict("holds").text
+        >>> ClaimVerdict("not reached", steps=4000).text, ClaimVerdict("holds").text
         ('not reached in 4,000 steps', 'holds')
         """
         return f"{self.answer} in {self.steps:,} steps" if self.steps else self.answer
@@ -128,7 +128,7 @@ class Page:
     heading: str
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
-    claims: tuple[Verdict, ...] = ()
+    claims: tuple[ClaimVerdict, ...] = ()
     judged: str = ""
     facts: Values = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -147,13 +147,13 @@ class Page:
         """The values of every cell that has some."""
         for section in self.sections:
             for block in section.blocks:
-                if isinstance(block, Table):
+                if isinstance(block, PageTable):
                     yield from (cell.values for row in block.rows for cell in row if isinstance(cell, Cell))
 
     @property
-    def pictures(self) -> list[Picture]:
+    def pictures(self) -> list[PagePicture]:
         """All pictures."""
-        return [block for section in self.sections for block in section.blocks if isinstance(block, Picture)]
+        return [block for section in self.sections for block in section.blocks if isinstance(block, PagePicture)]
 
 
 def to_json(page: Page) -> dict[str, Any]:
@@ -163,17 +163,17 @@ def to_json(page: Page) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in ("layout", "parts")}
 
 
-def _short(found: Any) -> dict[str, Any]:
-    usual = {f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(found)}
-    return {key: value for key, value in asdict(found).items() if value != usual[key]}
+def _short(block: Any) -> dict[str, Any]:
+    usual = {f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(block)}
+    return {key: value for key, value in asdict(block).items() if value != usual[key]}
 
 
 def block_values(block: Block) -> Any:
     """A block as plain values."""
-    if isinstance(block, Table):
+    if isinstance(block, PageTable):
         rows = [[cell if isinstance(cell, str) else _short(cell) for cell in row] for row in block.rows]
         return _short(block) | {"rows": rows}
-    if isinstance(block, Picture):
+    if isinstance(block, PagePicture):
         return _short(block) | {"lines": [_short(line) for line in block.lines]}
     return block if isinstance(block, str) else _short(block)
 
@@ -181,28 +181,30 @@ def block_values(block: Block) -> Any:
 def from_json(values: Values) -> Page:
     """The page of plain values, whose sections may be made already; KeyError or TypeError for others."""
     sections = (
-        one if isinstance(one, Section) else Section(one["title"], tuple(map(block_of, one["blocks"])))
-        for one in values["sections"]
+        section if isinstance(section, Section) else Section(section["title"], tuple(map(block_of, section["blocks"])))
+        for section in values["sections"]
     )
-    claims = (one if isinstance(one, Verdict) else part(Verdict, one) for one in values.get("claims", ()))
+    claims = (
+        claim if isinstance(claim, ClaimVerdict) else part(ClaimVerdict, claim) for claim in values.get("claims", ())
+    )
     return part(Page, {**values, "sections": tuple(sections), "claims": tuple(claims)})
 
 
-def block_of(found: Any) -> Block:
+def block_of(values: Any) -> Block:
     """The block of plain values."""
-    if isinstance(found, str):
-        return found
-    if "items" in found:
-        return part(Items, found)
-    if "rows" in found:
-        return part(Table, {**found, "rows": tuple(tuple(map(_cell_of, row)) for row in found["rows"])})
-    return part(Picture, {**found, "lines": tuple(part(Curve, one) for one in found["lines"])})
+    if isinstance(values, str):
+        return values
+    if "items" in values:
+        return part(ItemList, values)
+    if "rows" in values:
+        return part(PageTable, {**values, "rows": tuple(tuple(map(_cell_of, row)) for row in values["rows"])})
+    return part(PagePicture, {**values, "lines": tuple(part(Curve, curve) for curve in values["lines"])})
 
 
-def _cell_of(found: Any) -> str | Cell:
-    if isinstance(found, str):
-        return found
-    return part(Cell, {**found, "lines": tuple(part(Line, one) for one in found["lines"])})
+def _cell_of(values: Any) -> str | Cell:
+    if isinstance(values, str):
+        return values
+    return part(Cell, {**values, "lines": tuple(part(CellLine, line) for line in values["lines"])})
 
 
 def part(kind: type[Part], values: Values) -> Part:

@@ -26,7 +26,7 @@ from languages.budget import VARIABLE, TooLarge, allowed
 
 Ints = npt.NDArray[np.intp]
 NONE = -1  # no such product, no such element
-PENDING_RETURN, PENDING_CALL = 1, 2  # flags of an element; a well-matched one has neither
+PENDING_RETURN, PENDING_CALL = 1, 2  # flags of an element; a well-matched element has neither
 MAX_ELEMENTS, MAX_PRODUCTS = 4000, 2**22
 
 
@@ -35,7 +35,7 @@ class NestedAlgebra:
     """Elements are numbered by the length of their shortest words; element 0 is the identity, the empty word's.
 
     >>> from languages.context_free.brackets import brackets
-    >>> algebra = NestedAlgebra.of(brackets(2).visibly).minimal()
+    >>> algebra = NestedAlgebra.from_machine(brackets(2).visibly).minimal()
     >>> algebra.words  # balanced, a bracket too many on either side, wrong, too many on both
     ('', ')', '(', '(]', ')(')
     """
@@ -51,7 +51,7 @@ class NestedAlgebra:
     items: Ints = field(repr=False)  # the elements of single items: of symbols and pairs; they generate all
 
     @classmethod
-    def of(cls, machine: VisiblyPushdown) -> NestedAlgebra:
+    def from_machine(cls, machine: VisiblyPushdown) -> NestedAlgebra:
         """All that words do to the states of a machine. TooLarge for more than 4,000 elements."""
         return Closure(machine).algebra()
 
@@ -84,11 +84,11 @@ class NestedAlgebra:
     def minimal(self) -> NestedAlgebra:
         """Elements that no context tells apart as one: the same for every machine with these answers.
 
-        The coarsest congruence that keeps answers, "no question" being one, and what is pending.
+        The coarsest congruence that keeps answers, "no question" being an answer, and what is pending.
         """
         right, left = self.product[:, self.items], self.product[self.items].T  # (M, items) both
         translations = np.concatenate([right, left, self.wrap.reshape(self.size, -1)], axis=1)  # (M, calls * returns)
-        # What there is none of is one more element, with a colour of its own.
+        # What there is none of is another element, with a colour of its own.
         table = np.where(translations == NONE, self.size, translations)
         table = np.concatenate([table, np.full_like(table[:1], self.size)])
         colours = np.append((self.answers + 1) * 4 + self.flags, NONE)

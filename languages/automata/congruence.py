@@ -36,7 +36,7 @@ def refine(table: Table, colours: Colours, rounds: int) -> tuple[Classes, bool]:
     for _ in range(rounds):
         finer = classes
         for symbol in range(table.shape[1]):
-            # Two numbers as one: the class so far, and the class that the symbol leads to.
+            # Two numbers in a single number: the class so far, and the class that the symbol leads to.
             _, finer = np.unique(finer * len(table) + classes[table[:, symbol]], return_inverse=True)
         finer_count = int(finer.max()) + 1
         if finer_count == count:

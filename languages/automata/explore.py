@@ -38,7 +38,7 @@ def explored(
     tried: dict[tuple[Hashable, str], int] = {}  # how many tops
     finished: dict[Hashable, int] = {}  # of a state, how many stack symbols it has been tried with, or more
     calling, returning, count, goes_on = frozenset(calls), frozenset(returns), 0, True
-    # Each new stack symbol is one more top for every return in every state, so it is gone round until nothing is new.
+    # Each new stack symbol is another top for every return in every state, so it is gone round until nothing is new.
     while goes_on:
         goes_on = False
         for state in list(names):

@@ -48,7 +48,7 @@ class GreenRelations:
 
     >>> from languages.automata import Dfa
     >>> from languages.automata.monoid import TransitionMonoid
-    >>> green = GreenRelations.of(TransitionMonoid.syntactic(Dfa.from_regex("(ab)*")))
+    >>> green = GreenRelations.from_monoid(TransitionMonoid.syntactic(Dfa.from_regex("(ab)*")))
     >>> [(box.rows, box.columns, box.h_size, box.idempotents) for box in green.egg_boxes()]
     [(1, 1, 1, 1), (2, 2, 1, 2), (1, 1, 1, 1)]
     """
@@ -61,7 +61,7 @@ class GreenRelations:
     below: npt.NDArray[np.integer[Any]] = field(repr=False)  # (pairs, 2): D-classes of which one symbol leads down
 
     @classmethod
-    def of(cls, monoid: TransitionMonoid) -> GreenRelations:
+    def from_monoid(cls, monoid: TransitionMonoid) -> GreenRelations:
         """The strongly connected components of the monoid's right, left and two-sided Cayley graphs."""
         r, l_ = strong_components(monoid.right), strong_components(monoid.left)
         both = np.concatenate([monoid.right, monoid.left], axis=1)  # (M, 2 Sigma)

@@ -42,7 +42,7 @@ class TransitionMonoid:
     Source: thesis, section 6.6.1; Eilenberg, Automata, languages and machines B, 1976.
 
     >>> flip = Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0)))
-    >>> monoid = TransitionMonoid.of(flip)
+    >>> monoid = TransitionMonoid.from_machine(flip)
     >>> monoid.size, monoid.words, monoid.is_group
     (2, ('', '1'), True)
     >>> monoid.table.tolist(), monoid.of_word("0111").item()
@@ -56,7 +56,7 @@ class TransitionMonoid:
     symbol: Elements = field(repr=False)  # (M,)
 
     @classmethod
-    def of(cls, machine: Semiautomaton, max_size: int | None = None) -> TransitionMonoid:
+    def from_machine(cls, machine: Semiautomaton, max_size: int | None = None) -> TransitionMonoid:
         """All functions that words induce; TooLarge if there are more than `max_size`, by default 20,000.
 
         For a machine of thousands of states or symbols the default is less: what some seconds and 128 MiB allow.
@@ -88,7 +88,7 @@ class TransitionMonoid:
     @classmethod
     def syntactic(cls, dfa: Dfa, max_size: int | None = None) -> TransitionMonoid:
         """The syntactic monoid of a language: the transition monoid of its minimal automaton."""
-        return cls.of(dfa.minimise(), max_size)
+        return cls.from_machine(dfa.minimise(), max_size)
 
     @property
     def size(self) -> int:

@@ -116,7 +116,7 @@ class MooreMachine(Semiautomaton):
 
 
 def _outputs_as_in(self: MooreMachine, other: MooreMachine) -> npt.NDArray[np.int64]:
-    """The other machine's outputs as indices into this one's output names, new names after them."""
+    """The other machine's outputs as indices into this machine's output names, new names after them."""
     # Index -1, no answer, takes the last entry, which is -1 again.
     names = [*self.output_names, *(name for name in other.output_names if name not in self.output_names)]
     translation = np.array([*(names.index(name) for name in other.output_names), -1])

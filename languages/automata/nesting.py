@@ -1,4 +1,4 @@
-"""Which call a return closes: the nearest open one, whatever its kind. What stays unmatched is pending.
+"""Which call a return closes: the nearest open call, whatever its kind. What stays unmatched is pending.
 
 Source: Alur and Madhusudan, Adding nesting structure to words, JACM 2009.
 """
@@ -22,13 +22,13 @@ def partners(direction: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.intp]:
     batch, length = direction.shape
     height = np.cumsum(direction, axis=1, dtype=np.int64)
     # A call and the return that closes it stand between the same two heights. Among the brackets there, calls and
-    # returns take turns, as each step up is followed by one down: a call and the next of them are a pair.
+    # returns take turns, as each step up is followed by a step down: a call and the next of them are a pair.
     upper = height + (direction < 0)
     row, place = np.nonzero(direction)
     order = np.lexsort((place, upper[row, place], row))
     row, place = row[order], place[order]
     kind, level = direction[row, place], upper[row, place]
     pair = np.flatnonzero((kind[:-1] > 0) & (kind[1:] < 0) & (level[:-1] == level[1:]) & (row[:-1] == row[1:]))
-    found = np.full((batch, length), UNMATCHED, dtype=np.intp)
-    found[row[pair], place[pair]], found[row[pair], place[pair + 1]] = place[pair + 1], place[pair]
-    return found
+    positions = np.full((batch, length), UNMATCHED, dtype=np.intp)
+    positions[row[pair], place[pair]], positions[row[pair], place[pair + 1]] = place[pair + 1], place[pair]
+    return positions

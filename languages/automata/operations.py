@@ -66,7 +66,7 @@ def search(table: Table, start: int) -> Search:
 
 def search_product(left: Table, left_start: int, right: Table, right_start: int) -> Search:
     """The accessible part of the product of two tables; the pair (p, q) is the node p * len(right) + q."""
-    # The pairs are numbered in one array, accessible or not: that is the memory that the limit is about.
+    # The pairs are numbered in a single array, accessible or not: that is the memory that the limit is about.
     size = len(left) * len(right)
     if size > allowed(MAX_PAIRS):
         raise AutomatonError(
@@ -126,7 +126,7 @@ def counter_example(left: Coloured, right: Coloured) -> Nodes | None:
 def minimise(table: Table, initial: int, colours: Colours) -> tuple[Table, Colours]:
     """The minimal table with the same colours after every word, and its colours.
 
-    Its states are numbered breadth-first from the initial one, 0, so the result depends on the language only.
+    Its states are numbered breadth-first from the initial state, 0, so the result depends on the language only.
     """
     # Three steps: what is accessible, its classes, and the classes numbered anew breadth-first.
     accessible = search(table, initial)

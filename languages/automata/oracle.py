@@ -40,7 +40,7 @@ class Oracle:
         return encode(text, self.alphabet)
 
     def decode(self, word: npt.ArrayLike) -> str:
-        """The text of one word of symbol indices (length,)."""
+        """The text of a word of symbol indices (length,)."""
         return decode(word, self.alphabet)
 
     def answers(self, words: Words, every: bool = False) -> npt.NDArray[np.int64]:
@@ -48,8 +48,8 @@ class Oracle:
         array = self.encode(words) if isinstance(words, str) else checked(words, self.n_symbols)
         batch = np.atleast_2d(array)
         if not every and self.last is not None:
-            found = self.last(batch)  # (batch,)
+            labels = self.last(batch)  # (batch,)
         else:
-            found = self.function(batch)  # (batch, length)
-            found = found if every else found[:, -1]
-        return found if array.ndim == 2 else found[0]
+            labels = self.function(batch)  # (batch, length)
+            labels = labels if every else labels[:, -1]
+        return labels if array.ndim == 2 else labels[0]

@@ -176,7 +176,7 @@ class PushdownTransducer:
         return encode(text, self.alphabet)
 
     def decode(self, word: npt.ArrayLike) -> str:
-        """The text of one word of symbol indices (length,)."""
+        """The text of a word of symbol indices (length,)."""
         return decode(word, self.alphabet)
 
     def run(self, words: Words, every: bool = False) -> Ints:
@@ -197,8 +197,8 @@ class PushdownTransducer:
         return self.output_table[self.run(words, every)]
 
     def _one_by_one(self, words: Indices) -> Ints:
-        """(batch, length) as the definition has it: the readable way, and the quick one for a few long words."""
-        table, actions, found = self.table.tolist(), self.actions.tolist(), list[list[int]]()
+        """(batch, length) as the definition has it: the readable way, and the quick way for a few long words."""
+        table, actions, traces = self.table.tolist(), self.actions.tolist(), list[list[int]]()
         for word in words.tolist():
             state, stack, trace = self.initial_index, [0], list[int]()
             for symbol in word:
@@ -208,8 +208,8 @@ class PushdownTransducer:
                 elif action == POP:
                     stack.pop()
                 trace.append(state)
-            found.append(trace)
-        return np.array(found, dtype=np.intp).reshape(words.shape)  # (batch, length), also of no words
+            traces.append(trace)
+        return np.array(traces, dtype=np.intp).reshape(words.shape)  # (batch, length), also of no words
 
     def _together(self, words: Indices) -> Ints:
         """(batch, length): all words of a batch at once, symbol by symbol."""
@@ -224,7 +224,7 @@ class PushdownTransducer:
         state = np.full(count, self.initial_index, dtype=np.intp)
         trace = np.empty((count, length), dtype=np.intp)
         for t in range(length):
-            # The state -1, of the last row, has places before the first one.
+            # The state -1, of the last row, has places before the first.
             place: Ints = (state * self.n_symbols + words[:, t]) * n_tops + stack.take(at)
             action, state = actions.take(place, mode="wrap"), table.take(place, mode="wrap")
             stack[at + 1] = action + 1

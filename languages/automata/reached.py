@@ -13,7 +13,7 @@ Level = tuple[int, int]  # the state right behind a push, and the top it leaves:
 
 
 def reached(machine: PushdownTransducer, symbols: Iterable[int]) -> set[tuple[int, int]]:
-    """The pairs (state, top) behind the words of one symbol or more over `symbols`; exactly those.
+    """The pairs (state, top) behind the non-empty words over `symbols`; exactly those.
 
     Top 0 is the bottom, 1 + g the stack symbol g. TooLarge where there are too many to go through.
 
@@ -24,12 +24,12 @@ def reached(machine: PushdownTransducer, symbols: Iterable[int]) -> set[tuple[in
     Source: the summaries of Alur and Madhusudan 2004, for pushdown machines of any kind.
     """
     letters, start = tuple(symbols), (machine.initial_index, 0)
-    seen, todo, found = {(start, start[0])}, [(start, start[0])], set[tuple[int, int]]()
+    seen, todo, pairs = {(start, start[0])}, [(start, start[0])], set[tuple[int, int]]()
     # Of a level: the levels it was pushed above, and the states in which its top is popped.
     below, left = dict[Level, set[Level]](), dict[Level, set[int]]()
 
     def reach(level: Level, state: int) -> None:
-        found.add((state, level[1]))
+        pairs.add((state, level[1]))
         if (level, state) not in seen:
             seen.add((level, state))
             todo.append((level, state))
@@ -53,4 +53,4 @@ def reached(machine: PushdownTransducer, symbols: Iterable[int]) -> set[tuple[in
                 reach(above, target)
                 for back in tuple(left.get(above, ())):
                     reach(level, back)
-    return found
+    return pairs

@@ -18,7 +18,7 @@ Table = npt.NDArray[np.integer[Any]]  # (Q, Sigma)
 States = npt.NDArray[np.integer[Any]]
 Jumps = npt.NDArray[np.intp]
 
-MAX_ENTRIES = 2**12  # of one block table: 32 KiB of 8-byte jumps, which stay in the first-level cache
+MAX_ENTRIES = 2**12  # of a block table: 32 KiB of 8-byte jumps, which stay in the first-level cache
 WIDTH = 2**12  # rows that one numpy call advances in about twice the time of the call itself
 LONG = 256  # blocks from which cutting a word pays
 
@@ -38,7 +38,7 @@ def run_reference(delta: Table, words: Indices, start: States, every: bool = Fal
 
 
 class Runner:
-    """The block tables of one machine, built when first needed, and the runs made with them."""
+    """The block tables of a machine, built when first needed, and the runs made with them."""
 
     def __init__(self, delta: Table) -> None:
         self.n_states, self.n_symbols = delta.shape

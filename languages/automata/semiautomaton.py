@@ -24,7 +24,7 @@ class Semiautomaton:
     """A = (Q, Sigma, delta): states, an alphabet and a transition for every state and symbol.
 
     `delta` is given as {state: {symbol: state}} or as an integer table (Q, Sigma); a tuple of rows is kept.
-    AutomatonError: no states or symbols, a repeated one, a missing transition, an unknown state or symbol; TooLarge,
+    AutomatonError: no states or symbols, a repeated name, a missing transition, an unknown state or symbol; TooLarge,
     which is one: more states times symbols than 2**19.
     Source: thesis, section 6.6.1.
 
@@ -93,13 +93,13 @@ class Semiautomaton:
         return encode(text, self.alphabet)
 
     def decode(self, word: npt.ArrayLike) -> str:
-        """The text of one word of symbol indices (length,)."""
+        """The text of a word of symbol indices (length,)."""
         return decode(word, self.alphabet)
 
     def run(self, words: Words, start: Start = None, every: bool = False) -> States:
         """The last states (batch,), or with `every` the states after each symbol (batch, length).
 
-        `words`: a text, or symbol indices (length,) or (batch, length); for one word the result has no batch
+        `words`: a text, or symbol indices (length,) or (batch, length); for a word the result has no batch
         axis either. `start`: one state index, or one for each word; by default the initial state, or 0. The
         states come in the smallest unsigned type that holds them. WordError: an index outside the alphabet.
         """
@@ -109,7 +109,7 @@ class Semiautomaton:
         return states if array.ndim == 2 else states[0]
 
     def element(self, word: Words) -> States:
-        """A(sigma), the monoid element of one word: a function on the states, an array (Q,) of state indices."""
+        """A(sigma), the monoid element of a word: a function on the states, an array (Q,) of state indices."""
         array = self._indices(word)
         if array.ndim != 1:
             raise WordError(f"element takes one word, an array (length,); this has shape {array.shape}")

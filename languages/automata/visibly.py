@@ -47,7 +47,7 @@ class VisiblyPushdown:
     internal_to: Ints
 
     @classmethod
-    def of(cls, machine: PushdownTransducer) -> VisiblyPushdown:
+    def from_machine(cls, machine: PushdownTransducer) -> VisiblyPushdown:
         table, actions = machine.table, machine.actions
         direction = np.array([_direction(machine, a) for a in range(machine.n_symbols)], dtype=np.intp)
         calls, returns, internals = (np.flatnonzero(direction == kind) for kind in (CALL, RETURN, INTERNAL))
@@ -133,7 +133,7 @@ def _direction(machine: PushdownTransducer, symbol: int) -> int:
     )
 
 
-class Steps(Protocol):
+class SearchedMachine(Protocol):
     """What the search for words asks of a machine; its states are of any kind."""
 
     @property
@@ -176,12 +176,12 @@ Node = tuple[Hashable, Hashable]  # (where the word began, where it ends)
 BOTTOM, OPEN = "at the bottom", "above an open call"  # where words of the top level begin; all others begin at a call
 
 
-def shortest_word(steps: Steps, wanted: Callable[[Any], bool]) -> Ints | None:
+def shortest_word(steps: SearchedMachine, wanted: Callable[[Any], bool]) -> Ints | None:
     """A shortest word (length,) that leads from the start to a wanted state; None if there is none.
 
     Pairs (p, q) such that a well-matched word leads from p, the state behind a call, to q are settled in the order of
-    their shortest words: Knuth's generalisation of Dijkstra's algorithm (1977), with one more origin for words of the
-    top level, whose returns may close nothing, and one for those behind a call that nothing closes.
+    their shortest words: Knuth's generalisation of Dijkstra's algorithm (1977), with another origin for words of the
+    top level, whose returns may close nothing, and an origin for those behind a call that nothing closes.
 
     TooLarge: more than 2**20 pairs, or a shortest word of more than 2**22 symbols.
     """
@@ -230,7 +230,7 @@ def shortest_word(steps: Steps, wanted: Callable[[Any], bool]) -> Ints | None:
     return None
 
 
-def _word(steps: Steps, ways: dict[Node, Any], node: Node) -> Ints:
+def _word(steps: SearchedMachine, ways: dict[Node, Any], node: Node) -> Ints:
     """The symbols of the way to a node, read backwards; without recursion, as brackets may be nested deeply."""
     symbols: list[int] = []
     todo: list[Any] = [node]

@@ -37,7 +37,7 @@ def encode(text: Text, alphabet: tuple[str, ...]) -> Indices:
     symbols = split(text, alphabet)
     try:
         return np.array([index[symbol] for symbol in symbols], dtype=smallest_unsigned(len(alphabet)))
-    # Only where there is one to blame is the place looked for.
+    # Only where there is a symbol to blame is the place looked for.
     except KeyError:
         position = next(i for i, symbol in enumerate(symbols) if symbol not in index)
         raise WordError(
@@ -47,7 +47,7 @@ def encode(text: Text, alphabet: tuple[str, ...]) -> Indices:
 
 
 def decode(word: npt.ArrayLike, alphabet: tuple[str, ...]) -> str:
-    """The text of one word of symbol indices (length,)."""
+    """The text of a word of symbol indices (length,)."""
     indices = checked(word, len(alphabet))
     if indices.ndim != 1:
         raise WordError(f"decode takes one word, an array (length,); this has shape {indices.shape}")

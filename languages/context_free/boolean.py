@@ -61,8 +61,8 @@ def formula_machine() -> PushdownTransducer:
 def formulas(random: np.random.Generator, length: int, count: int) -> Indices:
     """Formulas (count, length), all equally likely.
 
-    Of symbols in any order whose steps add up to -1 exactly one rotation is a formula: the one that begins behind the
-    first place where the sum is least (the cycle lemma, Dvoretzky and Motzkin 1947).
+    Of symbols in any order whose steps add up to -1 exactly one rotation is a formula: the formula that begins behind
+    the first place where the sum is least (the cycle lemma, Dvoretzky and Motzkin 1947).
     """
     operators = np.arange((length + 1) // 2)  # of two operands: so many, one digit more, and negations
     weights = [

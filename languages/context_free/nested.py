@@ -66,7 +66,7 @@ class NestedTask(MixedWords, Answers[PushdownTransducer]):
     @cached_property
     def visibly(self) -> VisiblyPushdown:
         """The machine, by calls, returns and internal symbols."""
-        return VisiblyPushdown.of(self.machine)
+        return VisiblyPushdown.from_machine(self.machine)
 
     @cached_property
     def grammar(self) -> Grammar:
@@ -121,7 +121,7 @@ class NestedTask(MixedWords, Answers[PushdownTransducer]):
         return edited(random, words, self.visibly.direction, edits, swaps)
 
     def _others(self, random: np.random.Generator, length: int, count: int) -> Indices:
-        """Non-members (count, length): uniform words, or as deep as is asked for."""
+        """Non-members (count, length): uniform words, or as deep as is requested."""
         if self._exactly and (grammar := self._other_grammar) is not None and self._exactly <= grammar.deepest(length):
             return grammar.so_deep(random, length, count, self._exactly)
         return super()._others(random, length, count)

@@ -56,7 +56,7 @@ def equations(alphabet: Sequence[str], modulus: int) -> Draw:
     """Draws equations (count, length): x stands for the first digit at a uniform place or behind it, round the end."""
     index = {symbol: i for i, symbol in enumerate(alphabet)}
 
-    def one(random: np.random.Generator, length: int) -> list[int]:
+    def equation(random: np.random.Generator, length: int) -> list[int]:
         symbols, value = expression(random, length - 2, modulus, "+-")
         place = int(random.integers(length - 2))
         while not symbols[place].isdigit():
@@ -65,6 +65,6 @@ def equations(alphabet: Sequence[str], modulus: int) -> Draw:
         return [index[symbol] for symbol in (*symbols, "=", str(value % modulus))]
 
     def draw(random: np.random.Generator, length: int, count: int) -> Indices:
-        return np.array([one(random, length) for _ in range(count)], dtype=np.uint8)
+        return np.array([equation(random, length) for _ in range(count)], dtype=np.uint8)
 
     return draw

@@ -1,4 +1,4 @@
-"""Stack Manipulation: a stack, then commands; the stack that is left is asked for, top first."""
+"""Stack Manipulation: a stack, then commands; the stack that is left is requested, top first."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ DEPTH = ";depth="
 def pushdown(file: str) -> NestedTask | DrawnTask:
     """The task of a pushdown machine in a JSON file, as `languages.convert.pushdown` reads it.
 
-    Of a visibly pushdown one: behind the file `;depth=every` or `;depth=1000` may say how words are drawn, as the
+    Of a visibly pushdown machine: behind the file `;depth=every` or `;depth=1000` may say how words are drawn, as the
     parameter of other languages; with accepting states it is a balanced classification, with outputs the machine's
     answer to uniform questions. Of another: see `drawn_task_of`.
-    AutomatonError: no such file, no machine in it, or one without words to draw; the message names the file.
+    AutomatonError: no such file, no machine in it, or a machine without words to draw; the message names the file.
 
     >>> pushdown("no-such-file.json")
     Traceback (most recent call last):
@@ -84,14 +84,14 @@ def kind_of(machine: PushdownTransducer) -> Kind:
     if has_rows and _missing(machine, has_rows) is None:
         return "row"
     try:
-        VisiblyPushdown.of(machine)
+        VisiblyPushdown.from_machine(machine)
     except AutomatonError:
         return "row" if has_rows else "last"
     return "brackets"
 
 
 def _answers_behind_words(machine: PushdownTransducer) -> bool:
-    """Whether the last symbol is an empty one: nothing is read behind it, and it alone leads to answers."""
+    """Whether the last symbol is an empty symbol: nothing is read behind it, and it alone leads to answers."""
     empty = machine.alphabet[-1]
     behind = {move.target for move in machine.moves if move.read == empty}
     answered = {state for state, output in zip(machine.states, machine.outputs, strict=True) if output >= 0}
@@ -114,8 +114,8 @@ def pushdown_task_of(
 def drawn_task_of(machine: PushdownTransducer, name: str, summary: str, has_rows: bool) -> DrawnTask:
     """The task of a machine whose words are walks along its moves (`languages.sampling.walks`).
 
-    With `has_rows` the walks are without the last symbol, the empty one, and n + 1 of it stand behind a word of n: the
-    machine answers at them as long as it has moves. Else it answers the last symbol of a word.
+    With `has_rows` the walks are without the last symbol, the empty symbol, and n + 1 of it stand behind a word of n:
+    the machine answers at them as long as it has moves. Else it answers the last symbol of a word.
 
     AutomatonError: a walk may come to where no move goes on, or where there is no answer; the message says where.
     """
@@ -165,7 +165,7 @@ def _missing(machine: PushdownTransducer, has_rows: bool) -> str | None:
 def nested_task_of(
     machine: PushdownTransducer, name: str, summary: str = "a machine made in Python", depth: str = "any"
 ) -> NestedTask:
-    """The task of a visibly pushdown machine. AutomatonError for another, or one without words to draw.
+    """The task of a visibly pushdown machine. AutomatonError for another, or a machine without words to draw.
 
     >>> from languages.context_free.brackets import brackets
     >>> nested_task_of(brackets(1).machine, "mine").sampling
@@ -174,7 +174,7 @@ def nested_task_of(
     from languages.automata.visibly import VisiblyPushdown
     from languages.sampling.machine_grammar import rules_of
 
-    visibly = VisiblyPushdown.of(machine)
+    visibly = VisiblyPushdown.from_machine(machine)
     # A word without an answer may be in no class.
     balanced = machine.output_names == CLASSES and visibly.shortest_word([-1]) is None
     others = None

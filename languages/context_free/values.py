@@ -33,7 +33,7 @@ def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any", s
     stand in brackets. Other words are no questions. `sampler`: "grammar", whose words of a length are equally likely,
     or "published", whose depth is about logarithmic; the latter has no precedence.
 
-    LanguageError: a modulus outside 2..10, another sampler, or the published one with precedence or a depth.
+    LanguageError: a modulus outside 2..10, another sampler, or the published sampler with precedence or a depth.
 
     >>> task = arithmetic()
     >>> task.machine.answers("((3+-1)*4)").item(), task.machine.answers("3+1").item()
@@ -41,7 +41,7 @@ def arithmetic(modulus: int = 5, precedence: bool = False, depth: str = "any", s
     >>> arithmetic(precedence=True).machine.answers("3+2*(1-4)").item()
     2
 
-    Source: Delétang et al. 2023, Modular Arithmetic, the one of their deterministic context-free level.
+    Source: Delétang et al. 2023, Modular Arithmetic, the language of their deterministic context-free level.
     """
     check_modulus("arithmetic-brackets", modulus)
     check_sampler("arithmetic-brackets", sampler, depth)
@@ -160,9 +160,9 @@ def equation(modulus: int = 5, depth: str = "any", sampler: str = "grammar") -> 
     """Which digit x solves an equation: an expression with brackets round each + and -, one x in it, `=`, a digit.
 
     The value is carried as a x + b with a one of 0, 1, -1, so that the one solution is read off. `sampler` as in
-    `arithmetic`; the published one draws x more often behind brackets.
+    `arithmetic`; the published sampler draws x more often behind brackets.
 
-    LanguageError: a modulus outside 2..10, another sampler, or the published one with a depth.
+    LanguageError: a modulus outside 2..10, another sampler, or the published sampler with a depth.
 
     >>> equation().machine.answers("((x-3)+1)=2").item()
     4

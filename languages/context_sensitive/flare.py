@@ -196,7 +196,7 @@ def operation(
         form[form] = [true(word) for word in words[form].tolist()]
         return form
 
-    def one(random: np.random.Generator, length: int) -> list[int]:
+    def drawn_word(random: np.random.Generator, length: int) -> list[int]:
         n_x, n_y, n_z = lengths_of_parts(random, length - 2, parts)
         n_x, n_y = sorted((n_x, n_y))
         largest = (1 << n_z) - 1
@@ -209,7 +209,7 @@ def operation(
         return [*first, 2, *second, 3, *binary([result(x, y)], n_z)[0].tolist()]
 
     def draw(random: np.random.Generator, length: int, count: int) -> Indices:
-        return np.array([one(random, length) for _ in range(count)], dtype=np.uint8)
+        return np.array([drawn_word(random, length) for _ in range(count)], dtype=np.uint8)
 
     return task(name, ("0", "1", sign, "="), member, draw, lambda length: length >= 5, summary, examples)
 
@@ -232,13 +232,13 @@ def flare_compute_sqrt() -> DrawnTask:
         ]
         return form
 
-    def one(random: np.random.Generator, length: int) -> list[int]:
+    def drawn_word(random: np.random.Generator, length: int) -> list[int]:
         n_x, n_z = lengths_of_parts(random, length - 1, (2, 1))
         x = up_to(random, (1 << min(n_x, 2 * n_z)) - 1)
         return [*binary([x], n_x)[0].tolist(), 2, *binary([math.isqrt(x)], n_z)[0].tolist()]
 
     def draw(random: np.random.Generator, length: int, count: int) -> Indices:
-        return np.array([one(random, length) for _ in range(count)], dtype=np.uint8)
+        return np.array([drawn_word(random, length) for _ in range(count)], dtype=np.uint8)
 
     examples = (("101001=011", "accept"), ("111=11", "reject"))
     summary = "a number and its square root"

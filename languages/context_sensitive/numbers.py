@@ -59,16 +59,18 @@ def arithmetic(
     """The task of an operation; a word of n symbols is asked for n + `more` answers."""
 
     def rows(words: Bits) -> Bits:
-        found = np.full((len(words), words.shape[1] + more), UNDEFINED)
+        answers = np.full((len(words), words.shape[1] + more), UNDEFINED)
         at = (words == SIGN).argmax(1)
-        asked = ((words == SIGN).sum(1) == 1) & (at > 0) & (at < words.shape[1] - 1)
-        whole = numbers(words[asked] % SIGN)  # the sign is a 0 between the two
-        values = [operation(n & ((1 << p) - 1), n >> (p + 1)) for n, p in zip(whole, at[asked].tolist(), strict=True)]
+        is_question = ((words == SIGN).sum(1) == 1) & (at > 0) & (at < words.shape[1] - 1)
+        whole = numbers(words[is_question] % SIGN)  # the sign is a 0 between the two
+        values = [
+            operation(n & ((1 << p) - 1), n >> (p + 1)) for n, p in zip(whole, at[is_question].tolist(), strict=True)
+        ]
         digits = np.array([max(1, value.bit_length()) for value in values], dtype=np.int64)[:, None]  # (asked, 1)
-        places = np.arange(found.shape[1])
-        row = np.where(places < digits, binary(values, found.shape[1]), UNDEFINED)  # (asked, n + more)
-        found[asked] = np.where(places == digits, END, row)
-        return found
+        places = np.arange(answers.shape[1])
+        row = np.where(places < digits, binary(values, answers.shape[1]), UNDEFINED)  # (asked, n + more)
+        answers[is_question] = np.where(places == digits, END, row)
+        return answers
 
     return DrawnTask(
         name=name,

@@ -18,7 +18,7 @@ VERSIONS = ("code", "paper")
 
 
 def row_machine(symbols: Sequence[str], outputs: Sequence[str], rows: Rows) -> Oracle:
-    """The machine over `symbols` and the empty one, the last, that gives the answers of `rows` at empty symbols.
+    """The machine over `symbols` and the empty symbol, the last, that gives the answers of `rows` at empty symbols.
 
     Each answer depends on what was read before it alone. Where a word goes on behind an empty symbol, and behind the
     last answer of a row, there is no answer.
@@ -30,17 +30,17 @@ def row_machine(symbols: Sequence[str], outputs: Sequence[str], rows: Rows) -> O
 
     def answers(words: Indices) -> npt.NDArray[np.int64]:
         empty: npt.NDArray[np.bool_] = words == len(symbols)
-        found = np.full(words.shape, UNDEFINED)
-        # (batch,) 0 where nothing is asked.
+        labels = np.full(words.shape, UNDEFINED)
+        # (batch,) 0 where there is no question.
         lengths: npt.NDArray[np.intp] = np.where(empty.any(1), empty.argmax(1), 0)
         for n in np.unique(lengths[lengths > 0]):
             these = np.flatnonzero(lengths == n)
             row = rows(words[these, :n].astype(np.int64))[:, : words.shape[1] - n]
-            found[these, n : n + row.shape[1]] = row
+            labels[these, n : n + row.shape[1]] = row
         places: npt.NDArray[np.intp] = np.arange(int(words.shape[1]))
         goes_on = np.logical_and(~empty, places >= lengths[:, None])
-        found[np.cumsum(goes_on, axis=1) > 0] = UNDEFINED
-        return found
+        labels[np.cumsum(goes_on, axis=1) > 0] = UNDEFINED
+        return labels
 
     return Oracle((*symbols, EMPTY), tuple(outputs), answers)
 

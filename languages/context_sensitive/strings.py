@@ -105,10 +105,10 @@ def missing(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """(batch, 1) the missing bits of words (batch, length), -1 where the halves are not equal but for one gap."""
     half = words.shape[1] // 2
     first, second, rest = np.split(words, [half, 2 * half], axis=1)
-    gap = (first == 2) ^ (second == 2)  # (batch, half); in one of the two alone
+    gap = (first == 2) ^ (second == 2)  # (batch, half); in either alone
     bits = np.where(first == 2, second, first)  # (batch, half)
-    asked = (gap.sum(1) == 1) & ((first == second) | gap).all(1) & (bits < 2).all(1) & (rest == 3).all(1)
-    return np.where(asked, (bits * gap).sum(1), UNDEFINED)[:, None]
+    is_question = (gap.sum(1) == 1) & ((first == second) | gap).all(1) & (bits < 2).all(1) & (rest == 3).all(1)
+    return np.where(is_question, (bits * gap).sum(1), UNDEFINED)[:, None]
 
 
 def with_a_gap(random: np.random.Generator, length: int, count: int) -> Indices:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, LabelledArrow, Reading, Said, machine_of, named
 from languages.errors import AutomatonError
 
 MAX_LINES = 2 * MAX_TRANSITIONS
@@ -42,7 +42,7 @@ def from_att(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa 
 def _said(text: str) -> Said:
     states: dict[str, None] = {}
     accepting: set[str] = set()
-    arrows: list[Arrow] = []
+    arrows: list[LabelledArrow] = []
     lines: list[int] = []
     for row in _rows(text):
         states.update(dict.fromkeys(row.fields[:2]))
@@ -90,10 +90,12 @@ def _without_weight(row: _Row) -> _Row:
     return row._replace(fields=fields[:-1])
 
 
-def _arrow(row: _Row) -> Arrow:
+def _arrow(row: _Row) -> LabelledArrow:
     source, target, symbol, *written = row.fields
     output = written[0] if written else symbol
     if symbol != output and EMPTY_WORDS & {symbol, output}:
         what = f"a transducer that writes {output!r:.80} for {symbol!r:.80}, more or less than it reads"
         raise row.error(f"{what}; it is not read, for a word has one answer")
-    return Arrow(source, target, None if symbol in EMPTY_WORDS else symbol, None if symbol in EMPTY_WORDS else output)
+    return LabelledArrow(
+        source, target, None if symbol in EMPTY_WORDS else symbol, None if symbol in EMPTY_WORDS else output
+    )

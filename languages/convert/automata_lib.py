@@ -35,7 +35,7 @@ def to_automata_lib(dfa: "Dfa | object") -> "DFA":
 
 
 def from_automata_lib(dfa: "DFA | object", alphabet: Iterable[str] | None = None, how: Reading = AS_WRITTEN) -> "Dfa":
-    """The same automaton as ours, a partial one completed with a sink. AutomatonError if no state accepts.
+    """The same automaton as ours, a partial automaton completed with a sink. AutomatonError if no state accepts.
 
     States keep their names where these are different strings, and are numbered q0, q1, ... otherwise.
     `alphabet` gives the order of the symbols, which automata-lib does not keep; by default they are sorted.

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.dot_parser import Attributes, Drawing, Edge, parse, unescape
+from languages.convert.dot_parser import Attributes, DotGraph, Edge, parse, unescape
 from languages.convert.formulas import read_formulas
 from languages.convert.labels import (
     LITERAL,
@@ -31,7 +31,7 @@ from languages.convert.labels import (
     split_label,
 )
 from languages.convert.pieces import WILD, Wild, tidy
-from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, LabelledArrow, Reading, Said, machine_of, named
 from languages.errors import AutomatonError, UserError
 
 INVISIBLE = {"point", "none", "plaintext", "plain"}
@@ -106,7 +106,7 @@ def _joined(symbols: Iterable[str]) -> str:
 def from_dot(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     """The machine of a drawing; `name` says in errors where it comes from.
 
-    AutomatonError, with the line: not DOT, a transition without a label, two transitions for one symbol, no or
+    AutomatonError, with the line: not DOT, a transition without a label, two transitions for a symbol, no or
     several initial states, a machine of another kind; and whatever the machine's constructor refuses.
 
     >>> drawing = '''digraph { start [shape=none]; start -> p
@@ -118,7 +118,7 @@ def from_dot(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa 
         return machine_of(_said(parse(text), how), how)
 
 
-def _said(drawing: Drawing, how: Reading) -> Said:
+def _said(drawing: DotGraph, how: Reading) -> Said:
     refuse_infinite(drawing.attributes.get("label", ""))
     starts = _starts(drawing)
     nodes = {q: node for q, node in drawing.nodes.items() if q not in starts}
@@ -146,7 +146,7 @@ def _said(drawing: Drawing, how: Reading) -> Said:
     )
 
 
-def _starts(drawing: Drawing) -> set[str]:
+def _starts(drawing: DotGraph) -> set[str]:
     """The nodes that only serve to draw the arrow to the initial state."""
     # A point that something leads to is a state that is drawn small, not the arrow's beginning.
     targets = {edge.target for edge in drawing.edges}
@@ -162,7 +162,7 @@ def _accepts(node: Attributes) -> bool:
     return node.get("shape") in ACCEPTING or node.get("peripheries") == "2"
 
 
-def _arrows(drawing: Drawing, edges: Sequence[Edge]) -> tuple[Sequence[str], list[Arrow], list[int]]:
+def _arrows(drawing: DotGraph, edges: Sequence[Edge]) -> tuple[Sequence[str], list[LabelledArrow], list[int]]:
     """The alphabet, empty where it is not listed; the transitions, one for each symbol, and of which edge each is."""
     alphabet, labels = _read_labels(drawing, edges)
     read: list[tuple[int, Read]] = []
@@ -173,11 +173,11 @@ def _arrows(drawing: Drawing, edges: Sequence[Edge]) -> tuple[Sequence[str], lis
             arrow = f"{edge.source!r:.80} -> {edge.target!r:.80}"
             raise AutomatonError(f"line {drawing.line(edge)}: the transition {arrow} has no symbol; add [label=...]")
         read += [(number, each) for each in label]
-    arrows: list[Arrow] = []
+    arrows: list[LabelledArrow] = []
     numbers: list[int] = []
     for number, symbol, output in _tamed(alphabet, edges, read):
         _check_count(len(arrows))
-        arrows.append(Arrow(edges[number].source, edges[number].target, symbol, output))
+        arrows.append(LabelledArrow(edges[number].source, edges[number].target, symbol, output))
         numbers.append(number)
     return alphabet, arrows, numbers
 
@@ -206,7 +206,7 @@ def _tamed(
             yield number, symbol, output
 
 
-def _read_labels(drawing: Drawing, edges: Sequence[Edge]) -> tuple[Sequence[str], Iterator[Sequence[Read]]]:
+def _read_labels(drawing: DotGraph, edges: Sequence[Edge]) -> tuple[Sequence[str], Iterator[Sequence[Read]]]:
     """The alphabet, where it is known, and what each edge's label says."""
     labels = [edge.attributes.get("label", "") for edge in edges]
     if "alphabet" in drawing.attributes:  # labels are nothing but symbols, `else` and Σ
@@ -222,7 +222,9 @@ def _read_labels(drawing: Drawing, edges: Sequence[Edge]) -> tuple[Sequence[str]
     return (), _read_pieces(drawing, edges, labels, mark)
 
 
-def _read_pieces(drawing: Drawing, edges: Sequence[Edge], labels: Sequence[str], mark: str) -> Iterator[Sequence[Read]]:
+def _read_pieces(
+    drawing: DotGraph, edges: Sequence[Edge], labels: Sequence[str], mark: str
+) -> Iterator[Sequence[Read]]:
     """The symbols between the commas of each label, with outputs behind the mark."""
     for edge, label in zip(edges, labels, strict=True):
         if not mark and separator([label]):
@@ -234,7 +236,7 @@ def _read_pieces(drawing: Drawing, edges: Sequence[Edge], labels: Sequence[str],
 
 
 @contextmanager
-def _at(drawing: Drawing, edge: Edge) -> Generator[None]:
+def _at(drawing: DotGraph, edge: Edge) -> Generator[None]:
     """What is refused of a label, with its line."""
     try:
         yield
@@ -247,7 +249,7 @@ def _or_nothing(symbol: str | None) -> str | None:
 
 
 def _outputs(
-    drawing: Drawing, nodes: Mapping[str, Attributes], accepting: AbstractSet[str], how: Reading
+    drawing: DotGraph, nodes: Mapping[str, Attributes], accepting: AbstractSet[str], how: Reading
 ) -> dict[str, str | None] | None:
     """The outputs of a Moore machine's states, by the states' names; None of an automaton."""
     labels = {q: node.get("label", q) for q, node in nodes.items()}

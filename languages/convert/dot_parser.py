@@ -39,7 +39,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DotGraph:
     """Attribute values keep their backslashes, which labels need; names of nodes do not."""
 
     text: str = ""
@@ -51,12 +51,12 @@ class Drawing:
         return line_at(self.text, edge.at)
 
 
-def parse(text: str) -> Drawing:
+def parse(text: str) -> DotGraph:
     """The nodes and edges of a directed graph, with the defaults of `node [...]` and `edge [...]` applied.
 
     Attributes that say nothing about a machine, such as colours, are left out.
     """
-    return _Parser(text).graph()
+    return _DotParser(text).graph()
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -80,11 +80,11 @@ def line_at(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-class _Parser:
+class _DotParser:
     def __init__(self, text: str) -> None:
         self.tokens = tokens(text)  # one token is looked at ahead; there is no going back
         self.token = next(self.tokens)
-        self.drawing = Drawing(text)
+        self.drawing = DotGraph(text)
         self.defaults: dict[str, Attributes] = {"node": {}, "edge": {}, "graph": self.drawing.attributes}
         self.depth = 0  # of groups
         self.written: dict[str, str] = {}  # how each node's name is written
@@ -116,7 +116,7 @@ class _Parser:
         # A quoted name may hold a newline, and what a terminal obeys; the message stays a line.
         return AutomatonError(f"line {line}: {expected}, found {repr(self.token.text[:40])[1:-1]}")
 
-    def graph(self) -> Drawing:
+    def graph(self) -> DotGraph:
         """graph = "strict"? "digraph" identifier? "{" statements "}", and nothing behind it."""
         self.take_keyword("strict")
         self.expect(self.take_keyword("digraph"), "digraph")
@@ -217,7 +217,7 @@ class _Parser:
 
 
 def unescape(name: str) -> str:
-    r"""A name on one line, without its backslashes, each of which takes the next character as it is.
+    r"""A name on a line, without its backslashes, each of which takes the next character as it is.
 
     >>> unescape(r"odd\nnumber \"of\" 1s")
     'odd number "of" 1s'

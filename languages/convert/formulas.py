@@ -64,7 +64,7 @@ def read_formulas(labels: Sequence[str]) -> Formulas | None:
                              "or the others' names for those")  # fmt: skip
     every = ["&".join(name if value >> i & 1 else f"!{name}" for name, value in holds.items())
              for i in range(2 ** len(names))]  # fmt: skip
-    sets = [reduce(lambda one, other: one | other, (part or 0 for part in value)) for value in values]
+    sets = [reduce(lambda left, other: left | other, (part or 0 for part in value)) for value in values]
     meaning = dict(zip(plain, sets, strict=True))
 
     def symbols(label: str) -> Sequence[str]:
@@ -87,15 +87,15 @@ def _is_name(token: str) -> bool:
 
 def _tokens(text: str) -> Tokens:
     """Names and marks, each mark in one spelling; none if there is something else."""
-    found: Tokens = []
+    tokens: Tokens = []
     at = 0
     while at < len(text):
         if (match := TOKEN.match(text, at)) is None:
             return []
         token = match["name"] or match["mark"]
-        found.append(SPELLED.get(token, token))
+        tokens.append(SPELLED.get(token, token))
         at = match.end()
-    return found
+    return tokens
 
 
 def _with_true(labels: list[list[Tokens]]) -> list[list[Tokens]]:

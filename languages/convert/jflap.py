@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, LabelledArrow, Reading, Said, machine_of, named
 from languages.errors import AutomatonError
 
 Element = ElementTree.Element
@@ -74,7 +74,7 @@ def _text(element: Element, tag: str) -> str:
     return (element.findtext(tag) or "").strip("\r\n\t")
 
 
-def _arrow(element: Element, kind: str, names: dict[str, str]) -> Arrow:
+def _arrow(element: Element, kind: str, names: dict[str, str]) -> LabelledArrow:
     ends = [_text(element, tag).strip() for tag in ("from", "to")]
     for end in ends:
         if end not in names:
@@ -90,4 +90,4 @@ def _arrow(element: Element, kind: str, names: dict[str, str]) -> Arrow:
         raise AutomatonError(
             f"a transition that reads {symbol!r} writes nothing; a Mealy machine writes an output for each"
         )
-    return Arrow(names[ends[0]], names[ends[1]], None if symbol in EMPTY_WORDS else symbol, output)
+    return LabelledArrow(names[ends[0]], names[ends[1]], None if symbol in EMPTY_WORDS else symbol, output)

@@ -28,7 +28,7 @@ LITERAL = "if that is a symbol, list the symbols in the graph's attribute alphab
 
 
 class Read(NamedTuple):
-    """A symbol of a label, and the output behind it, if there is one."""
+    """A symbol of a label, and the output behind it, if any."""
 
     symbol: str | None  # None: none, as ε says
     output: str | None
@@ -93,8 +93,8 @@ def _moves_stack(label: str) -> bool:
 def _rewrites(label: str) -> tuple[str, str]:
     """What stands before and behind the first arrow or slash."""
     for mark in ("→", "->", "/"):
-        before, found, behind = label.partition(mark)
-        if found:
+        before, arrow, behind = label.partition(mark)
+        if arrow:
             return before.strip(), behind.strip()
     return "", ""
 
@@ -135,18 +135,18 @@ def read_label(label: str, mark: str) -> list[Read]:
     """
     if not mark:
         return [Read(piece, None) for piece in pieces(label)]
-    found: list[Read] = []
+    symbols: list[Read] = []
     waiting: list[str] = []  # inputs without an output: those before "1/x" in "0,1/x" have the same
     for part in parts(label):
         halves = _halves(part, mark)
         waiting += pieces(halves[0] if halves else part)
         if halves:
-            found += [Read(symbol, unescape(halves[1])) for symbol in waiting]
+            symbols += [Read(symbol, unescape(halves[1])) for symbol in waiting]
             waiting = []
     if waiting:  # the comma is the output's
         before, behind = _halves(label, mark) or (label, "")
-        found = [Read(symbol, unescape(behind)) for symbol in pieces(before)]
-    return found
+        symbols = [Read(symbol, unescape(behind)) for symbol in pieces(before)]
+    return symbols
 
 
 def barred(label: str) -> tuple[str, str] | None:

@@ -47,8 +47,10 @@ def to_json(machine: PushdownTransducer) -> str:
 
 
 def _written(move: Move) -> dict[str, Any]:
-    found: dict[str, Any] = {"from": move.source, "read": move.read, "to": move.target}
-    return found | {key: value for key, value in (("tops", move.tops), ("push", move.push), ("pop", move.pop)) if value}
+    record: dict[str, Any] = {"from": move.source, "read": move.read, "to": move.target}
+    return record | {
+        key: value for key, value in (("tops", move.tops), ("push", move.push), ("pop", move.pop)) if value
+    }
 
 
 def from_json(text: str, name: str = "<text>") -> PushdownTransducer:
@@ -89,7 +91,7 @@ def accepting(alphabet: list[str], initial: str, moves: list[Move], accepted: li
     while sink in states:
         sink += "_"
     try:
-        direction, table = VisiblyPushdown.of(machine).direction, machine.table
+        direction, table = VisiblyPushdown.from_machine(machine).direction, machine.table
     except AutomatonError as error:
         raise AutomatonError(f"{error}; or give 'outputs' in place of 'accepting'") from None
     tops, more = (None, *machine.stack), list[Move]()
@@ -141,7 +143,7 @@ def arrows(machine: PushdownTransducer) -> dict[tuple[str, str, str], list[str]]
     for move in machine.moves:
         key = move.source, move.read, move.target, move.push, move.pop
         tops.setdefault(key, []).extend(move.tops or [*([] if move.pop else [None]), *machine.stack])
-    found: dict[tuple[str, str, str], list[str]] = {}
+    by_arrow: dict[tuple[str, str, str], list[str]] = {}
     for (source, read, target, push, pop), at in tops.items():
         of_all = len(at) == len(machine.stack) + (not pop)
         names = ", ".join("the bottom" if top is None else top for top in at)
@@ -149,8 +151,8 @@ def arrows(machine: PushdownTransducer) -> dict[tuple[str, str, str], list[str]]
             done = f" / pop {'any' if of_all and len(at) > 1 else names}"
         else:
             done = ("" if of_all else f" at {names}") + ("" if push is None else f" / push {push}")
-        found.setdefault((source, read, target), []).append(done)
-    return found
+        by_arrow.setdefault((source, read, target), []).append(done)
+    return by_arrow
 
 
 def to_dot(machine: PushdownTransducer) -> str:

@@ -27,7 +27,7 @@ AnyMachine = TypeVar("AnyMachine", bound=Semiautomaton)
 class Reading:
     """What a user says of a file that leaves it open, behind its name: `dfa:FILE;determinise=true`."""
 
-    determinise: bool = False  # a nondeterministic automaton becomes the deterministic one of its language
+    determinise: bool = False  # a nondeterministic automaton becomes the deterministic automaton of its language
     empty: bool = False  # no state accepts, and that is meant
     outputs: str = ""  # "labels": what is written in a state is its output
 
@@ -35,7 +35,7 @@ class Reading:
 AS_WRITTEN = Reading()
 
 
-class Arrow(NamedTuple):
+class LabelledArrow(NamedTuple):
     """A transition: what it reads (None: nothing), what a Mealy machine writes on it (None: no Mealy machine's)."""
 
     source: str
@@ -50,7 +50,7 @@ class Said:
 
     states: Sequence[str]
     initial: Sequence[str]
-    arrows: Sequence[Arrow]
+    arrows: Sequence[LabelledArrow]
     accepting: AbstractSet[str] = frozenset()
     outputs: Mapping[str, str | None] | None = None  # of a Moore machine
     alphabet: Sequence[str] = ()

@@ -7,7 +7,7 @@ from languages.automata import Dfa
 from languages.automata.semiautomaton import numbered
 from languages.budget import MAX_TRANSITIONS, allowed, check, too_large
 
-MAX_STEPS = 2**21  # along arrows, from one set to the next
+MAX_STEPS = 2**21  # along arrows, from each set to the next
 Subset = frozenset[str]
 
 
@@ -17,7 +17,7 @@ def determinised(
     accepting: AbstractSet[str],
     symbols: Sequence[str],
 ) -> Dfa:
-    """The minimal automaton of the words that lead from an initial state to an accepting one. TooLarge beyond limits.
+    """The minimal automaton of the words that lead from an initial state to an accepting state. TooLarge beyond limits.
 
     >>> arrows = [("p", "p", "a"), ("p", "p", "b"), ("p", "q", "a"), ("q", "r", "b")]
     >>> ends_in_ab = determinised("p", arrows, {"r"}, "ab")
@@ -45,7 +45,7 @@ def determinised(
 
 
 class _Walk:
-    """Steps from sets of states along arrows, counted: one that is too long is given up."""
+    """Steps from sets of states along arrows, counted: a path that is too long is given up."""
 
     def __init__(self, arrows: Iterable[tuple[str, str, str | None]]) -> None:
         self.targets: dict[tuple[str, str | None], list[str]] = {}

@@ -30,7 +30,7 @@ def deterministic_table(
     symbols = _symbols(pattern, tree, alphabet)
     terms = Terms(symbols)
     try:
-        arrows, accepting = automaton(terms, terms.of(tree))
+        arrows, accepting = automaton(terms, terms.read(tree))
         rows, subsets = determinise(arrows, len(symbols))
     except TooLarge as error:
         shown = pattern if len(pattern) <= 60 else f"{pattern[:57]}..."

@@ -1,7 +1,7 @@
 """Regular expressions as terms, each a number, and their linear forms.
 
 The linear form of a term is the set of pairs (S, p) for which: where a word of the term begins with a symbol of S,
-what follows it is a word of p, and there is no other word but perhaps the empty one. The p are the states of a
+what follows it is a word of p, and there is no other word but perhaps the empty word. The p are the states of a
 non-deterministic automaton; n symbols give at most n + 1 of them, intersection and shuffle multiply. Source:
 Antimirov, Partial derivatives of regular expressions and finite automaton constructions, 1996.
 """
@@ -25,7 +25,7 @@ class Terms:
 
     >>> from languages.regex.parser import parse
     >>> terms = Terms("ab")
-    >>> ab_star = terms.of(parse("(ab)*"))
+    >>> ab_star = terms.read(parse("(ab)*"))
     >>> [(mask, term)] = terms.form(ab_star)
     >>> mask, [bin(mask) for mask, after in terms.form(term) if after == ab_star]  # a, then b and (ab)* again
     (1, ['0b10'])
@@ -41,14 +41,14 @@ class Terms:
         self.cost = 1 + len(alphabet) // 1024  # of a pair, in steps
         self.steps, self.most = 0, allowed(MAX_STEPS)
 
-    def of(self, tree: Tree) -> Term:
+    def read(self, tree: Tree) -> Term:
         """The term of a tree, whose symbols must be in the alphabet."""
         if isinstance(tree, Letters):
             mask = sum(self.bit[symbol] for symbol in tree.symbols)
             return self.letters(self.every ^ mask if tree.negated else mask)
         if isinstance(tree, Repetition):
-            return self.repeat(self.of(tree.part), tree.low, ALWAYS if tree.high is None else tree.high)
-        parts = [self.of(part) for part in tree.parts]
+            return self.repeat(self.read(tree.part), tree.low, ALWAYS if tree.high is None else tree.high)
+        parts = [self.read(part) for part in tree.parts]
         if isinstance(tree, Union):
             return self.union(parts)
         if isinstance(tree, Concatenation):

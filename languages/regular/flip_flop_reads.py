@@ -12,7 +12,7 @@ def flip_flop_reads(p_ignore: float = 0.8) -> Task:
     """The bit written last, asked at each read: words of instructions w, i, r, each with a bit behind it.
 
     A word begins with w and ends with r, whose bit is the answer; so lengths are odd, and a word of 511 symbols is one
-    of 512 in the paper. The bit behind any other r is the right one. Instructions between are i with probability
+    of 512 in the paper. The bit behind any other r is the right bit. Instructions between are i with probability
     `p_ignore`, else w or r; bits behind w and i are fair. LanguageError: p_ignore outside [0, 1).
 
     >>> task = flip_flop_reads()
@@ -24,7 +24,7 @@ def flip_flop_reads(p_ignore: float = 0.8) -> Task:
     [0.45, 0.1, 0.45]
 
     Source: Liu et al. 2023, "Exposing attention glitches with flip-flop language modeling": trained with p_ignore 0.8,
-    tested also sparse with 0.98 and dense with 0.1; there a language model predicts the bit that is asked for here.
+    tested also sparse with 0.98 and dense with 0.1; there a language model predicts the bit that is requested here.
     """
     if not 0.0 <= p_ignore < 1.0:
         raise LanguageError(f"flip-flop-reads: p_ignore is {p_ignore}; it is a probability from 0.0, less than 1.0")
@@ -52,10 +52,10 @@ def moves() -> dict[str, dict[str, str]]:
     >>> moves()["read 1"]["1"], moves()["read 1"]["0"], moves()["ignore 0"]["1"]
     ('holds 1', 'no word', 'holds 0')
     """
-    found = {"start": {"w": "write"}, "write": {"0": "holds 0", "1": "holds 1"}}
+    table = {"start": {"w": "write"}, "write": {"0": "holds 0", "1": "holds 1"}}
     for held in "01":
-        found[f"holds {held}"] = {"w": "write", "i": f"ignore {held}", "r": f"read {held}"}
-        found[f"ignore {held}"] = {"0": f"holds {held}", "1": f"holds {held}"}
-        found[f"read {held}"] = {held: f"holds {held}"}
-    found[WRONG] = {}
-    return {state: {symbol: row.get(symbol, WRONG) for symbol in SYMBOLS} for state, row in found.items()}
+        table[f"holds {held}"] = {"w": "write", "i": f"ignore {held}", "r": f"read {held}"}
+        table[f"ignore {held}"] = {"0": f"holds {held}", "1": f"holds {held}"}
+        table[f"read {held}"] = {held: f"holds {held}"}
+    table[WRONG] = {}
+    return {state: {symbol: row.get(symbol, WRONG) for symbol in SYMBOLS} for state, row in table.items()}

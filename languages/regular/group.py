@@ -28,7 +28,7 @@ MAX_ELEMENTS = 720  # as letters
 
 
 @dataclass(frozen=True)
-class Group:
+class FiniteGroup:
     """A group: `title` is how people write it, `generators` are the letters, and `names` the elements' names.
 
     The identity is the first of the generators and of the names.
@@ -41,7 +41,7 @@ class Group:
 
 
 def then(first: Permutation, second: Permutation) -> Permutation:
-    """The permutation that does one after the other.
+    """The permutation that does in turn.
 
     >>> then((1, 0, 2), (1, 2, 0))
     (2, 1, 0)
@@ -61,7 +61,7 @@ def _products(elements: list[Permutation], letters: list[Permutation], order: Or
 
 
 def word_problem(
-    group: Group, answer: Answer, letters: Letters | Literal["swaps"], order: Order = "left-to-right"
+    group: FiniteGroup, answer: Answer, letters: Letters | Literal["swaps"], order: Order = "left-to-right"
 ) -> Task:
     """The task of a group; its swaps are the elements that move at most two points.
 
@@ -106,7 +106,7 @@ def moved(element: Permutation) -> int:
     return sum(image != point for point, image in enumerate(element))
 
 
-def _examples(group: Group, answer: Answer, letters: Letters | Literal["swaps"]) -> tuple[tuple[str, str], ...]:
+def _examples(group: FiniteGroup, answer: Answer, letters: Letters | Literal["swaps"]) -> tuple[tuple[str, str], ...]:
     """Each generator that is a letter alone, and the identity twice."""
     generators, names = group.generators, group.names
     if letters == "swaps":

@@ -7,7 +7,7 @@ from typing import Literal
 
 from languages.budget import allowed, hint
 from languages.errors import LanguageError, nearest, one_of
-from languages.regular.group import Answer, Group, Letters, Order, Permutation, then, word_problem
+from languages.regular.group import Answer, FiniteGroup, Letters, Order, Permutation, then, word_problem
 from languages.task import Task
 
 MAX_CYCLIC = 1000
@@ -133,7 +133,7 @@ def product(
     return word_problem(_product(groups), answer, letters, order)
 
 
-def group(name: str) -> Group:
+def group(name: str) -> FiniteGroup:
     """The group of a name, as in cyclic-4. LanguageError for a name that is not one's, or a number that is too large.
 
     >>> group("symmetric-3").title
@@ -147,21 +147,21 @@ def group(name: str) -> Group:
     return GROUPS[stem](int(number))
 
 
-def _cyclic(n: int) -> Group:
+def _cyclic(n: int) -> FiniteGroup:
     _check("cyclic", n, 1, MAX_CYCLIC)
     names = {_turn(n, k): str(k) for k in range(n)}
-    return Group(f"cyclic-{n}", f"Z_{n}", {"0": _turn(n, 0), "1": _turn(n, 1)}, names)
+    return FiniteGroup(f"cyclic-{n}", f"Z_{n}", {"0": _turn(n, 0), "1": _turn(n, 1)}, names)
 
 
-def _dihedral(n: int) -> Group:
+def _dihedral(n: int) -> FiniteGroup:
     _check("dihedral", n, 3, MAX_DIHEDRAL)
     flip = tuple(-i % n for i in range(n))
     turns = {_turn(n, k): f"r{k}" for k in range(n)}
     names = turns | {then(flip, element): name.replace("r", "s") for element, name in turns.items()}
-    return Group(f"dihedral-{n}", f"D_{n}", {"e": _turn(n, 0), "r": _turn(n, 1), "s": flip}, names)
+    return FiniteGroup(f"dihedral-{n}", f"D_{n}", {"e": _turn(n, 0), "r": _turn(n, 1), "s": flip}, names)
 
 
-def _heisenberg(n: int) -> Group:
+def _heisenberg(n: int) -> FiniteGroup:
     if not 2 <= n <= MAX_HEISENBERG:
         raise LanguageError(f"heisenberg-{n}: the number is 2 to {MAX_HEISENBERG}")
 
@@ -170,25 +170,25 @@ def _heisenberg(n: int) -> Group:
         return tuple((i + a * j + c) % n * n + (j + b) % n for i in range(n) for j in range(n))
 
     names = {element(*abc): "".join(map(str, abc)) for abc in tuples(range(n), repeat=3)}
-    return Group(
+    return FiniteGroup(
         f"heisenberg-{n}", f"H_{n}", {"e": element(0, 0, 0), "x": element(1, 0, 0), "y": element(0, 1, 0)}, names
     )
 
 
-def _symmetric(n: int) -> Group:
+def _symmetric(n: int) -> FiniteGroup:
     _check_permuted("symmetric", n, 2)
     generators = {"e": _turn(n, 0), "t": (1, 0, *range(2, n)), "c": _turn(n, 1)}
-    return Group(f"symmetric-{n}", f"S_{n}", generators, _one_line(generators))
+    return FiniteGroup(f"symmetric-{n}", f"S_{n}", generators, _one_line(generators))
 
 
-def _alternating(n: int) -> Group:
+def _alternating(n: int) -> FiniteGroup:
     _check_permuted("alternating", n, 3)
     rest = [[i if i != k else 0 for i in range(2, n)] for k in range(2, n)]
     generators = {"e": _turn(n, 0)} | {str(k + 1): (1, k, *images) for k, images in enumerate(rest, 2)}
-    return Group(f"alternating-{n}", f"A_{n}", generators, _one_line(generators))
+    return FiniteGroup(f"alternating-{n}", f"A_{n}", generators, _one_line(generators))
 
 
-GROUPS: dict[str, Callable[[int], Group]] = {
+GROUPS: dict[str, Callable[[int], FiniteGroup]] = {
     "cyclic": _cyclic,
     "dihedral": _dihedral,
     "heisenberg": _heisenberg,
@@ -197,7 +197,7 @@ GROUPS: dict[str, Callable[[int], Group]] = {
 }
 
 
-def _product(groups: list[Group]) -> Group:
+def _product(groups: list[FiniteGroup]) -> FiniteGroup:
     """The direct product, which permutes the points of all factors side by side."""
     first = [next(iter(each.generators)) for each in groups]
     letters = [tuple(first)] + [
@@ -211,7 +211,9 @@ def _product(groups: list[Group]) -> Group:
         _beside([image for image, _ in parts]): ".".join(name for _, name in parts)
         for parts in tuples(*(each.names.items() for each in groups))
     }
-    return Group("*".join(each.name for each in groups), " x ".join(each.title for each in groups), generators, names)
+    return FiniteGroup(
+        "*".join(each.name for each in groups), " x ".join(each.title for each in groups), generators, names
+    )
 
 
 def _beside(images: list[Permutation]) -> Permutation:

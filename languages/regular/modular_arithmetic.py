@@ -76,7 +76,7 @@ def _check(modulus: int, operators: str) -> str:
 
 
 def _domain(digits: tuple[str, ...], operators: str, symbols: tuple[str, ...], plus: bool) -> Dfa:
-    """The words that are asked about: digits joined by operators, with "+" in front if there is a plus."""
+    """The words that are questions: digits joined by operators, with "+" in front if there is a plus."""
     delta = {
         "start": {"+": "operator"} if plus else dict.fromkeys(digits, "digit"),
         "operator": dict.fromkeys(digits, "digit"),

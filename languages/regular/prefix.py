@@ -16,7 +16,7 @@ MAX_STATES = 1000
 def prefix(p: int = 2, k: int = 2) -> Task:
     """P_{p,k}: the first `p` symbols of a word over the digits 0..k-1, or "too short" if it has fewer.
 
-    The class of a prefix is its value as a number in base k; "too short" is class k^p, the last one. All words of a
+    The class of a prefix is its value as a number in base k; "too short" is class k^p, the last class. All words of a
     length are equally likely. The states of the machine are the words of up to p symbols, (k^{p+1} - 1) / (k - 1) in
     all. The transition monoid has as many elements: the product of two words is the first p symbols of both.
 

@@ -83,7 +83,7 @@ def task_of(
     """The task of any machine: membership for a Dfa, else the machine's answer.
 
     For a Dfa it is a balanced classification. For a Moore machine words are uniform among those that it has an answer
-    to. A semiautomaton answers with the state that it comes to from its first one. A Task is given back as it is. For
+    to. A semiautomaton answers with the state that it comes to from its first state. A Task is given back as it is. For
     other words or weights make a `Task` directly. LanguageError for anything else, and for a machine without an answer.
 
     >>> ends_in_b = Dfa(("no", "yes"), "ab", ((0, 1), (0, 1)), "no", {"yes"})

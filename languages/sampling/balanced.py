@@ -76,7 +76,7 @@ class BalancedSampler:
         return np.concatenate(words)[random.permutation(count)] if words else empty
 
     def near_misses(self, length: int, edits: int) -> list[NearMissSampler]:
-        """Samplers of near misses by 1..edits substitutions, those that have one of this length."""
+        """Samplers of near misses by 1..edits substitutions, those that have a near miss of this length."""
         self._check_edits(min(edits, length))
         return [near for n in range(1, min(edits, length) + 1) if (near := self._near_misses(n)).has(length)]
 
@@ -90,7 +90,7 @@ class BalancedSampler:
             self.swapped(length)
 
     def swapped(self, length: int) -> list[NearMissSampler]:
-        """The sampler of near misses by a swap of two symbols, if there is one of this length."""
+        """The sampler of near misses by a swap of two symbols, if there is a near miss of this length."""
         return [self._swapped] if self._swapped.has(length) else []
 
     def _check_edits(self, edits: int) -> None:
@@ -117,7 +117,7 @@ class BalancedSampler:
 
 
 def half(random: np.random.Generator, count: int) -> int:
-    """Half of `count`; for an odd one the generator decides which way it is rounded."""
+    """Half of `count`; for an odd count the generator decides which way it is rounded."""
     return (count + int(random.integers(2))) // 2
 
 

@@ -55,7 +55,7 @@ class PathCounts:
 
         It is even unless it is 1, so that L settles too where all words have even or all have odd length.
         """
-        # Several symbols for one random number: fewer draws, as long as the table stays in the cache.
+        # Several symbols for a random number: fewer draws, as long as the table stays in the cache.
         g, paths = 1, self.edges
         longest = (g, paths)
         degree = np.bincount(self.edges.source, minlength=self.graph.n_nodes)
@@ -105,7 +105,7 @@ class PathCounts:
     def _count_one_step_more(self) -> None:
         """One L more. Once a step changes no entry by more than rounding does, no later step will: L is settled.
 
-        With x = exp(L) and A the matrix of weights of one step, A x = c x entry by entry within 2e-15; A
+        With x = exp(L) and A the matrix of weights of a step, A x = c x entry by entry within 2e-15; A
         has no negative entry, so after k more steps it holds within k * 2e-15, which is what rounding would
         give as well.
         """
@@ -139,7 +139,7 @@ class PathCounts:
         return before[self.graph.initial] + offset
 
     def thresholds(self, steps: int) -> Floats:
-        """Where to cut among the paths of one step when `steps` more follow."""
+        """Where to cut among the paths of a step when `steps` more follow."""
         return self._tables(self._level(steps))
 
     def _table(self, level: int) -> Floats:

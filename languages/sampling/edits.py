@@ -13,7 +13,7 @@ def edited(
 ) -> Indices:
     """The words (count, length), each with 1..edits symbols changed, or a share `swaps` with two symbols exchanged.
 
-    Half of the changes of a bracket are to another of its direction, if there is one: its kind changes, not its depth.
+    Half of the changes of a bracket are to another of its direction, if any: its kind changes, not its depth.
 
     >>> from languages.randomness import rng
     >>> words = np.zeros((100, 4), np.uint8)
@@ -21,13 +21,13 @@ def edited(
     2
     """
     count, length = map(int, words.shape)
-    found, n_symbols = words.copy(), len(direction)
+    changed, n_symbols = words.copy(), len(direction)
     exchanged = random.random(count) < swaps
     sizes = random.integers(1, edits + 1, size=count)
     for edit in range(edits):
         rows = np.flatnonzero(~exchanged & (sizes > edit))
         place = random.integers(length, size=len(rows))
-        old = found[rows, place].astype(np.intp)
+        old = changed[rows, place].astype(np.intp)
         # Any other symbol, each equally likely.
         new = (old + random.integers(1, max(2, n_symbols), size=len(rows))) % n_symbols
         keeps_depth = (random.random(len(rows)) < 0.5) & (direction[old] != 0)
@@ -36,8 +36,8 @@ def edited(
             if len(same) > 1:
                 step = random.integers(1, len(same), size=int(those.sum()))
                 new[those] = same[(np.searchsorted(same, old[those]) + step) % len(same)]
-        found[rows, place] = new
+        changed[rows, place] = new
     rows = np.flatnonzero(exchanged)
     first, second = random.integers(length, size=(2, len(rows)))
-    found[rows, first], found[rows, second] = found[rows, second], found[rows, first]
-    return found
+    changed[rows, first], changed[rows, second] = changed[rows, second], changed[rows, first]
+    return changed

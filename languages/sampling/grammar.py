@@ -35,7 +35,7 @@ MAX_KEPT = 2**15  # symbols of words times rules of a grammar, whose thresholds 
 INWARD = 0.75  # how often the way to a depth surely goes on inside a pair, not behind it
 CANDIDATES = 4  # of which the first of the right depth is taken
 TRIES = 64  # how often a split is drawn again where a part has no word of its length
-DEEPEST = 5000  # nesting depth that is asked for
+DEEPEST = 5000  # nesting depth that is requested
 
 
 @dataclass(frozen=True)
@@ -150,21 +150,21 @@ class Grammar:
 
     def _table(self, size: int, kind: Any, growth: float = 1.0) -> npt.NDArray[Any]:
         """(variables, size) how many words each variable has of each length n, over growth**n; or whether any."""
-        found: npt.NDArray[Any] = np.zeros((len(self.rules), size), dtype=kind)
+        table: npt.NDArray[Any] = np.zeros((len(self.rules), size), dtype=kind)
         for n in range(size):
             # Rules with a symbol and two variables count shorter words only: all of so many symbols together.
             for n_symbols, weight, (variable, first, second) in self._pairs:
                 if (rest := n - n_symbols) < 0:
                     continue
-                one, other = found[first, : rest + 1], found[second, rest::-1]  # (rules, splits) both
+                left, other = table[first, : rest + 1], table[second, rest::-1]  # (rules, splits) both
                 if kind is np.bool_:
-                    found[variable[(one & other).any(axis=1)], n] = True
+                    table[variable[(left & other).any(axis=1)], n] = True
                 else:
-                    ways = np.einsum("rs,rs->r", one, other) * (weight / growth**n_symbols)
-                    found[:, n] += np.bincount(variable, ways, len(found))
+                    ways = np.einsum("rs,rs->r", left, other) * (weight / growth**n_symbols)
+                    table[:, n] += np.bincount(variable, ways, len(table))
             for variable, rule in self._others:
-                found[variable, n] += self._ways(found, rule, n, growth).sum(dtype=kind)
-        return found
+                table[variable, n] += self._ways(table, rule, n, growth).sum(dtype=kind)
+        return table
 
     @cached_property
     def _pairs(self) -> list[tuple[int, Floats, Ints]]:
@@ -175,12 +175,12 @@ class Grammar:
             for rule in filter(paired, rules):
                 key = rule.n_symbols, variable, *(child for _, child in rule.variables)
                 weights[key] = weights.get(key, 0) + rule.weight
-        found = list[tuple[int, Floats, Ints]]()
+        pairs = list[tuple[int, Floats, Ints]]()
         for n_symbols in sorted({key[0] for key in weights}):
             keys = [key for key in weights if key[0] == n_symbols]
             variables = np.array([key[1:] for key in keys], dtype=np.intp).T
-            found.append((n_symbols, np.array([weights[key] for key in keys], dtype=np.float64), variables))
-        return found
+            pairs.append((n_symbols, np.array([weights[key] for key in keys], dtype=np.float64), variables))
+        return pairs
 
     @cached_property
     def _others(self) -> list[tuple[int, Rule]]:
@@ -193,18 +193,18 @@ class Grammar:
         rules = 1 + sum(len(weight) for _, weight, _ in self._pairs)
         return min(MAX_COUNTED, 2 ** int(math.log2(MAX_WAYS / rules) / 2) - 2)
 
-    def _ways(self, found: npt.NDArray[Any], rule: Rule, n: int, growth: float) -> npt.NDArray[Any]:
+    def _ways(self, table: npt.NDArray[Any], rule: Rule, n: int, growth: float) -> npt.NDArray[Any]:
         """(splits,) the weight of a rule for words of n symbols, for each length of its first variable."""
         rest = n - rule.n_symbols
-        factor = found.dtype.type(rule.weight / growth**rule.n_symbols)
+        factor = table.dtype.type(rule.weight / growth**rule.n_symbols)
         if rest < 0 or (not rule.variables and rest):
-            return found[0, :0]
+            return table[0, :0]
         if not rule.variables:
             return np.array([factor])
-        first = found[rule.variables[0][1]]
+        first = table[rule.variables[0][1]]
         if len(rule.variables) == 1:
             return factor * first[rest : rest + 1]
-        return factor * first[: rest + 1] * found[rule.variables[1][1]][rest::-1]
+        return factor * first[: rest + 1] * table[rule.variables[1][1]][rest::-1]
 
     @cached_property
     def _growth(self) -> float:
@@ -299,8 +299,8 @@ class Grammar:
         """(variables, DEEPEST + 1) the length of a shortest word so deep or deeper; larger than any if none is."""
         none, rows = np.iinfo(np.int32).max, len(self.rules)
         first = np.array([int(row.argmax()) if row.any() else none for row in self._exists])
-        found = np.full((rows, DEEPEST + 1), none, dtype=np.intp)
-        found[:, 0] = first
+        lengths = np.full((rows, DEEPEST + 1), none, dtype=np.intp)
+        lengths[:, 0] = first
         ways = {  # a variable, the one in its rule that is to be deep, what it has round it: symbols and depth
             (variable, child, rule.n_symbols + sum(first[other] for _, other in rule.variables) - first[child], opened)
             for variable, rules in enumerate(self.rules)
@@ -311,17 +311,17 @@ class Grammar:
         level = opened == 0
         for depth in range(1, DEEPEST + 1):
             column = np.full(rows, none)
-            inside = found[child, depth - np.minimum(opened, depth)]  # at the same depth: none so far
+            inside = lengths[child, depth - np.minimum(opened, depth)]  # at the same depth: none so far
             np.minimum.at(column, variable, more + inside)
             while True:  # a shorter way through other variables at the same depth
                 before = column.copy()
                 np.minimum.at(column, variable[level], more[level] + column[child[level]])
                 if (column == before).all():
                     break
-            found[:, depth] = column
+            lengths[:, depth] = column
             if (column == none).all():
                 break  # nor is there anything deeper
-        return found
+        return lengths
 
     def _split(self, random: np.random.Generator, items: Items) -> tuple[Ints, Ints, Ints]:
         """Of each item a rule, the length of its first variable, and which variable goes on to be deep (-1: none)."""
@@ -331,7 +331,7 @@ class Grammar:
         for attempt in range(TRIES * 2):
             if not len(todo):
                 return rule, split, spine
-            # Where a depth cannot be had at exactly this length, the item goes on without one.
+            # Where a depth cannot be had at exactly this length, the item goes on without a variable.
             items.depth[todo] *= attempt < TRIES
             for variable in map(int, np.unique(items.variable[todo])):
                 these = todo[items.variable[todo] == variable]
@@ -371,13 +371,13 @@ class Grammar:
     @cached_property
     def _shapes(self) -> list[tuple[list[Rule], Ints]]:
         """Of each variable a rule of each shape, by lengths and variables, and the shape (rules,) of each rule."""
-        found = list[tuple[list[Rule], Ints]]()
+        shapes_of_variables = list[tuple[list[Rule], Ints]]()
         for rules in self.rules:
             shapes = dict[Any, int]()
             keys = [(rule.n_symbols, rule.variables, rule.opened) for rule in rules]
             shape_of = np.array([shapes.setdefault(key, len(shapes)) for key in keys], dtype=np.intp)
-            found.append(([rules[keys.index(key)] for key in shapes], shape_of))
-        return found
+            shapes_of_variables.append(([rules[keys.index(key)] for key in shapes], shape_of))
+        return shapes_of_variables
 
     def _fit(
         self, random: np.random.Generator, rule: Rule, length: Ints, depth: Ints
@@ -433,7 +433,7 @@ class Grammar:
             for rows in np.split(order, edges):
                 chosen = self.rules[int(items.variable[rows[0]])][int(rule[rows[0]])]
                 parts.append(self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows]))
-            items = Items.of([item for part in parts for item in part])
+            items = Items.joined([item for part in parts for item in part])
         return words
 
     def _apply(
@@ -475,6 +475,6 @@ class Items:
         return Items(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     @classmethod
-    def of(cls, parts: Sequence[Items]) -> Items:
+    def joined(cls, parts: Sequence[Items]) -> Items:
         none = np.zeros(0, dtype=np.intp)
         return cls(*(np.concatenate([none, *(getattr(p, name) for p in parts)]) for name in cls.__dataclass_fields__))

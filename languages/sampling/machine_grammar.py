@@ -45,26 +45,26 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int], wanted: str = 
 
     def items(q: int) -> list[tuple[tuple[Part, ...], int]]:
         """The first items that a row may have in state q, and the states that they lead to."""
-        found: list[tuple[tuple[Part, ...], int]] = [
+        rules: list[tuple[tuple[Part, ...], int]] = [
             ((tuple(symbols),), target) for (source, target), symbols in steps.items() if source == q
         ]
         for (source, inside, g), opening in calls.items():
             if source == q:
-                found += [
+                rules += [
                     ((tuple(opening), Variable(f"inside {inside} {end}"), tuple(closing)), target)
                     for (end, target), closing in closes[g].items()
                 ]
-        return found
+        return rules
 
     rules: Rules = {}
     sink = machine.n_states - 1
     for q in states:
-        found = items(q)
+        firsts = items(q)
         done: list[tuple[Part, ...]] = [()] if int(machine.outputs[q]) in answers else []
         for place in ("bottom", "open"):
             rules[f"{place} {q}"] = [
                 *done,
-                *((*item, Variable(f"{place} {to}")) for item, to in found if to != sink),
+                *((*item, Variable(f"{place} {to}")) for item, to in firsts if to != sink),
             ]
         for b, symbol in enumerate(map(int, machine.returns)):
             if (to := int(machine.bottom_to[q, b])) != sink:
@@ -74,7 +74,7 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int], wanted: str = 
                 for place in ("bottom", "open"):
                     rules[f"{place} {q}"].append((names[symbol], Variable(f"open {to}")))
         for r in states:
-            own = [(*item, Variable(f"inside {to} {r}")) for item, to in found if to != sink]
+            own = [(*item, Variable(f"inside {to} {r}")) for item, to in firsts if to != sink]
             rules[f"inside {q} {r}"] = [*([()] if q == r else []), *own]
     return productive(rules, f"bottom {machine.start}", wanted)
 

@@ -38,7 +38,7 @@ class Edit:
         return len(self.read)
 
     @classmethod
-    def of(cls, phases: Sequence[Sequence[tuple[int, int, int]]]) -> Edit:
+    def from_phases(cls, phases: Sequence[Sequence[tuple[int, int, int]]]) -> Edit:
         """From the triples (read, written, after) of each phase."""
         columns = [np.array(phase, dtype=np.int64).reshape(-1, 3).T for phase in phases]  # (3, pairs), also for none
         return cls(*(tuple(column[i] for column in columns) for i in range(3)))
@@ -52,13 +52,13 @@ def substitutions(n_symbols: int, edits: int) -> Edit:
     """
     check_pairs(n_symbols**2 * (edits + 1), n_symbols)
     pairs = [(a, b) for a in range(n_symbols) for b in range(n_symbols)]
-    return Edit.of([[(a, b, j + (a != b)) for a, b in pairs if a == b or j < edits] for j in range(edits + 1)])
+    return Edit.from_phases([[(a, b, j + (a != b)) for a, b in pairs if a == b or j < edits] for j in range(edits + 1)])
 
 
 def swap(n_symbols: int) -> Edit:
     """Two different symbols change places, however far apart: how often each occurs stays as it was.
 
-    After phase 0 there is one for each pair (a, b): b was written for a, and a is still to be written for some b.
+    After phase 0 there is a state for each pair (a, b): b was written for a, and a is still to be written for some b.
     """
     check_pairs(n_symbols**3, n_symbols)
     symbols = range(n_symbols)
@@ -66,7 +66,7 @@ def swap(n_symbols: int) -> Edit:
     done = 1 + len(owed)
     first = [*((c, c, 0) for c in symbols), *((a, b, 1 + j) for j, (a, b) in enumerate(owed))]
     between = [[*((c, c, 1 + j) for c in symbols), (b, a, done)] for j, (a, b) in enumerate(owed)]
-    return Edit.of([first, *between, [(c, c, done) for c in symbols]])
+    return Edit.from_phases([first, *between, [(c, c, done) for c in symbols]])
 
 
 def check_pairs(count: int, n_symbols: int, states: str = "") -> None:
@@ -99,7 +99,7 @@ class NearMissSampler(PathSampler):
 def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
     """Nodes (p, q, j): p the member's state, q the edited word's, j the edit's phase; symbols are the edited word's."""
     union = graph_of(members)
-    # The member must be one: what leads into a state without way out is cut off at once.
+    # The member must be such a member: what leads into a state without way out is cut off at once.
     alive = union.alive()
     p_table = union.target.reshape(union.n_nodes, language.n_symbols)  # (nodes, Sigma)
     shape = (union.n_nodes, language.n_states, edit.n_phases)

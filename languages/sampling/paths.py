@@ -32,7 +32,7 @@ class Paths:
         degree = np.bincount(edges.source, minlength=n_nodes)
         times = degree[self.target]
         path = np.repeat(np.arange(len(times)), times)
-        number = np.arange(len(path)) - (np.cumsum(times) - times)[path]  # 0, 1, ... among the edges of one node
+        number = np.arange(len(path)) - (np.cumsum(times) - times)[path]  # 0, 1, ... among the edges of a node
         edge = (np.cumsum(degree) - degree)[self.target[path]] + number
         return Paths(
             self.source[path],

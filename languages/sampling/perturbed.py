@@ -1,4 +1,4 @@
-"""Near misses by insertions, replacements and deletions: a member of another length becomes a word of this one."""
+"""Near misses by insertions, replacements and deletions: a member of another length becomes a word of this length."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def perturbed(
     >>> perturbed(rng(0, "example"), zeros, bool, 2, 6, 100).shape
     (100, 6)
     """
-    return np.stack([one(random, draw, has, n_symbols, length) for _ in range(count)])
+    return np.stack([perturbed_word(random, draw, has, n_symbols, length) for _ in range(count)])
 
 
-def one(random: np.random.Generator, draw: Draw, has: Callable[[int], bool], n_symbols: int, length: int) -> Indices:
+def perturbed_word(
+    random: np.random.Generator, draw: Draw, has: Callable[[int], bool], n_symbols: int, length: int
+) -> Indices:
     """One word (length,)."""
     while True:
         edits = random.integers(3, size=random.geometric(0.5)).tolist()

@@ -22,7 +22,7 @@ class Blocks:
 
     A word of D_n that is to have m symbols is filled with blocks from the left, while it is shorter than m. In
     each, w is a word of D_{n-1} drawn in the same way; D_0 has the empty word only. With l more symbols to
-    come, r = l - 2, and |w| is that normal number rounded towards zero, then down to an even one, from 0 to r.
+    come, r = l - 2, and |w| is that normal number rounded towards zero, then down to an even number, from 0 to r.
     So the words have few, large blocks: D_12 is 7.7 deep on average at length 80. The published code, asked for an
     odd length, returns a word that is one symbol longer; here odd lengths have no members.
 

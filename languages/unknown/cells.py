@@ -14,7 +14,7 @@ TRUTHS = ("false", "true")
 WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
-class Row(NamedTuple):
+class WordRow(NamedTuple):
     """A word with its answer, and where they stand; `split` is train, test, or empty without such a column."""
 
     line: int
@@ -32,17 +32,17 @@ def symbols_of(words: Sequence[str]) -> list[Sequence[str]]:
     return [word.split() for word in words] if any(" " in word for word in words) else list(words)
 
 
-def meant(rows: Sequence[Row]) -> list[Row]:
+def meant(rows: Sequence[WordRow]) -> list[WordRow]:
     """The rows as their author means them. AutomatonError, with the line: what may mean two things.
 
-    >>> rows = meant([Row(2, "a, b", "True"), Row(3, "b", "true")])
+    >>> rows = meant([WordRow(2, "a, b", "True"), WordRow(3, "b", "true")])
     >>> [(row.word, row.answer) for row in rows]
     [('a b', 'true'), ('b', 'true')]
     """
     return _spelled(_unrolled(_parted(rows)))
 
 
-def _parted(rows: Sequence[Row]) -> Sequence[Row]:
+def _parted(rows: Sequence[WordRow]) -> Sequence[WordRow]:
     """Words without the commas that part their symbols."""
     if not any("," in row.word for row in rows):
         return rows
@@ -64,7 +64,7 @@ def _parted(rows: Sequence[Row]) -> Sequence[Row]:
     return rows
 
 
-def _unrolled(rows: Sequence[Row]) -> Sequence[Row]:
+def _unrolled(rows: Sequence[WordRow]) -> Sequence[WordRow]:
     """Where each answer is a row, one a symbol: a row for each beginning of each word, with its answer."""
     words = symbols_of([row.word for row in rows])
     answers = [row.answer.split() for row in rows]
@@ -85,8 +85,10 @@ def _unrolled(rows: Sequence[Row]) -> Sequence[Row]:
     return rows
 
 
-def _beginnings(rows: Sequence[Row], words: Sequence[Sequence[str]], answers: Sequence[Sequence[str]]) -> Iterator[Row]:
-    given: dict[str, Row] = {}
+def _beginnings(
+    rows: Sequence[WordRow], words: Sequence[Sequence[str]], answers: Sequence[Sequence[str]]
+) -> Iterator[WordRow]:
+    given: dict[str, WordRow] = {}
     trained: set[str] = set()
     for row, word, parts in zip(rows, words, answers, strict=True):
         apart = "" if isinstance(word, str) else " "
@@ -104,9 +106,9 @@ def _beginnings(rows: Sequence[Row], words: Sequence[Sequence[str]], answers: Se
         yield row._replace(split="train") if beginning in trained else row
 
 
-def _spelled(rows: Sequence[Row]) -> list[Row]:
+def _spelled(rows: Sequence[WordRow]) -> list[WordRow]:
     """`True`, `true` and `TRUE` are one answer, and so are `1` and `1.0`; other spellings are asked about."""
-    spellings: dict[str, dict[str, Row]] = {}
+    spellings: dict[str, dict[str, WordRow]] = {}
     for row in rows:
         spellings.setdefault(_folded(row.answer), {}).setdefault(row.answer, row)
     for truth, number in zip(TRUTHS, "01", strict=True):
@@ -129,11 +131,11 @@ def _folded(answer: str) -> str:
     return answer.casefold() if len(answer) > 1 and answer.isalpha() else answer
 
 
-def _two(one: Row, other: Row) -> AutomatonError:
-    first, second = sorted((one, other))
+def _two(row: WordRow, other: WordRow) -> AutomatonError:
+    first, second = sorted((row, other))
     both = f"the answer {second.answer!r:.80}, and {first.answer!r:.80} on line {first.line}"
     return _error(second, f"{both}, may be one; write it in one way, or give the two other names")
 
 
-def _error(row: Row, what: str) -> AutomatonError:
+def _error(row: WordRow, what: str) -> AutomatonError:
     return AutomatonError(f"line {row.line}: {what}")

@@ -8,7 +8,7 @@ from languages.budget import check
 from languages.convert.files import read_text, refuse_folder
 from languages.convert.reading import named
 from languages.errors import AutomatonError, one_of, shown
-from languages.unknown.cells import Row, meant
+from languages.unknown.cells import WordRow, meant
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 COLUMNS = ("word", "answer")
@@ -17,10 +17,10 @@ PARTS = ("train", "test")
 MAX_WORDS = 2**20
 
 
-def read_table(path: Path) -> dict[str, Row]:
+def read_table(path: Path) -> dict[str, WordRow]:
     """The row of each word of a file, in the file's order, its cells as `languages.unknown.cells` reads them.
 
-    AutomatonError with the file's name, and the line where it is about one: no such file or another ending, no such
+    AutomatonError with the file's name, and the line where it is about a line: no such file or another ending, no such
     columns, a line without a word or an answer, a word with two answers or in two parts of the split, cells that may
     mean two things, no word at all. TooLarge: beyond 16 MiB or 1,048,576 words.
 
@@ -41,45 +41,45 @@ def read_table(path: Path) -> dict[str, Row]:
     return given
 
 
-def one_each(rows: Iterable[Row]) -> dict[str, Row]:
+def one_each(rows: Iterable[WordRow]) -> dict[str, WordRow]:
     """The row of each word. AutomatonError: a word with two answers, or for the training and the test."""
-    given: dict[str, Row] = {}
+    given: dict[str, WordRow] = {}
     for row in rows:
         first = given.setdefault(row.word, row)
         if (row.answer, row.split) != (first.answer, first.split):
-            what, one, other = ("answer", row.answer, first.answer)
-            if one == other:
-                what, one, other = ("split", row.split, first.split)
-            both = f"the {what} {one!r:.80}, and {other!r:.80} on line {first.line}"
+            what, mine, other = ("answer", row.answer, first.answer)
+            if mine == other:
+                what, mine, other = ("split", row.split, first.split)
+            both = f"the {what} {mine!r:.80}, and {other!r:.80} on line {first.line}"
             raise AutomatonError(f"line {row.line}: the word {row.word!r:.80} has {both}; give each word one {what}")
         check(len(given), MAX_WORDS, f"{len(given):,} words")
     return given
 
 
-def rows_of(text: str, delimiter: str) -> Iterator[Row]:
+def rows_of(text: str, delimiter: str) -> Iterator[WordRow]:
     """Each row that is not empty.
 
     >>> list(rows_of("answer,word,note\\nodd,0 1,first\\n", ","))
-    [Row(line=2, word='0 1', answer='odd', split='')]
+    [WordRow(line=2, word='0 1', answer='odd', split='')]
     """
     rows = csv.reader(text.split("\n"), delimiter=delimiter, strict=True)
     try:
         at = columns(next(rows, list[str]()), delimiter)
         for row in rows:
             if row:
-                yield Row(rows.line_num, *pair(row, at[:2], rows.line_num), split(row, at[2:], rows.line_num))
+                yield WordRow(rows.line_num, *pair(row, at[:2], rows.line_num), split(row, at[2:], rows.line_num))
     except csv.Error as error:
         raise AutomatonError(f"line {rows.line_num}: no row of a table ({error})") from None
 
 
 def columns(header: list[str], delimiter: str) -> list[int]:
-    """Which columns hold the word and the answer, and the split where there is one."""
+    """Which columns hold the word and the answer, and the split if any."""
     header = [cell.strip() for cell in header]
     for column in COLUMNS:
         if (count := header.count(column)) != 1:
             form = f"the first line names the columns, as in word{'TAB' if delimiter != ',' else ','}answer"
-            found = f"{count or 'no'} column{'s' * (count > 1)} {column!r} among {one_of(header) or 'none'}"
-            raise AutomatonError(f"{found}; {form}")
+            said = f"{count or 'no'} column{'s' * (count > 1)} {column!r} among {one_of(header) or 'none'}"
+            raise AutomatonError(f"{said}; {form}")
     return [header.index(column) for column in (*COLUMNS, SPLIT) if column in header]
 
 

@@ -29,7 +29,7 @@ SHOWN = 6  # words from the top of the file
 class GivenWords:
     """Words over an alphabet, and the numbers of their answers; `of_length[T]` are words (n, T).
 
-    >>> given = GivenWords.of({"ab": "yes", "ba": "no", "a": "no"})
+    >>> given = GivenWords.from_table({"ab": "yes", "ba": "no", "a": "no"})
     >>> given.alphabet, given.answers, given.of_length[2].tolist()
     (('a', 'b'), ('no', 'yes'), [[0, 1], [1, 0]])
     >>> given.labels(np.array([[0, 1], [1, 1]])).tolist()
@@ -45,7 +45,7 @@ class GivenWords:
     )  # as the file marks them; empty: it does not
 
     @classmethod
-    def of(cls, table: Mapping[str, str], tested: Mapping[str, bool] | None = None) -> GivenWords:
+    def from_table(cls, table: Mapping[str, str], tested: Mapping[str, bool] | None = None) -> GivenWords:
         """From the answer to each word. A space in any word parts symbols in all, else they are characters.
 
         `tested` says of each word whether it is for the test. AutomatonError: a symbol or answer that is no name, or
@@ -78,9 +78,9 @@ class GivenWords:
 
     def at_the_end(self, words: Indices) -> npt.NDArray[np.int64]:
         """(batch, length) the same at the last symbol; before it nothing is asked, also where that is another word."""
-        found = np.full(words.shape, UNDEFINED, dtype=np.int64)
-        found[:, -1:] = self.labels(words)[:, None] if words.shape[1] else 0
-        return found
+        labels = np.full(words.shape, UNDEFINED, dtype=np.int64)
+        labels[:, -1:] = self.labels(words)[:, None] if words.shape[1] else 0
+        return labels
 
     @staticmethod
     def drawn(random: np.random.Generator, words: Indices, count: int) -> Indices:
@@ -122,11 +122,11 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
     >>> in_order({"10", "9"}), in_order({"accept", "reject"}), in_order({"b", "a", "1"})
     (('9', '10'), ('reject', 'accept'), ('1', 'a', 'b'))
     """
-    found = sorted(names)
-    if found == sorted(CLASSES):
+    ordered = sorted(names)
+    if ordered == sorted(CLASSES):
         return CLASSES
-    are_numbers = all(name.isascii() and name.isdigit() and len(name) < 20 for name in found)
-    return tuple(sorted(found, key=int)) if are_numbers else tuple(found)
+    are_numbers = all(name.isascii() and name.isdigit() and len(name) < 20 for name in ordered)
+    return tuple(sorted(ordered, key=int)) if are_numbers else tuple(ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class GivenTask(DrawnTask):
 def words(file: str) -> GivenTask:
     """The words and answers of a CSV or TSV file, as `languages.unknown.table` reads it.
 
-    AutomatonError: no such file, or no words in it; the message names the file, and the line where it is about one.
+    AutomatonError: no such file, or no words in it; the message names the file, and the line where it is about a line.
 
     >>> words("no-such-file.csv")
     Traceback (most recent call last):
@@ -173,7 +173,7 @@ def given_task_of(
     """
     if not table:
         raise AutomatonError("no word is given; give at least one, with its answer")
-    given = GivenWords.of(table, tested)
+    given = GivenWords.from_table(table, tested)
 
     def draw(random: np.random.Generator, length: int, count: int) -> Indices:
         return given.drawn(random, given.of_length[length], count)

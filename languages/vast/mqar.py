@@ -23,7 +23,7 @@ def mqar(pairs: str = "4", vocabulary: int = 64, power: float = 0.01, fill: str 
     """The value that stood behind a key first, asked wherever the key comes again.
 
     Of `vocabulary` symbols the first is blank, the others of the first half are keys, those of the second half values.
-    Words begin with `pairs` pairs; all their keys differ, and so do their values. Behind them each key is asked once,
+    Words begin with `pairs` pairs; all their keys differ, and so do their values. Behind them each key is queried once,
     the last at the end of the word. From one place of a question to the next are two symbols. The m-th place behind
     the pairs is drawn in proportion to m^(power - 1): mostly the first ones, with power 1 all alike. Between the
     questions stand any symbols, or blanks. So lengths are odd, and at least 4 pairs - 1. With "most" pairs a word has
@@ -42,13 +42,13 @@ def mqar(pairs: str = "4", vocabulary: int = 64, power: float = 0.01, fill: str 
     ['k10 v9 k31 v29 . . k31 . . . . . k10', 'k21 v26 k16 v0 . . k21 . . . . . k16']
 
     Source: Arora et al. 2023, "Zoology: Measuring and improving recall in efficient language models", and its code
-    (`multiquery_ar`). There words have one more symbol, a filler, no question is bound to stand at the end,
+    (`multiquery_ar`). There words have another symbol, a filler, no question is bound to stand at the end,
     and a key that stands among the fillers by chance is not asked.
     """
     check(pairs, vocabulary, power, fill)
     half = vocabulary // 2
     keys, values = [f"k{i}" for i in range(1, half)], [f"v{i}" for i in range(half)]
-    drawing = Drawing(pairs, vocabulary, power, fill == "any")
+    drawing = WordDrawing(pairs, vocabulary, power, fill == "any")
     options = {"pairs": (pairs, "4"), "vocabulary": (vocabulary, 64), "power": (power, 0.01), "fill": (fill, "any")}
     return DrawnTask(
         name=spec("mqar", options),
@@ -75,19 +75,19 @@ def check(pairs: str, vocabulary: int, power: float, fill: str) -> None:
     if not (pairs.isascii() and pairs.isdigit() and len(pairs) < 6 and pairs == str(int(pairs)) and int(pairs)):
         raise LanguageError(f"mqar: pairs is {pairs!r:.80}; it is a whole number from 1, 'any' or 'most'")
     if int(pairs) >= vocabulary // 2:
-        found = f"vocabulary={vocabulary} has {vocabulary // 2 - 1}"
-        raise LanguageError(f"mqar: {pairs} pairs need as many keys, and {found}; raise vocabulary or lower pairs")
+        available = f"vocabulary={vocabulary} has {vocabulary // 2 - 1}"
+        raise LanguageError(f"mqar: {pairs} pairs need as many keys, and {available}; raise vocabulary or lower pairs")
 
 
 def recalled(words: Indices, first_value: int) -> npt.NDArray[np.int64]:
-    """(batch, length) the number of the value that each key of these words asks for, -1 where nothing is asked.
+    """(batch, length) the number of the value that each key of these words asks for, -1 where there is no question.
 
     >>> recalled(np.array([[1, 4, 2, 2, 5, 1, 2]]), first_value=4).tolist()  # k1 v0 k2 k2 v1 k1 k2
     [[-1, -1, -1, -1, -1, 0, 1]]
     """
-    found = np.full(words.shape, UNDEFINED, dtype=np.int64)
+    numbers = np.full(words.shape, UNDEFINED, dtype=np.int64)
     if not words.size:
-        return found
+        return numbers
     is_key = (words > 0) & (words < first_value)
     # The same key of two words is two numbers.
     keys = words.astype(np.int64) + first_value * np.arange(len(words))[:, None]  # (batch, length)
@@ -97,12 +97,12 @@ def recalled(words: Indices, first_value: int) -> npt.NDArray[np.int64]:
     at = first[np.searchsorted(bound, keys[known])]  # (questions or earlier,)
     is_later = places[at] < np.nonzero(known)[1]
     values = words[rows[at], places[at] + 1].astype(np.int64) - first_value
-    found[known] = np.where(is_later, values, UNDEFINED)
-    return found
+    numbers[known] = np.where(is_later, values, UNDEFINED)
+    return numbers
 
 
 @dataclass(frozen=True)
-class Drawing:
+class WordDrawing:
     """How words are drawn: `mqar` says what of."""
 
     pairs: str

@@ -1,4 +1,4 @@
-"""The automaton of a certificate beside the language: what is proven of the one holds of the other if they are equal.
+"""The automaton of a certificate beside the language: what is proven of either holds of the other if they are equal.
 
 An automaton that was learned from a network's answers can be another one than the language's. Never imports torch.
 """
@@ -22,7 +22,7 @@ from languages.task import Task
 from languages.tasks import AnyTask
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
-from regulargpt.finite.stack_product import Product, Transducer, Undecided, Word, Wrong
+from regulargpt.finite.stack_product import StackProduct, Transducer, UndecidedProduct, Word, Wrong
 from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 
@@ -37,13 +37,13 @@ def against(learned: AnyMachine, task: AnyTask) -> dict[str, Any]:
     """
     true = right_machine(task)
     word = parting_word(learned, true)
-    found: dict[str, Any] = {"states": learned.n_states, "language": task.name, "equal": word is None}
+    report: dict[str, Any] = {"states": learned.n_states, "language": task.name, "equal": word is None}
     if word is not None:
         names = {UNDEFINED: None, **dict(enumerate(task.output_names))}
         symbols = np.array([word])
         answers = {"learned": names[int(learned.answers(symbols)[0])], "right": names[int(true.answers(symbols)[0])]}
-        found["differs"] = {"word": task.machine.decode(symbols[0]), "length": len(word), **answers}
-    return found
+        report["differs"] = {"word": task.machine.decode(symbols[0]), "length": len(word), **answers}
+    return report
 
 
 def right_machine(task: AnyTask) -> AnyMachine:
@@ -76,17 +76,17 @@ def parting_word(mine: AnyMachine, other: AnyMachine) -> list[int] | None:
 def word_of_stacks(mine: PushdownTransducer, other: PushdownTransducer) -> list[int] | None:
     """The same of two machines with stacks: by their brackets if these are visible, else by their product."""
     with suppress(AutomatonError):
-        one, two = VisiblyPushdown.of(mine), VisiblyPushdown.of(other)
-        if (one.direction == two.direction).all():
-            word = one.counterexample(two)
+        left, two = VisiblyPushdown.from_machine(mine), VisiblyPushdown.from_machine(other)
+        if (left.direction == two.direction).all():
+            word = left.counterexample(two)
             return None if word is None else mine.encode(word).tolist()
     wrong = list[Word]()
     # A product says nothing of words that the second has no answer to.
-    for one, two in ((mine, other), (other, mine)):
-        found = Product(Transducer(one, two), two).run()
-        if isinstance(found, Undecided):
-            raise AutomatonError(f"whether two machines with stacks are alike is not decided: {found.reason}")
-        wrong += [found.word] if isinstance(found, Wrong) else []
+    for left, two in ((mine, other), (other, mine)):
+        verdict = StackProduct(Transducer(left, two), two).run()
+        if isinstance(verdict, UndecidedProduct):
+            raise AutomatonError(f"whether two machines with stacks are alike is not decided: {verdict.reason}")
+        wrong += [verdict.word] if isinstance(verdict, Wrong) else []
     return list(min(wrong, key=len)) if wrong else None
 
 
@@ -99,12 +99,12 @@ def automaton_of(folder: RunFolder) -> AnyMachine:
     return machine
 
 
-def difference(found: dict[str, Any]) -> str:
+def difference(report: dict[str, Any]) -> str:
     """Where the two part, in words.
 
     >>> word = {"word": "()", "right": "accept", "learned": "reject", "length": 2}
     >>> difference({"states": 1, "language": "dyck-1", "equal": False, "differs": word})
     'not that of dyck-1: () is accept, not reject'
     """
-    word = found["differs"]
-    return f"not that of {found['language']}: {word['word']} is {word['right']}, not {word['learned']}"
+    word = report["differs"]
+    return f"not that of {report['language']}: {word['word']} is {word['right']}, not {word['learned']}"

@@ -27,7 +27,7 @@ from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
-# Symbols of the words that the network itself answers, shortest first, in search of one that it answers wrongly.
+# Symbols of the words that the network itself answers, shortest first, in search of a word that it answers wrongly.
 MAX_SYMBOLS = 1 << 19
 NOT_LEARNED = "L* learned no automaton that fits the held-out words; train longer"
 
@@ -81,16 +81,16 @@ def outcome_of(
     the report also says whether it is the language's. Balls are looked for, unless the network was `searched` for them.
     """
     against_task = learned_report(learned, task)
-    found = described(certifier, quantised) | against_task
+    report = described(certifier, quantised) | against_task
     if not quantised.proof.holds:
         machine, wrong = quantised.specification.machine, quantised.proof.wrong
         assert wrong is not None, "else it holds"
-        found |= errs_on(machine, model, wrong)
+        report |= errs_on(machine, model, wrong)
         if (own := shortest_wrong(task, model)) is not None:
-            found["wrong_unquantised"] = compared(task.machine, model, own)
-        return refused(weights, found)
+            report["wrong_unquantised"] = compared(task.machine, model, own)
+        return refused(weights, report)
     if not quantised.certain:
-        return refused(weights, {**found, "reason": too_close(quantised.smallest_margin)})
+        return refused(weights, {**report, "reason": too_close(quantised.smallest_margin)})
     automaton = to_json(quantised.specification.machine)
     files = {"weights": weights, "network": network, "automaton": automaton.encode()}
     try:
@@ -101,16 +101,16 @@ def outcome_of(
             searched = search_balls(certifier, model, quantised, of_model)
         certified, unquantised = certify_unquantised(searched, files, progress)
     except (Rejected, Malformed) as error:
-        return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
+        return refused(weights, {**report, "reason": f"the independent check rejects it: {error}"})
     if certified is not None:
         certificate, accepted = certified
-        found = described(certifier, searched.quantised) | against_task
+        report = described(certifier, searched.quantised) | against_task
     else:
         unquantised |= wide_enough(searched)
     assert isinstance(accepted, Accepted), "it is of a table"
-    found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
+    report |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     remember(certificate.encode(), files)
-    return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
+    return Outcome({"proven": True, **report}, {AUTOMATON: automaton, CERTIFICATE: certificate})
 
 
 def learned_report(learned: LearnedMachine | None, task: TreeTask) -> dict[str, Any]:

@@ -216,9 +216,9 @@ class ProofPhase(Generic[T]):
 
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Progress) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""
-        found = self.strategy.outcome(self.last, model, {"weights": weights, "network": network}, on_check)
-        self.report = found.report
-        return found
+        outcome = self.strategy.outcome(self.last, model, {"weights": weights, "network": network}, on_check)
+        self.report = outcome.report
+        return outcome
 
     @classmethod
     def restore(cls, folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
@@ -234,17 +234,17 @@ class ProofPhase(Generic[T]):
                 raise UserError(f"{shown(folder.path)} was proven, and is not again: {report['reason']}; train it anew")
         if summary.get("proven") is None:
             return summary
-        found, phases = verdict(folder, summary["language"]), summary["phases"]
-        of_phase = {**phases.get(cls.name, {}), **cls.said_now(folder, found)}
-        return summary | {"proven": found.proven, "phases": {**phases, cls.name: of_phase}}
+        checked, phases = verdict(folder, summary["language"]), summary["phases"]
+        of_phase = {**phases.get(cls.name, {}), **cls.said_now(folder, checked)}
+        return summary | {"proven": checked.proven, "phases": {**phases, cls.name: of_phase}}
 
     @classmethod
-    def said_now(cls, folder: RunFolder, found: Verdict) -> dict[str, Any]:
+    def said_now(cls, folder: RunFolder, checked: Verdict) -> dict[str, Any]:
         """What the checker says now, as a summary has it."""
         replaces = cls.strategy_of.replaces_states
-        if not found.is_accepted:
-            return {**({"proven_unquantised": None} if replaces else {}), "unproven": found.reason}
-        return {"is_language": found.proven, "proven_unquantised": replaces_none(folder)} if replaces else {}
+        if not checked.is_accepted:
+            return {**({"proven_unquantised": None} if replaces else {}), "unproven": checked.reason}
+        return {"is_language": checked.proven, "proven_unquantised": replaces_none(folder)} if replaces else {}
 
 
 def kept(model: nn.Module) -> Weights:

@@ -70,7 +70,7 @@ def claim_of(quantised: QuantisedNetwork) -> str:
 
 
 def answers_every_word(machine: MooreMachine) -> bool:
-    """Whether a minimal machine has an answer to every word of at least one symbol.
+    """Whether a minimal machine has an answer to every non-empty word.
 
     >>> import languages
     >>> answers_every_word(languages.get("parity").machine)
@@ -87,7 +87,7 @@ def unquantised(slack: float, radii: Sequence[float], nested: bool) -> dict[str,
 def entries(part: Entries, chunk_size: int) -> dict[str, Any]:
     """A part of the table: windows by offset, the node at the side aligned first; 0 is an absent place.
 
-    Of a large one only how many entries it has, and its digest: the checker finds them.
+    Of a large table only how many entries it has, and its digest: the checker finds them.
     """
     if len(part) > MAX_LISTED:
         return {"entries": len(part), "sha256": table_digest(part, chunk_size)}

@@ -10,7 +10,7 @@ from languages.registry import level_of
 from regulargpt.falsification.sentences import of_family
 
 
-def unquantised_sentence(found: dict[str, Any]) -> str:
+def unquantised_sentence(report: dict[str, Any]) -> str:
     """What is proven of the network as it is.
 
     >>> unquantised_sentence({"proven": True, "slack": 0.03, "radius": 0.0315})
@@ -18,11 +18,11 @@ def unquantised_sentence(found: dict[str, Any]) -> str:
     >>> unquantised_sentence({"proven": False, "reason": "no balls", "d_ff": 640}).split("; ")[1]
     'a layer as wide as the table may help: --set model.d_ff=640'
     """
-    if found["proven"]:
-        stays = f"its states stay within {found['radius']:.3g} of the prototypes"
-        return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
-    wider = f"; a layer as wide as the table may help: --set model.d_ff={found['d_ff']}" if "d_ff" in found else ""
-    return f"without replacing states it is tested, not proven: {found['reason']}{wider}"
+    if report["proven"]:
+        stays = f"its states stay within {report['radius']:.3g} of the prototypes"
+        return f"and as it is: {stays}, if rounding moves none by more than {report['slack']:g}"
+    wider = f"; a layer as wide as the table may help: --set model.d_ff={report['d_ff']}" if "d_ff" in report else ""
+    return f"without replacing states it is tested, not proven: {report['reason']}{wider}"
 
 
 def learned_sentences(report: dict[str, Any]) -> list[str]:
@@ -37,12 +37,12 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
 
     if "learned" not in report:
         return []
-    found = report["learned"]
+    learned = report["learned"]
     line = (
-        f"automaton of {found['states']} states, learned from the network's answers alone; compared afterwards, it is"
+        f"automaton of {learned['states']} states, learned from the network's answers alone; compared afterwards, it is"
     )
-    line = f"{line} that of {found['language']}" if found["equal"] else f"{line} {difference(found)}"
-    return [line, *(f"ruled out: {others}" for others in ruled_out(found, found["language"]))]
+    line = f"{line} that of {learned['language']}" if learned["equal"] else f"{line} {difference(learned)}"
+    return [line, *(f"ruled out: {others}" for others in ruled_out(learned, learned["language"]))]
 
 
 def ruled_out(learned: Mapping[str, Any], language: str) -> list[str]:
@@ -63,7 +63,7 @@ def everywhere(is_nested: bool) -> str:
 
 
 STACKED = "with argmax actions and signs"
-"""What of a stack network is proven: not the softer one that training computes."""
+"""What of a stack network is proven: not the softer function that training computes."""
 
 
 def stack_sentences(report: dict[str, Any]) -> list[str]:
@@ -181,13 +181,13 @@ def boxes_sentence(report: Mapping[str, Any]) -> str:
     >>> boxes_sentence({"unquantised": {"proven": False}, "refuted": True})
     'without replacing states it is wrong'
     """
-    found = report["unquantised"]
-    if found["proven"]:
-        stays = f"each number of its state stays within {found['radius']:.3g} of a point's"
-        return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
+    unquantised = report["unquantised"]
+    if unquantised["proven"]:
+        stays = f"each number of its state stays within {unquantised['radius']:.3g} of a point's"
+        return f"and as it is: {stays}, if rounding moves none by more than {unquantised['slack']:g}"
     if "wrong_unquantised" in report or report.get("refuted"):
         return "without replacing states it is wrong"
-    return f"without replacing states it is tested, not proven: {found['reason']}"
+    return f"without replacing states it is tested, not proven: {unquantised['reason']}"
 
 
 def of_learned(report: Mapping[str, Any]) -> str:
@@ -230,9 +230,9 @@ def wrong_sentences(report: Mapping[str, Any], is_nested: bool = False) -> list[
             says = "the learned automaton says" if key == "wrong" and "learned" in report else "right is"
             length = f"{word['length']} symbol{'s' * (word['length'] != 1)}"
             # Along brackets a proof need not come to the shortest: pairs are kept with the word they came of first.
-            found = " found" * (key != "wrong" or is_nested)
+            ending = " found" * (key != "wrong" or is_nested)
             lines.append(
-                f"the {who} shortest wrong word{found} has {length}: "
+                f"the {who} shortest wrong word{ending} has {length}: "
                 f"{word['word']} ({says} {word['right']}, the network itself says {word['network']})"
             )
     return lines

@@ -71,14 +71,14 @@ def search_balls(certifier: Certifier, model: Tree, quantised: QuantisedNetwork,
     if most_slack(balls) >= ENOUGH or len(quantised.table.nodes) > max_entries(network):
         return Searched(network, quantised, balls)
     centred = certifier.centred(model, quantised)
-    if centred is not None and centred.certain and most_slack(found := around(network, centred)) > most_slack(balls):
-        return Searched(network, centred, found)
+    if centred is not None and centred.certain and most_slack(moved := around(network, centred)) > most_slack(balls):
+        return Searched(network, centred, moved)
     return Searched(network, quantised, balls)
 
 
 def most_slack(balls: Balls) -> float:
     """The largest slack that any balls leave, 0 if there are none."""
-    return 0.0 if isinstance(balls, NotInvariant) else max(found.slack for found in balls)
+    return 0.0 if isinstance(balls, NotInvariant) else max(ball.slack for ball in balls)
 
 
 def around(network: Float64Network, quantised: QuantisedNetwork) -> Balls:
@@ -92,12 +92,12 @@ def certify_unquantised(
     searched: Searched, files: Mapping[str, bytes], progress: Progress
 ) -> tuple[tuple[str, Accepted] | None, dict[str, Any]]:
     """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
-    found = searched.balls
-    if isinstance(found, NotInvariant):
-        return None, {"proven": False, "reason": found.reason}
+    all_balls = searched.balls
+    if isinstance(all_balls, NotInvariant):
+        return None, {"proven": False, "reason": all_balls.reason}
     reason = ""
-    most: dict[int, float] = {}  # the slack that these balls leave at most, once one was rejected
-    stated_slacks = ((float(f"{share * balls.slack:.3g}"), balls) for balls, share in product(found, SHARES))
+    most: dict[int, float] = {}  # the slack that these balls leave at most, once a slack was rejected
+    stated_slacks = ((float(f"{share * balls.slack:.3g}"), balls) for balls, share in product(all_balls, SHARES))
     for slack, balls in sorted(stated_slacks, key=lambda attempt: -attempt[0])[:ATTEMPTS]:
         if slack > most.get(id(balls), slack):
             continue

@@ -37,7 +37,7 @@ from regulargpt.storage.manifest import digest
 
 CHECKER = Path(__file__).parent / "checker"
 ARITHMETIC = ("numpy", "python-flint")
-"""What the checker calculates with: by another version it is asked again."""
+"""What the checker calculates with: by another version it is queried again."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ def verdict(folder: RunFolder, language: str, progress: Progress = lambda part, 
 
     A check may take minutes. What this very checker has accepted once, on this machine, it is not given again.
     """
-    found = acceptance(folder, progress)
-    if found.is_accepted and (reason := of_another(folder, automaton_of(folder), language)):
+    checked = acceptance(folder, progress)
+    if checked.is_accepted and (reason := of_another(folder, automaton_of(folder), language)):
         return Verdict(True, reason)
-    return found
+    return checked
 
 
 def as_it_is(folder: RunFolder, language: str) -> bool:
@@ -85,8 +85,8 @@ def as_it_is(folder: RunFolder, language: str) -> bool:
 
 def replaces_none(folder: RunFolder) -> bool:
     """Whether the run's certificate, once it is accepted, is also about the network without replacing any state."""
-    found = atomic.parse_json(atomic.read_bytes(folder.path / CERTIFICATE), folder.path / CERTIFICATE)
-    return found.get("kind") == "stack" or found.get("unquantised") is not None
+    record = atomic.parse_json(atomic.read_bytes(folder.path / CERTIFICATE), folder.path / CERTIFICATE)
+    return record.get("kind") == "stack" or record.get("unquantised") is not None
 
 
 def acceptance(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> Verdict:
@@ -181,7 +181,7 @@ def was_accepted(certificate: bytes, files: dict[str, bytes]) -> bool:
 
 
 def remember(certificate: bytes, files: dict[str, bytes]) -> None:
-    """Note that the checker has just accepted these bytes, if that can be: without a note it is asked again."""
+    """Note that the checker has just accepted these bytes, if that can be: without a note it is queried again."""
     mark = mark_of(certificate, files)
     with suppress(OSError):
         if mark is not None:
@@ -202,10 +202,10 @@ def of_another(folder: RunFolder, machine: AnyMachine, language: str) -> str:
     if not same_kind or named(machine) != named(task.machine):
         return f"its automaton has other symbols or answers than {language}"
     try:
-        found: dict[str, Any] = against(machine, task)
+        comparison: dict[str, Any] = against(machine, task)
     except AutomatonError as error:
         return str(error)
-    return "" if found["equal"] else f"its automaton is {difference(found)}"
+    return "" if comparison["equal"] else f"its automaton is {difference(comparison)}"
 
 
 def named(machine: AnyMachine | Oracle) -> tuple[tuple[str, ...], ...]:

@@ -28,7 +28,7 @@ ANGLES = [2 * math.pi * i / 24 for i in range(24)]
 
 def drawing(machine: MooreMachine | PushdownTransducer) -> str:
     """The machine as SVG: an arrow at the initial state, a second circle where it accepts, else the answer below."""
-    diagram = Diagram.of(machine)
+    diagram = Diagram.from_machine(machine)
     places = positions(diagram)
     if machine.n_states > MOST_LABELLED:
         return Drawing(diagram, places, radius=9.0, apart=26.0, labels=False).svg
@@ -44,7 +44,7 @@ def table(machine: MooreMachine | PushdownTransducer) -> str:
     """The machine as a table: a row for each state, a column for each symbol, and the answer."""
     head = ["state", *machine.alphabet, "answer"]
     rows, moves = [], moves_of(machine)
-    for p, (state, output) in enumerate(zip(machine.states, Diagram.of(machine).answers, strict=True)):
+    for p, (state, output) in enumerate(zip(machine.states, Diagram.from_machine(machine).answers, strict=True)):
         mark = "→ " if p == machine.initial_index else ""
         cells = [tag("td", *cell(moves[state, symbol]), data_symbol=a) for a, symbol in enumerate(machine.alphabet)]
         answer = tag("td", text(output or "none"))
@@ -62,10 +62,10 @@ def moves_of(machine: MooreMachine | PushdownTransducer) -> Mapping[tuple[str, s
     """Where each symbol leads to in each state, and what it does to the stack; "–" where there is no move."""
     if isinstance(machine, MooreMachine):
         return {(p, a): [q] for p, row in machine.transitions.items() for a, q in row.items()}
-    found = {(state, symbol): list[str]() for state in machine.states for symbol in machine.alphabet}
+    moves = {(state, symbol): list[str]() for state in machine.states for symbol in machine.alphabet}
     for (source, read, target), done in arrows(machine).items():
-        found[source, read] += [target + what for what in done]
-    return {place: words or ["–"] for place, words in found.items()}
+        moves[source, read] += [target + what for what in done]
+    return {place: words or ["–"] for place, words in moves.items()}
 
 
 class Drawing:
@@ -85,8 +85,8 @@ class Drawing:
     @cached_property
     def tangles(self) -> int:
         """How many pairs of arrows cross, and how many labels stand on a line that is not theirs."""
-        crossings = sum(cross(one, other) for (one, _), (other, _) in itertools.combinations(self.arrows, 2))
-        foreign = [(label, other) for (one, label), (other, _) in itertools.permutations(self.arrows, 2) if label]
+        crossings = sum(cross(arrow, other) for (arrow, _), (other, _) in itertools.combinations(self.arrows, 2))
+        foreign = [(label, other) for (arrow, label), (other, _) in itertools.permutations(self.arrows, 2) if label]
         hidden = sum(bool((np.hypot(*(other - label).T) < LABEL).any()) for label, other in foreign)
         return crossings + hidden
 
@@ -127,7 +127,7 @@ class Drawing:
         return tag("g", *parts, class_="state", data_state=q)
 
     def edge(self, p: int, q: int) -> str:
-        """An arrow from state to state; bent where there is one back, or a state in its way."""
+        """An arrow from state to state; bent where there is an arrow back, or a state in its way."""
         a, b = self.places[p], self.places[q]
         d = math.dist(a, b)
         along = ((b[0] - a[0]) / d, (b[1] - a[1]) / d)
@@ -196,7 +196,7 @@ class Drawing:
         return [tag("text", text(line), x=x, y=top + LINE * i + 5) for i, line in enumerate(words)]
 
     def free(self, q: int, preferred: float) -> float:
-        """The direction at a state farthest from what leaves it already, if possible the preferred one."""
+        """The direction at a state farthest from what leaves it already, if possible the preferred place."""
 
         def goodness(theta: float) -> float:
             gap = min((turn(theta, other) for other in self.taken[q]), default=math.pi)

@@ -30,10 +30,10 @@ def crowded(run: PageRun) -> PageRun:
     if run.live.map is None or run.machine is None:
         return run
     try:
-        found = with_crowd(run.live.map, open_run(RunFolder.open(run.path), reads=False), run.machine)
+        crowded_map = with_crowd(run.live.map, open_run(RunFolder.open(run.path), reads=False), run.machine)
     except UserError:  # `verify` refuses it and says why; here there is nothing to show
         return run
-    return run if found is None else replace(run, live=replace(run.live, map=found))
+    return run if crowded_map is None else replace(run, live=replace(run.live, map=crowded_map))
 
 
 def with_crowd(known: StateMap, run: OpenedRun, machine: Machine) -> StateMap | None:
@@ -47,13 +47,19 @@ def with_crowd(known: StateMap, run: OpenedRun, machine: Machine) -> StateMap | 
     if is_stack_machine(run):
         return None
     assert isinstance(run.data, LanguageData)
-    found = Clustering.of(run, ClusterOptions())
-    sample, sought, nodes, pool, match = found.sample, found.sought, found.nodes, found.pool, found.match
+    clustering = Clustering.from_run(run, ClusterOptions())
+    sample, sought, nodes, pool, match = (
+        clustering.sample,
+        clustering.sought,
+        clustering.nodes,
+        clustering.pool,
+        clustering.match,
+    )
     if SHOWN[sought.kind] != known.kind:
         return None
     start = run.data.finite.machine.minimise().initial_index if sought.kind == "automaton" else 0
-    scored = purity(pool.elements, found.clusters), rand_index(pool.elements, found.clusters)
-    drawn = known.of(known.kind, pool.states, known.anchors, known.numbers)
+    scored = purity(pool.elements, clustering.clusters), rand_index(pool.elements, clustering.clusters)
+    drawn = known.from_states(known.kind, pool.states, known.anchors, known.numbers)
     points, seen = drawn.seen(pool.states), drawn.seen(nodes.states)
     drawn = replace(drawn, low=np.minimum(drawn.low, seen.min(0)), high=np.maximum(drawn.high, seen.max(0)))
     step = float((drawn.high - drawn.low).max() / STEPS) or 1.0
@@ -69,7 +75,7 @@ def with_crowd(known: StateMap, run: OpenedRun, machine: Machine) -> StateMap | 
         said(len(nodes), len(pool), places, len(sample.words), sample.length) + " Outlines are too many." * is_many,
         [] if is_many else outlines(points, match, letters(match, sought.names, sought.moves)),
         {ends: [*map(int, symbols)] for ends, symbols in ways(match, moves).items()} if moves else {},
-        {e: [*map(int, moves.of(e).get(e, []))] for e in match.classes[match.whole].tolist()} if moves else {},
+        {e: [*map(int, moves.from_class(e).get(e, []))] for e in match.classes[match.whole].tolist()} if moves else {},
         middles(points, match),
         pairs_of(machine, sought, start),
         sought.moves and (start, sought.moves.table.tolist()),
@@ -90,7 +96,7 @@ def pairs_of(machine: Machine, sought: Sought, start: int) -> list[tuple[int, in
     [(0, 0), (1, 1)]
     """
     if isinstance(machine, PushdownTransducer):
-        elements, number = Elements.of(machine), {name: e for e, name in enumerate(sought.names)}
+        elements, number = Elements.from_machine(machine), {name: e for e, name in enumerate(sought.names)}
         if elements is None:
             return []
         names = [(word or "ε") + "…" * (k >= elements.size) for k, word in enumerate(elements.words)]
@@ -98,7 +104,7 @@ def pairs_of(machine: Machine, sought: Sought, start: int) -> list[tuple[int, in
     assert sought.moves is not None, "along brackets alone there are none"
     table, first = machine.table, machine.initial_index
     if sought.kind == "monoid":
-        monoid = TransitionMonoid.of(machine)
+        monoid = TransitionMonoid.from_machine(machine)
         table, first = monoid.right, monoid.identity
     product = operations.search_product(table, first, sought.moves.table, start)
     ours, theirs = operations.pairs(product, len(sought.moves.table))

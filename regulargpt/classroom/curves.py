@@ -12,18 +12,18 @@ from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.plots import Line
 from regulargpt.tables import Table
 
-WIDE = 4.0  # a value so many times another one: the axis is logarithmic
+WIDE = 4.0  # a value so many times another value: the axis is logarithmic
 LEAST = 0.2  # bits that the axis shows at least
 
 
 def by_measure(summary: Mapping[str, Any]) -> list[Finding]:
     """A curve of each measure, that of the score first."""
-    found = []
+    findings = []
     for name, of in summary["measures"].items():
         rows = sorted((int(length), value) for length, value in of["values"].items())
         chance = summary.get("scores", {}).get(name, summary).get("chance")
-        found.append(by_length(rows, {**summary, "measure": name, "chance": chance}))
-    return found
+        findings.append(by_length(rows, {**summary, "measure": name, "chance": chance}))
+    return findings
 
 
 def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> Finding:

@@ -34,7 +34,7 @@ from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.classroom.nested import Machine, numbers_of_functions
-from regulargpt.classroom.rows import Rows
+from regulargpt.classroom.rows import DrawnRows
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, kind_of
 from regulargpt.data.kinds import KINDS
@@ -59,7 +59,7 @@ class Certificate:
     """A certificate that the checker has accepted: as it lies there, and what was accepted.
 
     Prototype k stands for `elements[k]`, of the monoid or the algebra, and `words[k]` are their least words. There are
-    none of an algebra with more elements than a page names, nor of a network with a stack or a recurrent one.
+    none of an algebra with more elements than a page names, nor of a network with a stack or a recurrent network.
     """
 
     record: dict[str, Any]
@@ -116,7 +116,7 @@ class PageRun:
     reasons: tuple[str, ...]
     field: Finding | None
     live: Live
-    rows: Rows | None = None  # of a language whose words a function draws
+    rows: DrawnRows | None = None  # of a language whose words a function draws
     refuted: Refuted | None = None
     falsified: Mapping[str, Any] | None = None
 
@@ -204,7 +204,7 @@ def live_network(
     *,
     is_proven: bool,
 ) -> Live:
-    """The network as the page computes it, and its prototypes from the certificate, if there is one."""
+    """The network as the page computes it, and its prototypes from the certificate, if any."""
     known = None
     if certificate is not None and 0 < len(certificate.elements) <= MOST_PROTOTYPES:
         known = Prototypes(np.array(certificate.record["prototypes"]), certificate.elements)
@@ -212,7 +212,7 @@ def live_network(
 
 
 def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, Machine | None]:
-    """The certificate, if the run has one, and its automaton.
+    """The certificate, if the run has any, and its automaton.
 
     The checker goes through it now, on the very bytes that are shown; UserError if it does not accept.
     """
@@ -247,7 +247,7 @@ def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyProof)
     if not isinstance(accepted, Accepted):
         return Certificate(record, accepted, (), ())
     if isinstance(machine, MooreMachine):
-        monoid = TransitionMonoid.of(machine)
+        monoid = TransitionMonoid.from_machine(machine)
         number = {tuple(function): {i} for i, function in enumerate(monoid.elements.tolist())}
         words = monoid.words
     elif (named := numbers_of_functions(machine)) is not None:
@@ -255,15 +255,15 @@ def certificate_of(record: dict[str, Any], machine: Machine, accepted: AnyProof)
     else:
         return Certificate(record, accepted, (), ())
     functions = [accepted.functions.get(1 + k, ()) for k in range(accepted.prototypes)]
-    found = [set[int]().union(*(number[function] for function in some)) for some in functions]
-    elements = tuple(tuple(sorted(some, key=lambda i: (len(words[i]), words[i], i))) for some in found)
+    of_prototypes = [set[int]().union(*(number[function] for function in some)) for some in functions]
+    elements = tuple(tuple(sorted(some, key=lambda i: (len(words[i]), words[i], i))) for some in of_prototypes)
     return Certificate(record, accepted, elements, tuple(tuple(words[i] for i in some) for some in elements))
 
 
 def uncertified(run: OpenedRun) -> tuple[str, ...]:
     """Why these weights have no certificate, in words; empty if `verify` was not called for them.
 
-    A word that the network is said to have wrong is asked again. Only of a network from outside, which no checker
+    A word that the network is said to have wrong is queried again. Only of a network from outside, which no checker
     knows, it says that its table was compared.
     """
     attempt = run.folder.load_attempt()

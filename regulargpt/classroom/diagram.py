@@ -26,28 +26,28 @@ class Diagram:
     arrows: Mapping[tuple[int, int], tuple[str, ...]]
 
     @classmethod
-    def of(cls, machine: MooreMachine | PushdownTransducer) -> Diagram:
+    def from_machine(cls, machine: MooreMachine | PushdownTransducer) -> Diagram:
         """The diagram of a machine.
 
         >>> import languages
         >>> from languages.context_free.brackets import brackets
-        >>> Diagram.of(languages.get("parity").machine).arrows
+        >>> Diagram.from_machine(languages.get("parity").machine).arrows
         {(0, 0): ('0',), (0, 1): ('1',), (1, 1): ('0',), (1, 0): ('1',)}
-        >>> Diagram.of(brackets(1).machine).arrows[1, 0]
+        >>> Diagram.from_machine(brackets(1).machine).arrows[1, 0]
         (') / pop 0 balanced',)
         """
-        found = defaultdict[tuple[int, int], list[str]](list)
+        symbols = defaultdict[tuple[int, int], list[str]](list)
         if isinstance(machine, MooreMachine):
             for p, row in enumerate(machine.table.tolist()):
                 for a, q in enumerate(row):
-                    found[p, q].append(machine.alphabet[a])
+                    symbols[p, q].append(machine.alphabet[a])
         else:
             number = {state: q for q, state in enumerate(machine.states)}
             for (source, read, target), done in arrows(machine).items():
-                found[number[source], number[target]] += [read + what for what in done]
+                symbols[number[source], number[target]] += [read + what for what in done]
         names = (*machine.output_names, None)
         answers = tuple(names[output] for output in machine.outputs)
-        arrowed = {ends: tuple(words) for ends, words in found.items()}
+        arrowed = {ends: tuple(words) for ends, words in symbols.items()}
         return cls(machine.states, answers, machine.initial_index, arrowed)
 
     @property
@@ -64,7 +64,7 @@ class Diagram:
         return any(" " in text for texts in self.arrows.values() for text in texts)
 
     def label(self, p: int, q: int) -> list[str]:
-        """The lines at an arrow: symbols that leave the stack alone share one, each other one has its own.
+        """The lines at an arrow: symbols that leave the stack alone share an arrow, each other symbol has its own.
 
         >>> Diagram(("p",), (None,), 0, {(0, 0): ("0", "( / push g", "1", ") / pop any")}).label(0, 0)
         ['0,1', '( / push g', ') / pop any']

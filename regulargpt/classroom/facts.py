@@ -68,7 +68,7 @@ def status(run: PageRun) -> tuple[str, str]:
 
 
 def as_it_is(run: PageRun) -> str:
-    """What is said of the network as it is, where the proof is about the quantised one."""
+    """What is said of the network as it is, where the proof is about the quantised network."""
     if run.refutation is not None:
         return "Without that, it is proven to be wrong."
     return "Without that, it is wrong on some words." if run.is_wrong else "Of the network as it is, this is observed."
@@ -133,10 +133,10 @@ def entries(accepted: AnyProof) -> str:
         margin = accepted.point_margin
         rival = "" if margin is None else f", nearest rival at least {margin:.3g} farther"
         return f"{accepted.points:,} points, {accepted.rows:,} rows, {accepted.pairs:,} pairs with the automaton{rival}"
-    one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
+    meaning = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
     return (
         f"{accepted.prototypes} prototypes, {accepted.entries} entries, nearest rival at least "
-        f"{accepted.smallest_margin:.3g} farther; {one}"
+        f"{accepted.smallest_margin:.3g} farther; {meaning}"
     )
 
 
@@ -164,31 +164,31 @@ def observations(run: PageRun) -> list[str]:
         with_unit(summary["score"], measure),
         with_unit(summary["worst"], measure),
     )
-    found = [f"mean {name} {score} over lengths {summary['test_from']} to {summary['test_len']}, worst {worst}"]
-    found += [
+    lines = [f"mean {name} {score} over lengths {summary['test_from']} to {summary['test_len']}, worst {worst}"]
+    lines += [
         f"mean {other.replace('_', ' ')} {with_unit(of['score'], measure_of(other))}, worst "
         f"{with_unit(of['worst'], measure_of(other))}"
         for other, of in summary.get("scores", {}).items()
         if other != measure.name
     ]
-    found += wrong_words(run)
+    lines += wrong_words(run)
     longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
-    found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
+    lines += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
     if run.field is not None and (erf := run.field.values["erf"]) is not None:
-        found.append(f"99 % of the gradient in the last {erf} of {run.field.values['length']} symbols")
-    return found
+        lines.append(f"99 % of the gradient in the last {erf} of {run.field.values['length']} symbols")
+    return lines
 
 
 def wrong_words(run: PageRun) -> list[str]:
     """What an earlier search has wrong, and which files that say so do not hold."""
-    found = []
+    sentences = []
     if run.falsified is not None and run.falsified["is_refuted"]:
-        found.append(NONE_WRONG)
+        sentences.append(NONE_WRONG)
     elif run.falsified is not None and run.falsified["wrong"]:
-        found.append(sentence(run.falsified))
+        sentences.append(sentence(run.falsified))
     if run.refuted is not None and run.refuted.reason:
-        found.append(f"{REFUTATION} proves nothing of {run.config.data.name}: {run.refuted.reason}")
-    return found
+        sentences.append(f"{REFUTATION} proves nothing of {run.config.data.name}: {run.refuted.reason}")
+    return sentences
 
 
 def with_unit(value: float, measure: Measure) -> str:

@@ -74,14 +74,14 @@ def sampled(controls: Sequence[Point]) -> Curve:
     return rows[0]
 
 
-def cross(one: Curve, other: Curve) -> bool:
+def cross(first: Curve, other: Curve) -> bool:
     """Whether two curves cross.
 
     >>> flat, steep = sampled([(0, 0), (3, 1)]), sampled([(1, -1), (1, 2)])
     >>> cross(flat, steep), cross(flat, flat + 1)
     (True, False)
     """
-    a, b = one[:-1, None], one[1:, None]  # (SAMPLES - 1, 1, 2)
+    a, b = first[:-1, None], first[1:, None]  # (SAMPLES - 1, 1, 2)
     c, d = other[None, :-1], other[None, 1:]  # (1, SAMPLES - 1, 2)
     return bool(((left(a, b, c) != left(a, b, d)) & (left(c, d, a) != left(c, d, b))).any())
 

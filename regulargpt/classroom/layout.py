@@ -29,7 +29,7 @@ def positions(diagram: Diagram) -> list[Point]:
     """A point for each state, neighbours at least 1 apart, the initial state on the left.
 
     >>> import languages
-    >>> positions(Diagram.of(languages.get("parity").machine))
+    >>> positions(Diagram.from_machine(languages.get("parity").machine))
     [(-0.5, 0.0), (0.5, 0.0)]
     """
     import networkx as nx
@@ -55,7 +55,7 @@ def flat(diagram: Diagram) -> Iterator[list[Point]]:
     connected without any two of its states (Tutte 1963). Then the inner ones are moved apart a little.
 
     >>> import languages
-    >>> len(list(flat(Diagram.of(languages.get("symmetric-3").machine))))
+    >>> len(list(flat(Diagram.from_machine(languages.get("symmetric-3").machine))))
     3
     """
     import networkx as nx
@@ -69,7 +69,7 @@ def flat(diagram: Diagram) -> Iterator[list[Point]]:
 
 
 def framed(graph: nx.Graph, face: list[int]) -> list[Point]:
-    """The states of this face on a circle, its first on the left below, each other one among its neighbours."""
+    """The states of this face on a circle, its first on the left below, each other state among its neighbours."""
     turns = np.pi * (np.arange(len(face)) * 2 + 1) / len(face) + np.pi / 2
     pulls, targets = np.eye(len(graph)), np.zeros((len(graph), 2))  # (states, states), (states, 2)
     targets[face] = np.stack([np.cos(turns), np.sin(turns)], axis=1)
@@ -100,7 +100,7 @@ def spaced(places: npt.NDArray[np.floating]) -> list[Point]:
 
 
 def length(graph: nx.Graph, places: list[Point]) -> float:
-    """The length of all lines: of two arrangements, the longer one is mostly the more tangled."""
+    """The length of all lines: of two arrangements, the longer is mostly the more tangled."""
     return sum(math.dist(places[p], places[q]) for p, q in graph.edges)
 
 

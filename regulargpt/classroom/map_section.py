@@ -50,11 +50,11 @@ def map_section(live: Live, element: str) -> str:
     return section("map", heading, what, *scored, *training(live), picture, where, *legend, *numbers)
 
 
-def crowd(drawn: StateMap, found: Crowd, element: str) -> tuple[list[str], list[str]]:
+def crowd(drawn: StateMap, outlined: Crowd, element: str) -> tuple[list[str], list[str]]:
     """How well the clusters behind the points match, and what is drawn of them."""
-    lit = LIT.format(where=READ[drawn.kind].format(element=element)) + MOVES * bool(found.kept) + "."
-    what = CROWD + lit * any(outline.is_sure for outline in found.outlines)
-    scored = tag("p", tag("strong", text(f"{found.sentence}.")), " ", text(found.said), data_part="match")
+    lit = LIT.format(where=READ[drawn.kind].format(element=element)) + MOVES * bool(outlined.kept) + "."
+    what = CROWD + lit * any(outline.is_sure for outline in outlined.outlines)
+    scored = tag("p", tag("strong", text(f"{outlined.sentence}.")), " ", text(outlined.said), data_part="match")
     return [scored], [tag("p", code(what))]
 
 
@@ -69,5 +69,5 @@ def training(live: Live) -> list[str]:
 
 
 def vector_part() -> str:
-    """Where the script shows the numbers of the chosen state, if they are asked for."""
+    """Where the script shows the numbers of the chosen state, if they are requested."""
     return tag("details", tag("summary", "The state's numbers"), tag("div"), data_part="vector")

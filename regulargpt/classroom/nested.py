@@ -41,18 +41,18 @@ class Elements:
     algebra: NestedAlgebra = field(repr=False)
 
     @classmethod
-    def of(cls, machine: PushdownTransducer) -> Elements | None:
+    def from_machine(cls, machine: PushdownTransducer) -> Elements | None:
         """Those of a machine; None where there are more than a page can name.
 
         >>> import languages
-        >>> Elements.of(languages.find("brackets-1").machine).words
+        >>> Elements.from_machine(languages.find("brackets-1").machine).words
         ('', ')', '(', ')(', '(', '()', '((', '()(')
         """
         try:
-            found = NestedAlgebra.of(VisiblyPushdown.of(machine)).minimal()
+            minimal = NestedAlgebra.from_machine(VisiblyPushdown.from_machine(machine)).minimal()
         except TooLarge:
             return None
-        return cls(found) if found.size <= MOST_ELEMENTS else None
+        return cls(minimal) if minimal.size <= MOST_ELEMENTS else None
 
     @property
     def size(self) -> int:
@@ -97,20 +97,20 @@ def numbers_of_functions(
     States of the top level are q, and q + n once a call is pending, n with the sink; 2 n is where a return would close
     it. A node that is open leads from each state to one and pushes a symbol: 2 n + 1 + state + n symbol.
     """
-    visibly, elements = VisiblyPushdown.of(machine), Elements.of(machine)
+    visibly, elements = VisiblyPushdown.from_machine(machine), Elements.from_machine(machine)
     if elements is None:
         return None
     closure, minimal, n = Closure(visibly), elements.algebra, visibly.n_states
-    found: dict[tuple[int, ...], set[int]] = {}
+    by_function: dict[tuple[int, ...], set[int]] = {}
     for function, flags, word in zip(closure.functions, closure.flags, closure.least, strict=True):
         element = minimal.of_word(np.array(word, dtype=np.intp))
         pending = n * bool(flags & PENDING_CALL)
         below = [2 * n] * n if flags & PENDING_RETURN else (function + n).tolist()
-        found.setdefault((*(function + pending).tolist(), *below, 2 * n), set()).add(element)
+        by_function.setdefault((*(function + pending).tolist(), *below, 2 * n), set()).add(element)
         for a in range(0 if flags else len(visibly.calls)):
             coded = 2 * n + 1 + function[visibly.call_to[:, a]] + n * visibly.pushed[:, a]
-            found.setdefault(tuple(coded.tolist()), set()).add((1 + a) * minimal.size + element)
-    return found, elements.words
+            by_function.setdefault(tuple(coded.tolist()), set()).add((1 + a) * minimal.size + element)
+    return by_function, elements.words
 
 
 def machine_data(
@@ -120,7 +120,7 @@ def machine_data(
     words: Mapping[int, int] = LENGTHS,
 ) -> dict[str, Any]:
     """A machine and its algebra, where it is known, as JSON values; where a move may lack, the last state is there."""
-    visibly = VisiblyPushdown.of(machine)
+    visibly = VisiblyPushdown.from_machine(machine)
     kinds = (visibly.calls, visibly.returns, visibly.internals)
     place = np.zeros(machine.n_symbols, dtype=np.intp)  # of a symbol among those of its kind
     delta = np.full((visibly.n_states, machine.n_symbols), machine.n_states)
@@ -151,9 +151,9 @@ def machine_data(
 
 def samples(task: NestedTask, counts: Mapping[int, int]) -> list[dict[str, Any]]:
     """Words with an answer, as texts, so many of each length, each once."""
-    found = list[dict[str, Any]]()
+    entries = list[dict[str, Any]]()
     for length in filter(task.has_length, counts):
         words = task.sample(rng(0, "page", length), length, counts[length])
         texts = dict.fromkeys(map(task.machine.decode, words[task.labels(words) >= 0]))
-        found.append({"length": length, "words": list(texts)})
-    return [entry for entry in found if entry["words"]]
+        entries.append({"length": length, "words": list(texts)})
+    return [entry for entry in entries if entry["words"]]

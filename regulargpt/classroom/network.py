@@ -39,11 +39,13 @@ def script_data(
         return {"alphabet": [], "network": None}
     listed = certificate if certificate and is_listed(certificate.record) else None
     if isinstance(machine, PushdownTransducer):
-        elements = nested.Elements.of(machine)
+        elements = nested.Elements.from_machine(machine)
         shown = elements and listed and table(machine, listed, aligned, beside=machine.n_symbols)
         return nested.machine_data(machine, task, elements) | {"network": shown or None}
     try:
-        monoid = TransitionMonoid.of(machine, *([] if certificate and certificate.elements else [MOST_ELEMENTS]))
+        monoid = TransitionMonoid.from_machine(
+            machine, *([] if certificate and certificate.elements else [MOST_ELEMENTS])
+        )
     except AutomatonError:
         monoid = None
     return machine_data(machine, monoid) | {

@@ -62,7 +62,7 @@ def render(runs: Sequence[PageRun | OtherRun]) -> str:
     has_words = any(isinstance(run, PageRun) and run.is_on_language for run in runs)
     data = [data_of(run) for run in runs]
     networks = [run.live.network for run in runs if isinstance(run, PageRun) and run.live.network]
-    twins = [found for network in networks for found in (WEIGHTS, *network.twins)]
+    twins = [twin for network in networks for twin in (WEIGHTS, *network.twins)]
     if any(isinstance(run, PageRun) and isinstance(run.machine, PushdownTransducer) for run in runs):
         twins.append(NESTED)
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
@@ -105,14 +105,14 @@ def has_tree(run: PageRun, data: Mapping[str, Any]) -> bool:
 
 
 def any_article(i: int, run: PageRun | OtherRun, data: Mapping[str, Any]) -> str:
-    """All sections of one run, of any kind."""
+    """All sections of a run, of any kind."""
     if not isinstance(run, PageRun):
         return load(f"{run.page}:article")(i, run)
     return article(i, run, data) if run.rows is None else rows_page.article(i, run, run.rows)
 
 
 def article(i: int, run: PageRun, data: Mapping[str, Any]) -> str:
-    """All sections of one run."""
+    """All sections of a run."""
     language = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(facts.identity(run.config)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")

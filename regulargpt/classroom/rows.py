@@ -15,7 +15,7 @@ from languages.automata.pushdown import NO_MOVE, PushdownTransducer
 from languages.drawn import DrawnTask
 from languages.randomness import rng
 from regulargpt.classroom.live.gathering import NO_LANGUAGE, RESTRICTED, Live
-from regulargpt.classroom.live.network import Network, not_computed
+from regulargpt.classroom.live.network import LiveNetwork, not_computed
 from regulargpt.classroom.live.wrong_words import MOST_SYMBOLS, MOST_WORDS, WrongWords, every_word
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
@@ -27,7 +27,7 @@ Words = npt.NDArray[np.integer]  # (words, length), their empty symbols behind t
 Row = npt.NDArray[np.integer]  # (length,)
 
 LENGTHS = (*range(1, 17), 20, 24, 32, 40, 48, 64, 96, 128)
-"""Of words that are tried in search of a wrong one, without empty symbols."""
+"""Of words that are tried in search of a wrong word, without empty symbols."""
 SHOWN = (2, 4, 8, 16, 32, 64)
 """Of words that stand in the table, each twice."""
 OFFERED = {**dict.fromkeys(range(1, 41), 4), 60: 4, 100: 4, 200: 4}
@@ -39,7 +39,7 @@ AT_ONCE = "This page does not compute this network: it reads the empty symbols b
 
 @dataclass(frozen=True)
 class Shown:
-    """A word, its row of answers, and the network's, as indices; -1 where nothing is asked."""
+    """A word, its row of answers, and the network's, as indices; -1 where there is no question."""
 
     word: Row
     right: Row
@@ -47,7 +47,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Rows:
+class DrawnRows:
     """A language whose words are drawn, and words with the network's answers; none where it was not computed."""
 
     task: DrawnTask
@@ -86,16 +86,16 @@ class Rows:
 
     def offered(self) -> list[dict[str, Any]]:
         """Words to begin with, as texts without empty symbols."""
-        found = []
+        entries = []
         for length in filter(self.task.has_length, OFFERED):
             words = self.task.sample(rng(self.seed, "page", length), length, OFFERED[length])
             texts = dict.fromkeys(self.task.written(word)[0] for word in words[self.task.questions(words)])
-            found.append({"length": length, "words": list(texts)})
-        return [entry for entry in found if entry["words"]]
+            entries.append({"length": length, "words": list(texts)})
+        return [entry for entry in entries if entry["words"]]
 
 
 def moves_of(machine: PushdownTransducer) -> dict[str, Any] | None:
-    """A machine as the script runs it: moves [state, symbol, top, to, action]; None of one with too many."""
+    """A machine as the script runs it: moves [state, symbol, top, to, action]; None of a machine with too many."""
     places = np.argwhere(machine.table[:-1] != NO_MOVE)  # (moves, 3)
     if len(places) > MOST_MOVES:
         return None
@@ -110,29 +110,29 @@ def moves_of(machine: PushdownTransducer) -> dict[str, Any] | None:
     }
 
 
-def gather(folder: RunFolder, config: RunConfig, task: DrawnTask, *, is_proven: bool) -> tuple[Rows, Live]:
+def gather(folder: RunFolder, config: RunConfig, task: DrawnTask, *, is_proven: bool) -> tuple[DrawnRows, Live]:
     """The words of a run and its network. Where that is proven, no wrong word is looked for."""
-    record, rows = folder.load_model_config(), Rows(task, config.seed)
+    record, rows = folder.load_model_config(), DrawnRows(task, config.seed)
     if (tuple(record["alphabet"]), tuple(record["output_names"])) != (task.alphabet, task.output_names):
         return rows, Live(reason=NO_LANGUAGE)
     if config.evaluation.attention != "full":
         return rows, Live(reason=RESTRICTED)
     answers = answers_of(folder, task)
     apart = AT_ONCE if config.model.why_no_prefixes() is not None else None
-    rows = Rows(task, config.seed, tuple(shown(task, config, answers)), apart)
+    rows = DrawnRows(task, config.seed, tuple(shown(task, config, answers)), apart)
     wrong = None if is_proven else search(answers, task, config)
     options = MODELS.options(record["model"], "model")
     weights = parse_arrays(folder.final_bytes(WEIGHTS), folder.path / WEIGHTS)
     if (reason := not_computed(options, weights)) is not None:
         return rows, Live(reason=reason, wrong=wrong)
     sizes = record["n_symbols"], record["n_outputs"]
-    network = Network(options, *sizes, weights, direction=record.get("direction"))
+    network = LiveNetwork(options, *sizes, weights, direction=record.get("direction"))
     is_made = config.recipe in CONSTRUCTED
     return rows, Live(network, output_names=task.output_names, wrong=wrong, is_constructed=is_made)
 
 
 def answers_of(folder: RunFolder, task: DrawnTask) -> Callable[[Words], Words]:
-    """The network's answer at each symbol of words of one length; -1 where the machine has none."""
+    """The network's answer at each symbol of words of equal length; -1 where the machine has none."""
     import torch
 
     from regulargpt.runs.load import load_reader
@@ -141,18 +141,18 @@ def answers_of(folder: RunFolder, task: DrawnTask) -> Callable[[Words], Words]:
 
     def answers(words: Words) -> Words:
         right = right_of(task, words)
-        asked = words.shape[1] - int((right >= 0).any(0).argmax()) if (right >= 0).any() else 1
+        n_answers = words.shape[1] - int((right >= 0).any(0).argmax()) if (right >= 0).any() else 1
         with torch.no_grad():
-            logits = model.answers(torch.from_numpy(words.astype(np.int64)), asked)  # (words, asked, n_outputs)
+            logits = model.answers(torch.from_numpy(words.astype(np.int64)), n_answers)  # (words, asked, n_outputs)
         said = np.full_like(right, UNDEFINED)
-        said[:, -asked:] = logits.argmax(-1).numpy()
+        said[:, -n_answers:] = logits.argmax(-1).numpy()
         return np.where(right >= 0, said, UNDEFINED)
 
     return answers
 
 
 def right_of(task: DrawnTask, words: Words) -> Words:
-    """The answers to words of one length: the rows, or that to the last symbol."""
+    """The answers to words of equal length: the rows, or that to the last symbol."""
     labels = task.labels(words, every=True)
     if task.asked is None:
         labels[:, :-1] = UNDEFINED
@@ -195,7 +195,7 @@ def search(answers: Callable[[Words], Words], task: DrawnTask, config: RunConfig
 
 
 def candidates(task: DrawnTask, config: RunConfig) -> Iterator[tuple[int, Words, bool]]:
-    """Each length, words of it that are asked about, and whether they are all."""
+    """Each length, words of it that are questions, and whether they are all."""
     n_symbols = task.n_symbols - (task.empty is not None)
     for length in LENGTHS:
         if not task.has_length(length) or config.model.too_long(whole(task, length)) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from regulargpt.classroom import curves, facts
 from regulargpt.classroom.data import PageRun
-from regulargpt.classroom.rows import Row, Rows, Shown
+from regulargpt.classroom.rows import DrawnRows, Row, Shown
 from regulargpt.classroom.sections import machine_section, wrong_words
 from regulargpt.findings.html import html
 from regulargpt.findings.markup import scrolling, section, tag, text
@@ -20,8 +20,8 @@ STACKS = (
 SOFT = " Here the network takes all actions by their weights; drawn is the likeliest."
 
 
-def article(i: int, run: PageRun, rows: Rows) -> str:
-    """All sections of one run."""
+def article(i: int, run: PageRun, rows: DrawnRows) -> str:
+    """All sections of a run."""
     language = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(facts.identity(run.config)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
@@ -45,7 +45,7 @@ def has_stacks(run: PageRun) -> bool:
     return run.live.network is not None and hasattr(run.config.model, "stacks")
 
 
-def live_parts(run: PageRun, rows: Rows) -> list[str]:
+def live_parts(run: PageRun, rows: DrawnRows) -> list[str]:
     """Why the page does not compute the network, if it does not; and words that it answers wrongly, if tried."""
     reason = [] if run.live.network else [tag("p", text(run.live.reason), class_="not-live")]
     if not rows.shown:
@@ -53,7 +53,7 @@ def live_parts(run: PageRun, rows: Rows) -> list[str]:
     return [*reason, wrong_words(run.live.wrong, rows.written, PROVEN)]
 
 
-def row_section(rows: Rows) -> str:
+def row_section(rows: DrawnRows) -> str:
     """The typed word, and the answers at each place, which the script writes."""
     words = "The word, and the answer at its last symbol."
     if rows.has_rows:
@@ -74,7 +74,7 @@ def stack_section(run: PageRun) -> str:
     )
 
 
-def machine_part(rows: Rows) -> str:
+def machine_part(rows: DrawnRows) -> str:
     """The machine; or that the language has none with one stack."""
     if rows.machine is None:
         words = "No machine with one stack answers this language: the answers here are those of a program."
@@ -82,7 +82,7 @@ def machine_part(rows: Rows) -> str:
     return machine_section(rows.machine)
 
 
-def samples_section(rows: Rows) -> str:
+def samples_section(rows: DrawnRows) -> str:
     """Words of several lengths, with the right rows and the network's, answer by answer."""
     heads = ("length", "word", "right", "network", "right answers")
     head = tag("tr", *(tag("th", name, scope="col") for name in heads))
@@ -92,10 +92,10 @@ def samples_section(rows: Rows) -> str:
     return section("words", "Sample words", tag("p", said), scrolling("Sample words", table))
 
 
-def sample(rows: Rows, of: Shown) -> str:
+def sample(rows: DrawnRows, of: Shown) -> str:
     """A word in a row of the table."""
-    word, asked = rows.task.written(of.word)[0], of.right >= 0
-    right, said = of.right[asked], of.said[asked]
+    word, has_answer = rows.task.written(of.word)[0], of.right >= 0
+    right, said = of.right[has_answer], of.said[has_answer]
     count = int((right == said).sum())
     mark = "✓" if count == len(right) else "✗"
     cells = [text(rows.task.symbols(of.word)), text(word), named(rows, right, right), named(rows, said, right)]
@@ -103,7 +103,7 @@ def sample(rows: Rows, of: Shown) -> str:
     return tag("tr", *(tag("td", cell) for cell in cells), verdict)
 
 
-def named(rows: Rows, answers: Row, right: Row) -> str:
+def named(rows: DrawnRows, answers: Row, right: Row) -> str:
     """Answers as people read them, those that are not right marked."""
     names = rows.task.output_names
     apart = "" if all(len(name) == 1 for name in names) else " "

@@ -25,13 +25,13 @@ def machine_section(machine: Machine) -> str:
     )
 
 
-def wrong_words(found: WrongWords | None, written: Callable[[Sequence[int]], str], proven: str) -> str:
+def wrong_words(errors: WrongWords | None, written: Callable[[Sequence[int]], str], proven: str) -> str:
     """A button for each wrong word that was found, or what was tried; `proven` is said where none was looked for."""
-    if found is None:
+    if errors is None:
         return tag("p", text(proven), class_="wrong-words")
-    if not found.words:
-        return tag("p", text(found.none_found()), class_="wrong-words")
-    buttons = [wrong_word(written(word), len(word)) for word in found.words]
+    if not errors.words:
+        return tag("p", text(errors.none_found()), class_="wrong-words")
+    buttons = [wrong_word(written(word), len(word)) for word in errors.words]
     first, rest = buttons[:MOST_BUTTONS], buttons[MOST_BUTTONS:]
     more = [tag("details", tag("summary", f"{len(rest)} more"), tag("div", *rest, class_="tools"))] if rest else []
     lead = tag("p", "The network is wrong on these words. Try one:")

@@ -264,10 +264,10 @@ def explained(error: click.ClickException) -> str:
         return f"{text.rstrip('.')}: {one_line(param.help)}"
     if isinstance(error, click.NoSuchOption) and (hint := option_of(error)):
         return f"{text.rstrip('.')}; {hint}"
-    found = re.match("'(.*)' is not one of", error.message)
+    match = re.match("'(.*)' is not one of", error.message)
     # Three letters are like many others.
-    if found and len(found[1]) > 3 and param and isinstance(param.type, click.Choice):
-        close = nearest(found[1], map(str, param.type.choices))
+    if match and len(match[1]) > 3 and param and isinstance(param.type, click.Choice):
+        close = nearest(match[1], map(str, param.type.choices))
         return f"{text.rstrip('.')};{close}" if close else text
     return text
 

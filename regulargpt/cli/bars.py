@@ -81,14 +81,14 @@ class Bars:
                 line.close()
 
 
-class Line(Bar):
+class BarLine(Bar):
     """A line of parts: those that do not fit the terminal are left out."""
 
     def __str__(self) -> str:
         return fitted(self.parts(), self.format_dict["ncols"])
 
 
-class StepsLine(Line):
+class StepsLine(BarLine):
     """The training: its steps, and what it waits for; the time that is left only where the last step is known."""
 
     def __init__(self, trainer: Trainer):
@@ -125,7 +125,7 @@ class StepsLine(Line):
         return [f"{rate * config.training.batch_size * config.data.train_len:,.0f} symbols/s"]
 
 
-class LengthsLine(Line):
+class LengthsLine(BarLine):
     """A test: how many lengths are done, and the time that is left by the symbols that are left."""
 
     def __init__(self, words: Mapping[int, int]):

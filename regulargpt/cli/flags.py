@@ -32,12 +32,12 @@ certify_option = click.option(
 @cache
 def flags() -> dict[str, tuple[str, str]]:
     """The flags, the dotted keys they set, and their help."""
-    found: dict[str, tuple[str, str]] = {}
+    by_flag: dict[str, tuple[str, str]] = {}
     for flag, key, text in _flags(RunConfig, ""):
         # Several models have `--d-model`: the first says what it is.
-        found.setdefault(flag, (key, text))
-    known = [flag for flag in ORDER if flag in found]
-    return {flag: found[flag] for flag in (*known, *(flag for flag in found if flag not in known))}
+        by_flag.setdefault(flag, (key, text))
+    known = [flag for flag in ORDER if flag in by_flag]
+    return {flag: by_flag[flag] for flag in (*known, *(flag for flag in by_flag if flag not in known))}
 
 
 def _flags(owner: type[Options], path: str, within: tuple[str, ...] = ()) -> Iterator[tuple[str, str, str]]:

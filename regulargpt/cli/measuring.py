@@ -16,7 +16,7 @@ import click
 from regulargpt.cli.output import CountBar, emit, printing, say, width
 from regulargpt.cli.types import FILE, INCHES, PATH, PLACE, FiniteRange, WholeRange
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.measurements.options import MeasurementOptions, TextOptions
+from regulargpt.measurements.options import MeasuredTextOptions, MeasurementOptions
 from regulargpt.options import OR_NONE, hints
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def as_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
 
 def shared(name: str, parameter: str = "") -> Callable[[Any], Any]:
     """An option of the measurements of a text for a command that is none, which calls it by its name or `parameter`."""
-    field = next(field for field in dataclasses.fields(TextOptions) if field.name == name)
-    return click.option(flag_of(field), parameter or name, **declared(field, hints(TextOptions)[name]))
+    field = next(field for field in dataclasses.fields(MeasuredTextOptions) if field.name == name)
+    return click.option(flag_of(field), parameter or name, **declared(field, hints(MeasuredTextOptions)[name]))
 
 
 def flag_of(field: dataclasses.Field[Any]) -> str:

@@ -103,8 +103,11 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("stopped", stuck["why"]))
     learned = phases.get("table_fine_tuning", phases.get("chain_fine_tuning", {}))
     if learned.get("learned_at") is not None:
-        found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
-        rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned, summary["language"]))]
+        automaton = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
+        rows += [
+            ("automaton", automaton),
+            *(("ruled out", others) for others in ruled_out(learned, summary["language"])),
+        ]
     if summary.get("proven") or learned.get("proven_unquantised") is not None:
         rows.append(("certificate", f"{summary['run_dir']}/certificate.json"))
     return rows
@@ -138,7 +141,7 @@ def protocol_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     for name, result in summary.get("extra_protocols", {}).items():
         unit = measure(result["measure"]).unit
         rows.append((f"{name}, {result['test_from']}..{result['test_len']}", f"{number(result['score'], unit)} {unit}"))
-        rows += [(f"{name}, {T}", found) for T, found in extra_lengths(result)]
+        rows += [(f"{name}, {T}", value) for T, value in extra_lengths(result)]
     return rows
 
 
@@ -189,10 +192,10 @@ def text(summary: dict[str, Any], had: Given | None = None, drawn: Sequence[tupl
         ("worst length", f"{number(summary['worst'], unit)} {unit}"),
         ("first below 99 %", str(summary["first_below_99"] or "none")),
         ("first below 90 %", str(summary["first_below_90"] or "none")),
-        *((f"length {T}", found) for T, found in extra_lengths(summary)),
+        *((f"length {T}", value) for T, value in extra_lengths(summary)),
         *protocol_rows(summary),
         *guess_row(summary),
-        *((f"{name} {scored}", found) for name, found in other_measures(summary)),
+        *((f"{name} {scored}", value) for name, value in other_measures(summary)),
         *proof_rows(summary),
         *as_it_is_rows(summary),
         ("run folder", summary["run_dir"]),
@@ -239,8 +242,8 @@ def sharpened(result: dict[str, Any]) -> str:
 
 def text_lengths(result: dict[str, Any]) -> list[str]:
     """Every length with its measures and its ratio to the training length, and the sentence that they make."""
-    found, extrapolation = result["measures"], result["extrapolation"]
-    bits, perplexity = found["bits_per_byte"], found["perplexity"]["values"]
+    measures, extrapolation = result["measures"], result["extrapolation"]
+    bits, perplexity = measures["bits_per_byte"], measures["perplexity"]["values"]
     ratios = {} if extrapolation is None else extrapolation["ratios"]
     columns = {f"to {denominator(extrapolation)}": ratios} if ratios else {}
     if "to_trained" in result:

@@ -17,7 +17,7 @@ from regulargpt.objectives.measures import measure, said
 from regulargpt.options import shown
 from regulargpt.runs.exits import FAILED, STOPPED
 from regulargpt.runs.sweep import driver
-from regulargpt.runs.sweep.driver import Outcome, Plan, Watch
+from regulargpt.runs.sweep.driver import Plan, SweepOutcome, SweepWatch
 from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage import toml
 from regulargpt.storage.folder import RunFolder
@@ -58,8 +58,8 @@ def tell(grid: Grid) -> None:
 
 def counts(plan: Plan) -> dict[str, int]:
     """How many runs are in each state."""
-    found = Counter(plan.values())
-    return {state: found[state] for state in ("done", "missing", "failed")}
+    states = Counter(plan.values())
+    return {state: states[state] for state in ("done", "missing", "failed")}
 
 
 def listing(grid: Grid, path: Path, plan: Plan, most: int, err: bool = False) -> list[str]:
@@ -89,9 +89,11 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     # Refusals first, since asking for GPUs imports torch, which takes seconds.
     driver.plan(path, grid.configs)
     tell(grid)
-    lines = Lines(grid, path)
+    lines = StatusLines(grid, path)
     try:
-        outcome = driver.sweep(path, grid.configs, engine(grid.configs), Watch(lines.on_plan, lines.on_done), retry)
+        outcome = driver.sweep(
+            path, grid.configs, engine(grid.configs), SweepWatch(lines.on_plan, lines.on_done), retry
+        )
     finally:
         lines.close()
     folder = SweepFolder(path)
@@ -99,7 +101,7 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     return exit_code(outcome)
 
 
-def exit_code(outcome: Outcome) -> int:
+def exit_code(outcome: SweepOutcome) -> int:
     """The exit code of a sweep; where it was stopped, a line on stderr says so."""
     if outcome.missing:
         say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
@@ -146,7 +148,7 @@ class Ended:
             self.bar.close()
 
 
-class Lines(Ended):
+class StatusLines(Ended):
     """Progress on stderr: the list first."""
 
     def __init__(self, grid: Grid, path: Path):
@@ -168,7 +170,7 @@ def result(folder: SweepFolder, name: str, state: State) -> str:
     return "done, and its summary cannot be read"
 
 
-def states_of(outcome: Outcome) -> dict[str, State]:
+def states_of(outcome: SweepOutcome) -> dict[str, State]:
     """The runs that failed, those that are missing, those that are done: what needs a look comes first."""
     by_state: list[tuple[State, tuple[str, ...]]] = [
         ("failed", outcome.failed),
@@ -178,7 +180,7 @@ def states_of(outcome: Outcome) -> dict[str, State]:
     return {name: state for state, names in by_state for name in names}
 
 
-def text(folder: SweepFolder, outcome: Outcome) -> str:
+def text(folder: SweepFolder, outcome: SweepOutcome) -> str:
     """The short table at the end of a sweep."""
     states = states_of(outcome)
     rows = [(name, result(folder, name, state)) for name, state in list(states.items())[:SHOWN]]
@@ -205,18 +207,18 @@ def conditions(folder: SweepFolder, names: Sequence[str]) -> tuple[dict[Key, str
     """A letter for each run whose words or supervision are not those of all runs on its language; what they mean."""
     from regulargpt.results import beside, columns
     from regulargpt.results.read import flat
-    from regulargpt.results.row import DONE, Row
+    from regulargpt.results.row import DONE, RunRow
 
-    found: dict[Key, list[Row]] = {}
+    by_run: dict[Key, list[RunRow]] = {}
     for name in names:
         with suppress(UserError):
             config = flat(toml.parse(RunFolder(folder.run_path(name)).config_text))
-            found[(name,)] = [Row(name, DONE, config=config)]
-    known = columns.known(row for rows in found.values() for row in rows)
-    return beside.conditions(found, {key: name for name, key in known.items()})
+            by_run[(name,)] = [RunRow(name, DONE, config=config)]
+    known = columns.known(row for rows in by_run.values() for row in rows)
+    return beside.conditions(by_run, {key: name for name, key in known.items()})
 
 
-def as_object(folder: SweepFolder, outcome: Outcome) -> dict[str, Any]:
+def as_object(folder: SweepFolder, outcome: SweepOutcome) -> dict[str, Any]:
     """What `--json` prints."""
     scores: dict[str, float | None] = {}
     measures: dict[str, str] = {}

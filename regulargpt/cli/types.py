@@ -101,8 +101,8 @@ class InchesType(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Inches; BadParameter for what is no width, or none of a picture."""
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *(in|cm|)", str(value))
-        inches = float(found[1]) / (2.54 if found[2] == "cm" else 1.0) if found else math.nan
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *(in|cm|)", str(value))
+        inches = float(match[1]) / (2.54 if match[2] == "cm" else 1.0) if match else math.nan
         if not self.LEAST <= inches <= self.MOST:
             self.fail(
                 f"{value!r:.40} is no width from {self.LEAST:g}in to {self.MOST:g}in, as in 3.25in or 8.2cm", param, ctx

@@ -47,7 +47,7 @@ class Protocol:
     free: tuple[str, ...] = ()
     """Parameters of the spelling for which a user may write another value."""
     of: str = ""
-    """The only language that it is about, if there is one."""
+    """The only language that it is about, if any."""
     of_training_lengths: bool = False
     """Whether fresh words of the training lengths make the score; else they are longer."""
 
@@ -104,8 +104,8 @@ class Protocol:
         >>> protocol("merrill2024").usual("alternating-4*cyclic-5"), protocol("grazzi2025").usual("cyclic-2*cyclic-3")
         ('letters=elements', '')
         """
-        found = {self.spelling.get(factor, self.spelling.get(stem(factor), "")) for factor in name.split("*")}
-        return found.pop() if len(found) == 1 else ""
+        spellings = {self.spelling.get(factor, self.spelling.get(stem(factor), "")) for factor in name.split("*")}
+        return spellings.pop() if len(spellings) == 1 else ""
 
     def put(self, draft: Draft) -> Draft:
         """Set all that is fixed in a config in the making."""
@@ -129,7 +129,7 @@ class Protocol:
     def test_of(self, config: RunConfig) -> RunConfig:
         """The same training, tested under this protocol with as many words a length and the same stride.
 
-        Raises ConfigError if a model trained so cannot be asked as this protocol asks.
+        Raises ConfigError if a model trained so cannot be queried as this protocol asks.
 
         >>> protocol("hard").test_of(RunConfig()).evaluation.extra_lengths
         (1000, 10000)
@@ -163,7 +163,7 @@ class Protocol:
 
 
 def rows_of(fields: Fields) -> dict[str, Any]:
-    """What a protocol fixes, of a language whose words are answered by a row: that is asked for, and nothing else.
+    """What a protocol fixes, of a language whose words are answered by a row: that is requested, and nothing else.
 
     >>> rows_of({"objective.name": "last", "objective.output_token": True, "evaluation.test_len": 500})
     {'evaluation.test_len': 500, 'objective.name': 'transduction'}
@@ -181,9 +181,9 @@ OF_THE_TEST = ("evaluation.", "data.test.")
 def fresh(config: RunConfig) -> dict[str, Any]:
     """The options of a test at their defaults, but as many words a length and the same stride."""
     kept = {key: getattr(config.evaluation, key) for key in ("samples", "symbols", "stride")}
-    found = {f"evaluation.{key}": value for key, value in vars(EvaluationOptions(**kept)).items()}
+    options = {f"evaluation.{key}": value for key, value in vars(EvaluationOptions(**kept)).items()}
     mixture = {f"data.test.{key}": value for key, value in vars(TestMixture()).items()}
-    return found | {key: value for key, value in mixture.items() if key in flat(config)}
+    return options | {key: value for key, value in mixture.items() if key in flat(config)}
 
 
 def is_absent(key: str, value: Any, now: Fields) -> bool:
@@ -243,9 +243,9 @@ PROTOCOLS = {id: written(id, table) for id, table in presets("regulargpt.config"
 
 
 def protocol(name: str) -> Protocol:
-    """The protocol of a name: "thesis" for its newest version, "thesis-1" for that one.
+    """The protocol of a name: "thesis" for its newest version, "thesis-1" for that version.
 
-    Raises ConfigError with the nearest name for an unknown one.
+    Raises ConfigError with the nearest name for an unknown name.
 
     >>> protocol("hard").id
     'hard-2'

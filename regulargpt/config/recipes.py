@@ -18,7 +18,7 @@ from regulargpt.data.kinds import KINDS
 from regulargpt.models import MODELS, recipes_of
 from regulargpt.models.recipes import BRACKETED
 from regulargpt.options.presets import dotted, presets
-from regulargpt.options.registry import Extended
+from regulargpt.options.registry import ExtendedRegistry
 from regulargpt.training.proof import no_certificate, proof_phase
 
 Fields = Mapping[str, Any]
@@ -45,7 +45,7 @@ class Recipe:
     by_proof: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict)
     """In place of `fields`, of networks that are proven in this phase."""
 
-    def of(self, name: str, model: str, language: str) -> dict[str, Any]:
+    def options_for(self, name: str, model: str, language: str) -> dict[str, Any]:
         """The options of this recipe, of this name, for a model and a language."""
         fields = self.by_proof.get(proof_phase(MODELS.options(model, "model")), self.fields)
         balanced = self.balanced if self.balanced and sampling(language) == "balanced" else {}
@@ -58,7 +58,7 @@ class Recipe:
 
 
 def of_model(name: str, model: str, language: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a model takes of a recipe on its own account: in every language, and in this one.
+    """What a model takes of a recipe on its own account: in every language, and in this language.
 
     >>> of_model("answers", "lstm", "parity"), of_model("paper", "regulargpt", "modular-arithmetic")[1]["data.name"]
     (({'model.d_model': 32}, {}), 'modular-arithmetic:plus=true')
@@ -112,7 +112,7 @@ def written(table: Mapping[str, Any]) -> Recipe:
 
 
 OF_WORDS = {name: written(table) for name, table in presets("regulargpt.config", "recipes.toml").items()}
-RECIPES: Extended[Recipe] = Extended(OF_WORDS, "regulargpt.recipes")
+RECIPES: ExtendedRegistry[Recipe] = ExtendedRegistry(OF_WORDS, "regulargpt.recipes")
 # Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
 CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
 
@@ -127,7 +127,7 @@ def usual_recipe(language: str) -> str:
 
 
 def usual_model(language: str) -> str:
-    """The model for those who name none: one with a stack above the regular languages, where no bracket shows it.
+    """The model for those who name none: a network with a stack above the regular languages, where no bracket shows it.
 
     >>> usual_model("parity"), usual_model("text:code"), usual_model("retrieval:line")
     ('regulargpt', 'transformer', 'transformer')
@@ -197,15 +197,15 @@ def resolve(
         user(draft) if callable(user) else draft.put(user or {})
         return draft
 
-    found, otherwise = draft(name, certify), RECIPES[name].otherwise
-    parts = found.part("model"), found.part("objective")
+    settings, otherwise = draft(name, certify), RECIPES[name].otherwise
+    parts = settings.part("model"), settings.part("objective")
     if (certify or otherwise) and no_certificate(*parts, language) is not None:
-        found = draft(otherwise or name, False)
-    return found.config()
+        settings = draft(otherwise or name, False)
+    return settings.config()
 
 
 def options(recipe: str, options_of: str, model: str, language: str) -> dict[str, Any]:
-    """The options of a recipe, or those that it takes of another one where there can be no certificate.
+    """The options of a recipe, or those that it takes of another recipe where there can be no certificate.
 
     A model's name is one network all the same: what the model has of its own in the recipe stays.
 
@@ -213,7 +213,7 @@ def options(recipe: str, options_of: str, model: str, language: str) -> dict[str
     >>> alone["model.d_model"], instead["model.d_model"], "training.solved_loss" in instead
     (32, 32, True)
     """
-    fields = RECIPES[options_of].of(options_of, model, language)
+    fields = RECIPES[options_of].options_for(options_of, model, language)
     if options_of == recipe:
         return fields
     every, own = of_model(recipe, model, language)
@@ -228,12 +228,12 @@ def refuse(recipe: str, model: str, language: str) -> None:
         )
     if recipe not in RECIPES:
         raise UserError(unknown_recipe(recipe))
-    chosen, found = MODELS.written(model, "model")["name"], RECIPES[recipe]
-    if found.is_for != kind_of(language):
-        remedy = f"name a {of_kind(found.is_for)}" if is_language(language) else "leave --recipe out"
-        raise UserError(f"recipe '{recipe}' is for {found.is_for}, {language} is not; {remedy}")
-    if found.is_published and recipe not in recipes_of(chosen):
-        names = one_of(found.models(recipe))
+    chosen, options = MODELS.written(model, "model")["name"], RECIPES[recipe]
+    if options.is_for != kind_of(language):
+        remedy = f"name a {of_kind(options.is_for)}" if is_language(language) else "leave --recipe out"
+        raise UserError(f"recipe '{recipe}' is for {options.is_for}, {language} is not; {remedy}")
+    if options.is_published and recipe not in recipes_of(chosen):
+        names = one_of(options.models(recipe))
         raise UserError(f"recipe '{recipe}' is for {names}, not for '{chosen}'; choose --recipe words")
 
 
@@ -260,8 +260,8 @@ def of_brackets(config: RunConfig) -> str:
     (', model.tree = nested for its brackets', '')
     """
     is_there = is_language(config.data.name) and has_brackets(config.data.name)
-    found = [f"{key} = {of}" for key, of in BY_BRACKETS.items() if is_there and value_of(config, key) == of]
-    return f", {', '.join(found)} for its brackets" if found else ""
+    settings = [f"{key} = {of}" for key, of in BY_BRACKETS.items() if is_there and value_of(config, key) == of]
+    return f", {', '.join(settings)} for its brackets" if settings else ""
 
 
 # What must be the same where models are compared: the words, and what is shown of them.
@@ -282,8 +282,8 @@ def apart(recipe: str | None, models: Sequence[str], language: str) -> dict[str,
     fields = {model: fields_of(name, model, language) for model in models}
     keys = dict.fromkeys(key for of in fields.values() for key in of if key.startswith(COMPARED))
     several = [key for key in keys if len({of.get(key) for of in fields.values()}) > 1]
-    found = {model: {key: of[key] for key in several if key in of} for model, of in fields.items()}
-    return {model: of for model, of in found.items() if of}
+    differing = {model: {key: of[key] for key in several if key in of} for model, of in fields.items()}
+    return {model: of for model, of in differing.items() if of}
 
 
 def fields_of(recipe: str, model: str, language: str) -> dict[str, Any]:

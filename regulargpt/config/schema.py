@@ -147,7 +147,7 @@ class EvaluationOptions(Options):
     extra_protocols: tuple[str, ...] = option((), "Protocols under which the trained model is tested too.")
 
     def problems(self) -> typing.Iterator[str]:
-        """A view that there is not, and two ways at once from one length to the next."""
+        """A view that there is not, and two ways at once from each length to the next."""
         if (reason := views.refuse(self.attention)) is not None:
             yield reason
         if self.factor > 1 and self.stride > 1:
@@ -158,7 +158,7 @@ class EvaluationOptions(Options):
 class RunConfig(Options):
     """One run. Equal configs on the same machine and thread count give equal weights, bit for bit.
 
-    `protocol`, if there is one, names the preset that fixes how words are drawn and scored (config/protocols.py).
+    `protocol`, if any, names the preset that fixes how words are drawn and scored (config/protocols.py).
 
     >>> config = RunConfig()
     >>> RunConfig.parse(config.render()) == config

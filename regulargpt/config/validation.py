@@ -144,14 +144,14 @@ def refuse_attention(config: RunConfig) -> str | None:
 
 
 def _asked_for(config: RunConfig, words: Data) -> Iterator[str]:
-    """Lengths by a factor are few, and none may be missing that somebody asked for: a text is long enough or not.
+    """Lengths by a factor are few, and none may be missing that somebody requested: a text is long enough or not.
 
     Of a language, whose words may all have an even length, those are left out that it lacks.
     """
-    asked = config.evaluation
-    if asked.factor > 1:
-        longest = [("test_len", config.scored[-1])] if asked.test_len and config.scored else []
-        for key, length in [*longest, *(("extra_lengths", extra) for extra in asked.extra_lengths)]:
+    evaluation = config.evaluation
+    if evaluation.factor > 1:
+        longest = [("test_len", config.scored[-1])] if evaluation.test_len and config.scored else []
+        for key, length in [*longest, *(("extra_lengths", extra) for extra in evaluation.extra_lengths)]:
             if not words.is_tested(length):
                 yield f"evaluation.{key} = {length}: {words.describe_length(length)}"
 

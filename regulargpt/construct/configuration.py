@@ -16,7 +16,7 @@ from regulargpt.options import without_name
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt import RegularGPT
 
-# What is exact by construction needs no long test to believe it: this one takes seconds. Weights of one layer of the
+# What is exact by construction needs no long test to believe it: this one takes seconds. Weights of a layer of the
 # FFN up to which a model is small: larger ones are tested on fewer and shorter words, and so are trees along brackets,
 # which may be as deep as a word is long.
 SMALL = 1 << 14

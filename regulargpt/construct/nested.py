@@ -1,7 +1,7 @@
 """Trees that follow brackets: what nodes stand for as one-hot vectors, a path for each window that words need.
 
 A node stands for a label (`Labels`): an element of the language's algebra, which acts on states as Lemma 6.1 has it, or
-with C = 2 a call with what follows it. What a pair of brackets makes of an element is one more entry of the table.
+with C = 2 a call with what follows it. What a pair of brackets makes of an element is another entry of the table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
     specification = NestedSpecification.of_machine(machine)
     labels = Labels(specification, chunk_size, "right")
     symbols = 1 + labels.count + np.arange(machine.n_symbols)  # their rows, behind those of the labels
-    seen = Seen(chunk_size)
+    seen = WindowsRead(chunk_size)
 
     def image(_: int, windows: Ints) -> Ints:
         return labels.image(seen.noted(windows))
@@ -57,24 +57,24 @@ def one_hot(machine: PushdownTransducer, chunk_size: int) -> Representation:
     )
 
 
-class Seen:
+class WindowsRead:
     """The windows of rows that were looked at, each once; the pad, 0, is the empty word's label, 1."""
 
     def __init__(self, chunk_size: int) -> None:
         self.windows = np.zeros((0, chunk_size), dtype=np.int64)
 
     def noted(self, windows: Ints) -> Ints:
-        found = np.maximum(windows, 1)
-        self.windows = np.unique(np.concatenate([self.windows, np.unique(found, axis=0)]), axis=0)
+        noted = np.maximum(windows, 1)
+        self.windows = np.unique(np.concatenate([self.windows, np.unique(noted, axis=0)]), axis=0)
         if len(self.windows) > MAX_PATHS:
             raise TooManyWindows(f"the construction has more than {MAX_PATHS:,} paths")
-        return found
+        return noted
 
 
 def sizes(machine: PushdownTransducer, chunk_size: int) -> tuple[int, int]:
     """Its numbers and paths; of too many paths to count, at least so many."""
     try:
-        found = one_hot(machine, chunk_size)
+        network = one_hot(machine, chunk_size)
     except TooManyWindows:
         return len(NestedSpecification.of_machine(machine).words), MAX_PATHS
-    return found.size, len(found.writes)
+    return network.size, len(network.writes)

@@ -17,7 +17,7 @@ def one_hot(machine: MooreMachine, chunk_size: int) -> Representation:
     >>> found.size, found.symbols[1].tolist(), found.reads.tolist(), found.writes.tolist()
     (2, [0.0, 1.0], [[0, 0], [1, 0], [0, 1], [1, 1]], [0, 1, 1, 0])
     """
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     M, C = monoid.size, chunk_size
     tuples = np.indices((M,) * C).reshape(C, -1)  # (C, M^C), the leftmost child first
     written = tuples[0]

@@ -40,7 +40,7 @@ def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
 def one_hot_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
     """M numbers, M^C paths: tuples of C elements; of a monoid too large to count, at least so many."""
     try:
-        size = TransitionMonoid.of(machine, MAX_ELEMENTS).size
+        size = TransitionMonoid.from_machine(machine, MAX_ELEMENTS).size
     except AutomatonError:
         size = MAX_ELEMENTS
     return size, size**chunk_size
@@ -60,17 +60,17 @@ def representations(machine: AnyMachine) -> dict[str, Construction]:
 
 
 def machine_of(task: TreeTask) -> AnyMachine:
-    """The machine of which a construction is made: the smallest where there is one."""
+    """The machine of which a construction is made: the smallest if any."""
     return task.machine if isinstance(task, NestedTask) else task.machine.minimise()
 
 
 @dataclass(frozen=True)
-class Plan:
+class ConstructionPlan:
     """A construction's sizes.
 
     >>> import languages
     >>> plan(languages.get("parity").machine, 2, "matrix")
-    Plan(chunk_size=2, size=4, paths=8)
+    ConstructionPlan(chunk_size=2, size=4, paths=8)
     """
 
     chunk_size: int
@@ -91,8 +91,8 @@ class Plan:
         return 4 * (4 * self.d_model**2 + 2 * self.d_model * self.d_ff + 2 * ROWS * self.d_ff)
 
 
-def plan(machine: AnyMachine, chunk_size: int, representation: str) -> Plan:
-    return Plan(chunk_size, *representations(machine)[representation].sizes(machine, chunk_size))
+def plan(machine: AnyMachine, chunk_size: int, representation: str) -> ConstructionPlan:
+    return ConstructionPlan(chunk_size, *representations(machine)[representation].sizes(machine, chunk_size))
 
 
 def smaller(task: TreeTask, chunk_size: int) -> str:
@@ -122,18 +122,18 @@ def model_config(task: TreeTask, chunk_size: int, representation: str) -> Regula
     machine = machine_of(task)
     if isinstance(machine, PushdownTransducer):
         check_nested(task, chunk_size, representation)
-    found = plan(machine, chunk_size, representation)
-    if found.bytes > MAX_BYTES:
-        more = " or more" * (found.paths == nested.MAX_PATHS)
+    size = plan(machine, chunk_size, representation)
+    if size.bytes > MAX_BYTES:
+        more = " or more" * (size.paths == nested.MAX_PATHS)
         raise UserError(
-            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(found.bytes)}{more}, "
+            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(size.bytes)}{more}, "
             f"at most 2 are taken; {remedy(machine, chunk_size, representation)}"
         )
     return RegularGPTOptions(
         name="regulargpt",
-        d_model=found.d_model,
+        d_model=size.d_model,
         n_heads=chunk_size,
-        d_ff=found.d_ff,
+        d_ff=size.d_ff,
         norm="post",
         activation="relu",
         chunk_size=chunk_size,

@@ -36,7 +36,7 @@ class Representation:
         return self.reads.shape[1]
 
     def compose(self, children: Vectors) -> Vectors:
-        """The composition (size,) of children (C, size) given by offset: what the network computes, in one line.
+        """The composition (size,) of children (C, size) given by offset: what the network computes, in a line.
 
         >>> import languages
         >>> from regulargpt.construct.one_hot import one_hot

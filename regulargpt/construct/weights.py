@@ -14,7 +14,7 @@ from regulargpt import models
 from regulargpt.construct.plan import machine_of, representations
 from regulargpt.construct.representation import Representation
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.block import Attention, Block
+from regulargpt.models.regulargpt.block import TreeBlock, WindowAttention
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 
 # A path reads C numbers; its sum is C if it is active and at most C - 1 if not. Its two units rise from 0 to 1 between
@@ -43,27 +43,27 @@ def constructed(config: RegularGPTOptions, task: TreeTask, representation: str) 
 
 
 @torch.no_grad()
-def fill(model: RegularGPT, found: Representation) -> None:
+def fill(model: RegularGPT, matrices: Representation) -> None:
     """Set all weights of a post-LN ReLU model of d_model = C size and C heads.
 
     The state's numbers are the first `size` of d_model, slot 0; the rest of a state is zero.
     """
-    size = found.size
+    size = matrices.size
     for parameter in model.parameters():
         parameter.zero_()
-    model.embedding.weight[:, :size] = torch.from_numpy(found.symbols)
-    model.pad[0, :size] = torch.from_numpy(found.identity)
+    model.embedding.weight[:, :size] = torch.from_numpy(matrices.symbols)
+    model.pad[0, :size] = torch.from_numpy(matrices.identity)
     assert isinstance(model.readout, nn.Linear)
-    model.readout.weight[:, :size] = torch.from_numpy(found.readout)
+    model.readout.weight[:, :size] = torch.from_numpy(matrices.readout)
     block = model.blocks[0]
-    assert isinstance(block, Block)
+    assert isinstance(block, TreeBlock)
     fill_attention(block.attn, size)
-    fill_ffn(block, found)
-    undo(block.ln1, found.ones / size)
-    undo(block.ln2, found.ones / (found.chunk_size * size))
+    fill_ffn(block, matrices)
+    undo(block.ln1, matrices.ones / size)
+    undo(block.ln2, matrices.ones / (matrices.chunk_size * size))
 
 
-def fill_attention(attn: Attention, size: int) -> None:
+def fill_attention(attn: WindowAttention, size: int) -> None:
     """Head j sees offset j alone (section 6.6.2) and copies slot 0 of that child into slot j.
 
     Head 0 has nothing to write: its child is the node itself, which the residual leaves in slot 0.
@@ -75,21 +75,23 @@ def fill_attention(attn: Attention, size: int) -> None:
     attn.out.weight[:size] = 0.0  # slot 0
 
 
-def fill_ffn(block: Block, found: Representation) -> None:
+def fill_ffn(block: TreeBlock, matrices: Representation) -> None:
     """Two units a path, whose difference is 1 if it is active and 0 if not; a unit a number, which removes it.
 
     x - ReLU(x + 1) + 1 = 0 takes the children out of the residual, and the composition takes their place. All kinks
     are far from the numbers that occur: about them the block is affine, and constant.
     """
-    C, paths, width = found.chunk_size, len(found.writes), found.chunk_size * found.size
+    C, paths, width = matrices.chunk_size, len(matrices.writes), matrices.chunk_size * matrices.size
     path, number = torch.arange(paths), torch.arange(width)
     steep = 1.0 / (RISES - SETTLES)
-    columns = torch.from_numpy(found.reads + found.size * np.arange(C))  # (paths, C): slot j is the child at offset j
+    columns = torch.from_numpy(
+        matrices.reads + matrices.size * np.arange(C)
+    )  # (paths, C): slot j is the child at offset j
     rising = block.ff_in.weight[:paths].scatter_(1, columns, steep)
     block.ff_in.weight[paths : 2 * paths] = rising  # the second unit reads the same, and rises later
     block.ff_in.bias[:paths] = -steep * (C - RISES)
     block.ff_in.bias[paths : 2 * paths] = -steep * (C - SETTLES)
-    writes = torch.from_numpy(found.writes)
+    writes = torch.from_numpy(matrices.writes)
     block.ff_out.weight[writes, path] = 1.0
     block.ff_out.weight[writes, paths + path] = -1.0
     block.ff_in.weight[2 * paths + number, number] = 1.0

@@ -30,7 +30,7 @@ class Data(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which it was asked for."""
+        """The name under which it was requested."""
         ...
 
     @property
@@ -48,7 +48,7 @@ class Data(Protocol):
         ...
 
     def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
-        """`count` words of one length, drawn from `lengths`."""
+        """`count` words of equal length, drawn from `lengths`."""
         ...
 
     def has_length(self, length: int) -> bool:
@@ -60,7 +60,7 @@ class Data(Protocol):
         ...
 
     def test(self, seed: int, length: int, count: int) -> Words:
-        """The test words of one length: the same for every model that is tested with this seed."""
+        """The test words of equal length: the same for every model that is tested with this seed."""
         ...
 
     def files(self, seed: int, length: int, count: int) -> npt.NDArray[np.integer] | None:

@@ -52,13 +52,13 @@ class GivenData(LanguageData):
     def parts(self) -> Mapping[int, tuple[Indices, Indices]]:
         """Of each length the words that are trained on and those that are tested, (n, length) each."""
         assert isinstance(self.options, GivenOptions), "a file of words has these"
-        found: dict[int, tuple[Indices, Indices]] = {}
+        by_length: dict[int, tuple[Indices, Indices]] = {}
         for length, words in self.given.of_length.items():
             is_tested = np.ones(len(words), dtype=np.bool_)
             if length <= self.options.train_len or self.given.tested:
                 is_tested = self.given.kept_back(length, self.options.held_out)
-            found[length] = words[~is_tested], words[is_tested]
-        return found
+            by_length[length] = words[~is_tested], words[is_tested]
+        return by_length
 
     def _part(self, length: int, *, tested: bool) -> Indices:
         words = self.given.of_length

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regulargpt.data.options import DataOptions
-from regulargpt.options.registry import Extended
+from regulargpt.options.registry import ExtendedRegistry
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Kind:
     """What the core says of a kind of data, and where its parts are, each as "module:NAME".
 
     `data` is the class of its data, `build` makes them of their options, `terminal` is the module with what
-    `regulargpt.cli.kinds.Kind` has. `gather` reads what a page shows of a run on them; without one, that is what it
+    `regulargpt.cli.kinds.Kind` has. `gather` reads what a page shows of a run on them; without it, that is what it
     shows of a run on words.
     """
 
@@ -35,4 +35,4 @@ class Kind:
     after: str = ""
 
 
-KINDS: Extended[Kind] = Extended({}, "regulargpt.data")
+KINDS: ExtendedRegistry[Kind] = ExtendedRegistry({}, "regulargpt.data")

@@ -19,7 +19,7 @@ from languages.registry import is_built_in, no_finite_automaton
 from languages.task import Task
 from languages.tasks import AnyTask, TreeTask, tree_task
 from regulargpt.data.base import Words
-from regulargpt.data.options import LanguageOptions, Mixture
+from regulargpt.data.options import LanguageOptions, MixtureOptions
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class LanguageData:
 
     @property
     def tree_task(self) -> TreeTask:
-        """The task, for what needs a finite table along a tree. LanguageError for one that has none."""
+        """The task, for what needs a finite table along a tree. LanguageError for a language that has none."""
         return tree_task(self.task)
 
     @property
@@ -71,7 +71,7 @@ class LanguageData:
 
     def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
         random = rng(seed, purpose, step)
-        # One length a batch: words need no padding, which would be one more symbol to learn.
+        # One length a batch: words need no padding, which would be another symbol to learn.
         length = lengths[int(random.integers(len(lengths)))]
         return draw(self.task, self.options.training, random, length, count)
 
@@ -142,7 +142,7 @@ class LanguageData:
                 self.task.prepare_near_misses(longest, mixture.edits, mixture.swaps)
 
     def near(self, wrong: Words, seed: int, step: int) -> Words:
-        """Words (n, T), each at most two symbols from its own of these (n, T); that one where they may not differ.
+        """Words (n, T), each at most two symbols from its own of these (n, T); that symbol where they may not differ.
 
         >>> from regulargpt.data import read_data
         >>> wrong = np.array([[0, 1, 1, 0]] * 64)
@@ -169,7 +169,7 @@ class LanguageData:
         return words
 
 
-def draw(task: AnyTask, mixture: Mixture | None, random: np.random.Generator, length: int, count: int) -> Words:
+def draw(task: AnyTask, mixture: MixtureOptions | None, random: np.random.Generator, length: int, count: int) -> Words:
     """Words as the task samples them; of a balanced task, mixed as the options say."""
     if mixture is None:
         return task.sample(random, length, count)

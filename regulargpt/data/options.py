@@ -60,7 +60,7 @@ class WordOptions(DataOptions):
 
 
 @dataclass(frozen=True)
-class Mixture(Options):
+class MixtureOptions(Options):
     """Which words of a language are drawn.
 
     Of all words a share `members` are members. Of the others a share `near_misses` are members with 1 to `edits`
@@ -76,7 +76,7 @@ class Mixture(Options):
 
 
 @dataclass(frozen=True)
-class TestMixture(Mixture):
+class TestMixture(MixtureOptions):
     """The words of the test."""
 
     __test__ = False  # its name is no invitation to pytest
@@ -89,7 +89,7 @@ class UniformOptions(WordOptions):
     """A language whose words are all asked about, such as parity: words are drawn as its task says."""
 
     @property
-    def training(self) -> Mixture | None:
+    def training(self) -> MixtureOptions | None:
         return None
 
     @property
@@ -98,13 +98,13 @@ class UniformOptions(WordOptions):
 
 
 @dataclass(frozen=True)
-class BalancedOptions(Mixture, WordOptions):
+class BalancedOptions(MixtureOptions, WordOptions):
     """A language of members and non-members: itself the mixture of its training words."""
 
     test: TestMixture = field(default_factory=TestMixture)
 
     @property
-    def training(self) -> Mixture:
+    def training(self) -> MixtureOptions:
         return self
 
 

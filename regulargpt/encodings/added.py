@@ -77,6 +77,6 @@ class Added(EncodingWrapper):
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"]:
         of_set = self.kernels[at.layer if len(self.kernels) > 1 else 0]
         assert isinstance(of_set, Kernel)
-        found, own = of_set.bias(q, k, at), self.inner.bias(q, k, at)
-        assert found is not None
-        return found if own is None else own + found
+        bias, own = of_set.bias(q, k, at), self.inner.bias(q, k, at)
+        assert bias is not None
+        return bias if own is None else own + bias

@@ -34,7 +34,7 @@ Logits: TypeAlias = Float[Tensor, "batch n_heads queries keys"]
 
 @dataclass(frozen=True)
 class Positions:
-    """Where the queries and keys of one attention stand, in which layer, and what `prepare` said of each key.
+    """Where the queries and keys of an attention stand, in which layer, and what `prepare` said of each key.
 
     Positions are float64: exact, and angles made from them precise. In a causal model the queries are the last of the
     keys that are handed over; these need not begin at position 0. `shown` says how many keys each query sees where a

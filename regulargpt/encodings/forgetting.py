@@ -52,7 +52,7 @@ def faded(gates: Float[Tensor, "batch keys n_heads"], n_queries: int) -> Float[T
     >>> faded(torch.tensor([[[-1.0], [-2.0], [-4.0]]]), 1)
     tensor([[[[-6., -4.,  0.]]]])
     """
-    # In float64, since the difference of two long sums would lose the digits of a short one.
+    # In float64, since the difference of two long sums would lose the digits of a short sum.
     c = gates.double().cumsum(1).transpose(1, 2)  # (batch, n_heads, keys)
     bias = c[..., -n_queries:, None] - c[..., None, :]  # (batch, n_heads, queries, keys)
     return bias.to(gates.dtype)

@@ -64,7 +64,7 @@ class PaTH(Encoding):
         return SIZE - 1
 
     def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length n_heads s"]:
-        """w and beta of each head, and the logarithm of its gate if there is one."""
+        """w and beta of each head, and the logarithm of its gate if any."""
         u = F.linear(F.linear(x, self.down[layer]), self.up[layer]).transpose(1, 2)  # (batch, inner, length)
         u = F.conv1d(F.pad(u, (SIZE - 1, 0)), self.conv[layer][:, None], groups=u.shape[1])
         precise = torch.promote_types(x.dtype, torch.float32)
@@ -112,14 +112,14 @@ def transported(
     qw = (q @ w[..., last, :, :].mT).tril(size - n_rows)
     near = q @ k[..., last, :, :].mT - qw @ X[..., last, :, :]  # (*rows, own, n_rows, size)
     q, k = q - qw @ U[..., last, :, :], k - X.mT @ w
-    found = [[part] for part in near.unbind(-3)]
+    blocks = [[part] for part in near.unbind(-3)]
     for apart in range(1, count):
         first = max(0, apart - (count - own))  # chunks of queries before it have no keys so far back
         q, some = q[..., first - own :, :, :], slice(count - own + first - apart, count - apart)
-        for parts, part in zip(found[first:], (q @ k[..., some, :, :].mT).unbind(-3), strict=True):
+        for parts, part in zip(blocks[first:], (q @ k[..., some, :, :].mT).unbind(-3), strict=True):
             parts.insert(0, part)
         q = q - (q @ w[..., some, :, :].mT) @ U[..., some, :, :]
-    wide = [F.pad(torch.cat(parts, -1), (0, (count - len(parts)) * size)) for parts in found]
+    wide = [F.pad(torch.cat(parts, -1), (0, (count - len(parts)) * size)) for parts in blocks]
     return torch.cat(wide, -2)[..., -n_queries:, -n_keys:]
 
 

@@ -77,12 +77,12 @@ class Regrouped(EncodingWrapper):
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch #n_heads queries keys"] | None:
         near, far = (self.inner.bias(*self.inner.rotate(q, k, each), each) for each in (at, self.moved(at)))
-        found = None if near is None or far is None else torch.where(self.is_near(at), near, far)
+        bias = None if near is None or far is None else torch.where(self.is_near(at), near, far)
         if (hidden := self.hidden(at)) is None:
-            return found
+            return bias
         dtype = torch.promote_types(q.dtype, torch.float32)
-        found = q.new_zeros(1, 1, *hidden.shape, dtype=dtype) if found is None else found
-        return found.masked_fill(hidden, -torch.inf)
+        bias = q.new_zeros(1, 1, *hidden.shape, dtype=dtype) if bias is None else bias
+        return bias.masked_fill(hidden, -torch.inf)
 
 
 class Streaming(Regrouped):

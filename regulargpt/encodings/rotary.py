@@ -62,7 +62,7 @@ class Rotary(Encoding):
 
     Their product depends on the positions through m - n alone. With `fraction` below 1 only the first entries of a head
     are turned. `scaling` changes the angles when the model is not in training: by `factor`, or for a word of T symbols
-    by T / train_len where that is above 1. All queries and keys of a word must then be turned in one call.
+    by T / train_len where that is above 1. All queries and keys of a word must then be turned in a single call.
 
     With `in_training` they are so in training, too. With `log_n` queries are scaled as by `log_n`, in tests alone.
 
@@ -178,7 +178,7 @@ class Rotary(Encoding):
         return self.theta(self.base * stretch, at.n), 1.0
 
     def kept(self, theta: Float[Tensor, "pairs"]) -> Float[Tensor, "pairs"]:
-        """YaRN's ramp, linear in the index of the pair: 1 for a pair that is left alone, 0 for an interpolated one.
+        """YaRN's ramp, linear in the index of the pair: 1 for a pair that is left alone, 0 for an interpolated pair.
 
         Its ends are rounded outwards and lie in the head, as in the authors' code. Theirs turns round where every pair
         turns fast, or none turns once; this one does not.

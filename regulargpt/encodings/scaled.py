@@ -34,7 +34,7 @@ class Scaled(EncodingWrapper):
             "generator": generator,
         }
         self.inner = encodings.build(inner or EncodingOptions("none"), **given)
-        # A model has one learning rate for its encoding: without one of its own it is the other's.
+        # A model has one learning rate for its encoding: without its own it is the other's.
         self.learning_rate = sizes.get("learning_rate", self.inner.learning_rate)
 
     def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "#n_heads queries 1"]:

@@ -54,8 +54,8 @@ class T5(DistanceEncoding):
         self.weight = nn.Parameter(std * torch.randn(self.buckets, self.n_heads, generator=generator))
 
     def bucket(self, distances: Float[Tensor, "queries keys"]) -> Int[Tensor, "queries keys"]:
-        found = torch.bucketize(distances.abs(), self.starts.to(distances), right=True)
-        return found if self.causal else found + self.side * (distances < 0)
+        number = torch.bucketize(distances.abs(), self.starts.to(distances), right=True)
+        return number if self.causal else number + self.side * (distances < 0)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
         x = self.distances(q, at) * at.distances.sign().to(torch.promote_types(q.dtype, torch.float32))

@@ -33,7 +33,7 @@ class Tempered(EncodingWrapper):
     `on` says what is divided: `all` is (score(q k / sqrt(d_head)) + bias) / tau, as T5 is aligned in the thesis,
     `content` is score(q k / sqrt(d_head)) / tau + bias. Below 1 attention is sharper, above 1 flatter.
 
-    Raises `UserError` for another `on`, a tau of another shape, or one that is not above 0.
+    Raises `UserError` for another `on`, a tau of another shape, or a tau that is not above 0.
 
     >>> import torch
     >>> inner = Encoding(d_model=4, n_heads=1)
@@ -62,8 +62,8 @@ class Tempered(EncodingWrapper):
         return self.on == "all"
 
     @property
-    def fixed_bias(self) -> bool:  # type: ignore[override]  # here it depends on what is asked for
-        """A divided bias is kept for no later pass: the next one may have another temperature."""
+    def fixed_bias(self) -> bool:  # type: ignore[override]  # here it depends on what is requested
+        """A divided bias is kept for no later pass: the next pass may have another temperature."""
         return self.inner.fixed_bias and not self.divides_bias
 
     @property
@@ -75,22 +75,22 @@ class Tempered(EncodingWrapper):
     def shift_invariant(self) -> bool:  # type: ignore[override]
         return self.inner.shift_invariant
 
-    def of(self, layer: int, like: Tensor) -> Float[Tensor, "n_heads 1 1"]:
+    def tau_at(self, layer: int, like: Tensor) -> Float[Tensor, "n_heads 1 1"]:
         assert isinstance(self.tau, Tensor)
         return self.tau[layer, :, None, None].to(like)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """Queries divided by tau, where q k / sqrt(d_head) is all that there is of the content."""
         q, k = self.inner.rotate(q, k, at)
-        return (q if self.changes_score else q / self.of(at.layer, q)), k
+        return (q if self.changes_score else q / self.tau_at(at.layer, q)), k
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
         """What the other makes of the logits, divided by tau: it sees them, and the queries, as it always does."""
-        found = self.inner.score(logits, q, k, at)
-        return found / self.of(at.layer, found) if self.changes_score else found
+        scores = self.inner.score(logits, q, k, at)
+        return scores / self.tau_at(at.layer, scores) if self.changes_score else scores
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
         # A bias that looks at the queries sees them as they were.
-        q = q if self.changes_score else q * self.of(at.layer, q)
-        found = self.inner.bias(q, k, at)
-        return found if found is None or not self.divides_bias else found / self.of(at.layer, found)
+        q = q if self.changes_score else q * self.tau_at(at.layer, q)
+        bias = self.inner.bias(q, k, at)
+        return bias if bias is None or not self.divides_bias else bias / self.tau_at(at.layer, bias)

@@ -15,7 +15,7 @@ class Xpos(Rotary):
     """Rotary, with the pairs of query m times zeta_i^((m-c)/B) and those of key n times zeta_i^(-(n-c)/B).
 
     zeta_i = (2i/D + gamma)/(1 + gamma), B = `scale_base`. Their product has zeta_i^((m-n)/B): the centre c cancels. It
-    is the middle of the keys' positions, in one call the same for queries and keys, so that no factor grows large.
+    is the middle of the keys' positions, in a single call the same for queries and keys, so that no factor grows large.
 
     Raises `UserError` in a model that is not causal, and where the width of a head is odd.
 

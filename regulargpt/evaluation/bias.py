@@ -82,10 +82,10 @@ def read(path: Path, config: RunConfig, weights: str) -> Bias:
             raise TypeError
         return bias
 
-    found = read_for(path, weights, made, "bias", "lengthen")
-    changes = {f"model.{key}": value for key, value in found.changes.items()}
+    bias = read_for(path, weights, made, "bias", "lengthen")
+    changes = {f"model.{key}": value for key, value in bias.changes.items()}
     network_of_test(config.replaced(changes), changes)
-    return found
+    return bias
 
 
 def is_whole(bias: Bias, n_layers: int, n_heads: int) -> bool:

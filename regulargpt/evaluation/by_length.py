@@ -18,7 +18,7 @@ from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model, device_of
-from regulargpt.objectives.answers import AtOnce, Objective, Row
+from regulargpt.objectives.answers import AtOnce, Objective, RowObjective
 from regulargpt.objectives.measures import Guess, measure
 
 FEWEST_WORDS = 4
@@ -39,7 +39,7 @@ class Point:
 
     `of_words` has each word's own number where a measure is a mean of numbers: differences are taken word by word.
     `files` is the file of the text that each segment lies in, None of words that are drawn one by one. `wrong` is the
-    first word that the first measure calls wrong, if it calls each right or wrong and there is one.
+    first word that the first measure calls wrong, if it calls each right or wrong and there is any.
     """
 
     length: int
@@ -128,8 +128,8 @@ def points_at(
             yield from (point_at(model, data, objective, T, samples[T], seed, device, on_words) for T in lengths)
             continue
         words = [data.test(seed, T, samples[T]) for T in lengths]
-        for T, alike, found in zip(lengths, words, objective.measure_at_once(model, words, device), strict=True):
-            yield point_of(T, alike, found, objective, data.files(seed, T, samples[T]))
+        for T, alike, numbers in zip(lengths, words, objective.measure_at_once(model, words, device), strict=True):
+            yield point_of(T, alike, numbers, objective, data.files(seed, T, samples[T]))
 
 
 def together(samples: Mapping[int, int], at_once: int) -> Iterator[list[int]]:
@@ -158,7 +158,7 @@ def point_at(
     device: torch.device,
     on_words: Callable[[int, int], None] = lambda length, count: None,
 ) -> Point:
-    """The measures of a model, as it is, on so many test words of one length."""
+    """The measures of a model, as it is, on so many test words of equal length."""
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
     symbols = words.shape[1] if data.has_rows else length  # with those that ask for answers
@@ -167,29 +167,29 @@ def point_at(
     for at in range(0, len(words), at_once):
         parts.append(objective.measure(model, words[at : at + at_once], device))
         on_words(length, min(at + at_once, len(words)))
-    found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-    return point_of(length, words, found, objective, data.files(seed, length, samples))
+    numbers = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    return point_of(length, words, numbers, objective, data.files(seed, length, samples))
 
 
 def point_of(
     length: int, words: Words, measured: Mapping[str, Tensor], objective: Objective, files: np.ndarray | None
 ) -> Point:
     """The result at a length, from what was measured of each of its words."""
-    found = {name: of_words.cpu() for name, of_words in measured.items()}
-    if not all(bool(of_words.isfinite().all()) for of_words in found.values()):
+    on_cpu = {name: of_words.cpu() for name, of_words in measured.items()}
+    if not all(bool(of_words.isfinite().all()) for of_words in on_cpu.values()):
         raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
-    measures, guesses, numbers = measured_of(found, files, objective.guesses(words))
-    main = next(iter(found.values()))
+    measures, guesses, numbers = measured_of(on_cpu, files, objective.guesses(words))
+    main = next(iter(on_cpu.values()))
     wrong = words[~main.numpy()][:1] if main.dtype == torch.bool else words[:0]  # (1 or 0, length)
     return Point(length, len(words), measures, guesses, numbers, files, wrong[0] if len(wrong) else None)
 
 
 def measured_of(
-    found: Mapping[str, Tensor], files: np.ndarray | None, guesses: Mapping[str, Guess] = {}
+    by_measure: Mapping[str, Tensor], files: np.ndarray | None, guesses: Mapping[str, Guess] = {}
 ) -> tuple[dict[str, Interval], Mapping[str, Guess], dict[str, np.ndarray]]:
     """Of a point the measures, the guesses, and each word's number, from what was measured of each word."""
-    measures = {name: _value(name, of_words, files) for name, of_words in found.items()}
-    numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
+    measures = {name: _value(name, of_words, files) for name, of_words in by_measure.items()}
+    numbers = {name: of_words.double().numpy() for name, of_words in by_measure.items() if of_words.dtype != torch.bool}
     return measures, guesses, numbers
 
 
@@ -211,8 +211,8 @@ def words_at_once(model: nn.Module, length: int, n_outputs: int = 1) -> int:
 
 
 @dataclass(frozen=True)
-class Score:
-    """The test range in one line, by one measure: its mean, its worst, where it first falls below.
+class RangeScore:
+    """The test range in a line, by one measure: its mean, its worst, where it first falls below.
 
     `majority` is the same measure of the best rule that always gives the same answer, `chance` that of guessing; None
     where there is nothing to guess.
@@ -227,7 +227,7 @@ class Score:
     majority: float | None
 
 
-def score(points: list[Point], scored: Container[int], name: str = "") -> Score:
+def score(points: list[Point], scored: Container[int], name: str = "") -> RangeScore:
     """Mean and worst over those of the lengths `scored` that were tested, and where it first fails.
 
     Of the measure of this name, else of the first.
@@ -236,7 +236,7 @@ def score(points: list[Point], scored: Container[int], name: str = "") -> Score:
     >>> points = [Point(41, 512, {"accuracy": Interval(100.0, 99.0, 100.0)}, fair),
     ...           Point(42, 512, {"accuracy": Interval(95.0, 93.0, 97.0)}, fair)]
     >>> score(points, range(41, 501))
-    Score(measure='accuracy', score=97.5, worst=95.0, first_below_99=42, first_below_90=None, chance=50.0, majority=...)
+    RangeScore(measure='accuracy', score=97.5, worst=95.0, first_below_99=42, first_below_90=None, chance=50.0, ...)
     """
     inside = [p for p in points if p.length in scored]
     name = name or next(iter(points[0].measures))
@@ -244,7 +244,7 @@ def score(points: list[Point], scored: Container[int], name: str = "") -> Score:
     values = [p.measures[name].value for p in inside]
     guessed = [p.guesses[name] for p in inside if name in p.guesses]
     is_share = known.unit == "%"
-    return Score(
+    return RangeScore(
         measure=name,
         score=float(np.mean(values)),
         worst=known.worst(values),
@@ -265,9 +265,9 @@ def best_answer(guessed: Sequence[Guess]) -> float:
 
 def scores(points: list[Point], scored: Container[int]) -> dict[str, Any]:
     """What is said of the range: of the first measure, and under `scores` of each by its name."""
-    found = {name: vars(score(points, scored, name)) for name in points[0].measures}
-    apart = {name: {key: value for key, value in of.items() if key != "measure"} for name, of in found.items()}
-    return {**next(iter(found.values())), "scores": apart}
+    by_measure = {name: vars(score(points, scored, name)) for name in points[0].measures}
+    apart = {name: {key: value for key, value in of.items() if key != "measure"} for name, of in by_measure.items()}
+    return {**next(iter(by_measure.values())), "scores": apart}
 
 
 def first_below(points: list[Point], value: float, name: str) -> int | None:
@@ -300,7 +300,7 @@ def shortest_wrong(
         return {"wrong_word": None}
     task = data.task
     word = task.written(wrong)[0] if isinstance(task, DrawnTask) else task.machine.decode(wrong)
-    answer = objective.first_wrong(model, wrong, device) if isinstance(objective, Row) else {}
+    answer = objective.first_wrong(model, wrong, device) if isinstance(objective, RowObjective) else {}
     return {"wrong_word": word, **answer}
 
 

@@ -109,7 +109,7 @@ class Interval:
         return cls(value, value - half, value + half, {SEEDS: len(samples), what: count})
 
     @classmethod
-    def over_seeds(cls, found: Sequence[Interval]) -> Interval:
+    def over_seeds(cls, intervals: Sequence[Interval]) -> Interval:
         """The mean of networks of which the intervals alone are known.
 
         Of three seeds or more it is Student's of their values, in which what their own words add is contained; it is
@@ -120,15 +120,23 @@ class Interval:
         >>> two.value, two.low, two.high, two.seeds
         (3.0, 1.0, 6.0, 2)
         """
-        values, n = np.array([one.value for one in found]), len(found)
+        values, n = np.array([interval.value for interval in intervals]), len(intervals)
         value = float(values.mean())
-        over = {**{name: min(one.over.get(name, 0) for one in found) for name in found[0].over}, SEEDS: n}
+        over = {
+            **{name: min(interval.over.get(name, 0) for interval in intervals) for name in intervals[0].over},
+            SEEDS: n,
+        }
         if n < ENOUGH_SEEDS:
-            return cls(value, min(one.low for one in found), max(one.high for one in found), over)
+            return cls(
+                value, min(interval.low for interval in intervals), max(interval.high for interval in intervals), over
+            )
         spread = student(n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
         below, above = (
             max(spread, math.hypot(*ends) / n)
-            for ends in ([one.value - one.low for one in found], [one.high - one.value for one in found])
+            for ends in (
+                [interval.value - interval.low for interval in intervals],
+                [interval.high - interval.value for interval in intervals],
+            )
         )
         return cls(value, value - below, value + above, over)
 

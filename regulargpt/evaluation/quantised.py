@@ -31,7 +31,7 @@ def quantise(model: Model, prototypes: Float[Tensor, "K d_model"], folder: RunFo
         chain = chain_of(model, folder.load_model_config()["n_symbols"])
         if prototypes.shape[1] != chain.dimension:
             raise damaged(folder)
-        return QuantisedChain(Rows.of(chain, prototypes))
+        return QuantisedChain(Rows.compute(chain, prototypes))
     if not (isinstance(model, Tree) and prototypes.shape[1:] == model.absent.shape[1:]):
         raise damaged(folder)
     model.quantiser.prototypes = prototypes.to(model.absent.device)
@@ -46,9 +46,9 @@ def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
     path = folder.path / CERTIFICATE
     if not disk.exists(path):
         raise folder.without_certificate()
-    found = parse_json(read_bytes(path), path)
+    record = parse_json(read_bytes(path), path)
     try:
-        digest_there, rows = found["weights"]["sha256"], found["points" if "points" in found else "prototypes"]
+        digest_there, rows = record["weights"]["sha256"], record["points" if "points" in record else "prototypes"]
         prototypes = torch.tensor(rows, dtype=torch.float64)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise damaged(folder) from None

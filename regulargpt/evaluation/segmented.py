@@ -36,5 +36,5 @@ class Segmented(Protocol):
         ...
 
     def ratio(self, point: Point, base: Point) -> Interval:
-        """How much worse a test went than another one."""
+        """How much worse a test went than another test."""
         ...

@@ -49,10 +49,10 @@ def parse(text: str) -> dict[int, np.ndarray]:
     >>> parse("length,segment,nll\\n64,0,1.5\\n64,1,2.5\\n")
     {64: array([1.5, 2.5])}
     """
-    found: dict[int, list[float]] = {}
+    values_of: dict[int, list[float]] = {}
     try:
         for row in csv.DictReader(io.StringIO(text)):
-            found.setdefault(int(row["length"]), []).append(float(row[NLL]))
+            values_of.setdefault(int(row["length"]), []).append(float(row[NLL]))
     except (KeyError, ValueError, TypeError) as error:
         raise UserError(f"{SEGMENTS}: {error}; it is not what a run writes") from error
-    return {length: np.array(values) for length, values in found.items()}
+    return {length: np.array(values) for length, values in values_of.items()}

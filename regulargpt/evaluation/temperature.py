@@ -102,12 +102,12 @@ def read_for(path: Path, weights: str, made: Callable[[Any], Found], noun: str, 
     if not path.is_file():
         raise UserError(f"{place}: no such file; {written} writes one")
     try:
-        found = made(atomic.parse_json(atomic.read_bytes(path), path))
+        content = made(atomic.parse_json(atomic.read_bytes(path), path))
     except (KeyError, TypeError, AttributeError):
         raise UserError(f"{place} holds no {noun}; {written} writes such a file") from None
-    if found.weights != weights:
+    if content.weights != weights:
         raise UserError(f"{place} was made for another network; run `regulargpt {verb}` on this one")
-    return found
+    return content
 
 
 def weights_of(folder: RunFolder) -> str:

@@ -24,7 +24,7 @@ from languages.convert.machines import AnyMachine
 from languages.errors import UserError
 from languages.task import Task
 from languages.tasks import AnyTask
-from regulargpt.extraction.queries import Spent
+from regulargpt.extraction.queries import QueriesSpent
 from regulargpt.finite.from_answers import MOST_ELEMENTS, LStar, first_parting, lstar, suite_of
 from regulargpt.finite.held_out import batches, with_members
 from regulargpt.finite.learn import MAX_STATES, short_words
@@ -93,7 +93,7 @@ def learn_from_answers(
                     classes = telling.classes
                     break
             learner.refine(shrunk(learner, word))  # at least one state more, so this ends
-    except Spent as error:
+    except QueriesSpent as error:
         reason = f"{error}"
     except TooLong:
         reason = f"words of more than {longest:,} symbols would have to tell its states apart"
@@ -102,12 +102,12 @@ def learn_from_answers(
         reason = f"its answers need {nested if isinstance(task, NestedTask) else f'more than {most_states} states'}"
     except UserError as error:  # a machine with a stack that is too large
         is_wrong, reason = True, f"{error}"
-    found = FromAnswers(None, classes, learner.known, every, reason)
+    learned = FromAnswers(None, classes, learner.known, every, reason)
     if proposal is None:
-        return found
+        return learned
     if is_wrong:
-        return replace(found, so_far=size(proposal, task), agreement=agreement(proposal, learner, words))
-    return replace(found, machine=proposal.machine(task.alphabet, task.output_names))
+        return replace(learned, so_far=size(proposal, task), agreement=agreement(proposal, learner, words))
+    return replace(learned, machine=proposal.machine(task.alphabet, task.output_names))
 
 
 def known(learner: LStar) -> Iterator[Ints]:
@@ -159,8 +159,8 @@ def every_short(task: AnyTask, longest: int) -> list[Ints]:
 
 def whole_lengths(n_symbols: int, words: Sequence[Ints]) -> int:
     """Up to which length all words are among these batches, of which each has no word twice."""
-    found = {batch.shape[1]: len(batch) for batch in reversed(words)}
+    counts = {batch.shape[1]: len(batch) for batch in reversed(words)}
     length = 0
-    while found.get(length + 1) == n_symbols ** (length + 1):
+    while counts.get(length + 1) == n_symbols ** (length + 1):
         length += 1
     return length

@@ -25,7 +25,7 @@ from regulargpt.data.language import LanguageData
 from regulargpt.extraction import LONGEST
 from regulargpt.extraction.answers import FromAnswers, every_short, learn_from_answers
 from regulargpt.extraction.queries import Queries, answering
-from regulargpt.finite.from_answers import Answers, first_parting
+from regulargpt.finite.from_answers import NetworkAnswers, first_parting
 from regulargpt.finite.held_out import batches, drawn, labels
 from regulargpt.finite.nested_specification import minimal_algebra
 from regulargpt.finite.nonempty import Word
@@ -56,18 +56,18 @@ def extract_answers(
     if not data.lengths(longest):
         raise UserError(f"--longest {longest}: {data.name} has no words to draw that are so short; choose a longer one")
     with mistakes(run.config), run.through():
-        network = Answers(answering(run.model, token, run.config.objective.reading), longest, data.task)
+        network = NetworkAnswers(answering(run.model, token, run.config.objective.reading), longest, data.task)
         learned = learned_from(network, data, run.config.seed, seconds, on_query)
 
         def replay(word: Word) -> int | None:
-            return None if too_long(len(word)) else replace(network, longest=len(word)).of([word])[0]
+            return None if too_long(len(word)) else replace(network, longest=len(word)).to_words([word])[0]
 
         said = described(learned, data.task) | compared(learned, data.task, replay)
         return learned.machine, {"longest": longest, **said}
 
 
 def learned_from(
-    network: Answers, data: LanguageData, seed: int, seconds: float, on_query: Callable[[int, int], None]
+    network: NetworkAnswers, data: LanguageData, seed: int, seconds: float, on_query: Callable[[int, int], None]
 ) -> FromAnswers:
     """The machine of a network's answers to all short words, to words of the data, and to L*'s queries."""
     words = [
@@ -135,14 +135,14 @@ def compared(learned: FromAnswers, task: AnyTask, replay: Callable[[Word], int |
     if word is None:
         return {"equal": equal, "counterexample": None}
     symbols, names = np.array([word]), {UNDEFINED: None, None: None, **dict(enumerate(task.output_names))}
-    found = {
+    example = {
         "word": task.machine.decode(symbols[0]),
         "shortest": shortest,
         **({} if machine is None else {"machine": names[int(machine.answers(symbols)[0])]}),
         "network": names[replay(tuple(word))],
         "task": names[int(labels(task, symbols)[0])],
     }
-    return {"equal": False, "counterexample": found}
+    return {"equal": False, "counterexample": example}
 
 
 def shortest_wrong(learned: FromAnswers, task: AnyTask) -> Word | None:

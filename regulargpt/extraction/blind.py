@@ -53,7 +53,7 @@ class Blind:
         return len(self.table.prototypes)
 
     @classmethod
-    def of(
+    def quantise(
         cls,
         network: Float64Network,
         specification: AnySpecification,
@@ -67,7 +67,7 @@ class Blind:
         >>> from regulargpt.models.regulargpt import RegularGPT
         >>> network = Float64Network(RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32))
         >>> words = [np.array([[0, 1, 1, 0]])]
-        >>> Blind.of(network, every_word(("0", "1")), words, max_prototypes=400).n_prototypes <= 400
+        >>> Blind.quantise(network, every_word(("0", "1")), words, max_prototypes=400).n_prototypes <= 400
         True
         """
         of_words = nested_states if isinstance(specification, NestedSpecification) else states
@@ -107,8 +107,8 @@ def of_short_words(network: Float64Network, specification: AnySpecification) -> 
     if not isinstance(specification, NestedSpecification):
         return states_of_short_words(network, specification)
     words = short_words(specification.machine.n_symbols, SHORT)
-    asked = [batch[specification.machine.answers(batch) >= 0] for batch in words]
-    return torch.cat([network.symbols[:0], *(nested_states(network, batch)[0] for batch in asked if len(batch))])
+    with_answers = [batch[specification.machine.answers(batch) >= 0] for batch in words]
+    return torch.cat([network.symbols[:0], *(nested_states(network, batch)[0] for batch in with_answers if len(batch))])
 
 
 def every_word_of(task: TreeTask) -> AnySpecification:

@@ -49,7 +49,7 @@ def cuts(states: Float[Tensor, "n d_model"]) -> list[Cut]:
     distinct = states.round(decimals=6).unique(dim=0)
     sample = distinct[torch.linspace(0, len(distinct) - 1, min(SAMPLE, len(distinct))).long()]
     # Linkage takes n^2 distances: a sample shows where the gaps are.
-    tree = Dendrogram.of(sample.numpy(), "single")
+    tree = Dendrogram.from_states(sample.numpy(), "single")
     # Distances of rounding would make the widest gap of all.
     same = SAME_POINT * tree.heights.max(initial=0.0)
     heights = np.unique(np.maximum(np.append(tree.heights, same), same))

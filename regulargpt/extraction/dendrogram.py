@@ -23,7 +23,7 @@ class Dendrogram:
     heights: npt.NDArray[np.float64]  # (rows - 1,), ascending
 
     @classmethod
-    def of(cls, states: States, linkage: Literal["single", "average"]) -> Dendrogram:
+    def from_states(cls, states: States, linkage: Literal["single", "average"]) -> Dendrogram:
         """scikit-learn's: the distance of two clusters is that of their nearest states, or the average one."""
         if len(states) < 2:
             return cls(np.zeros((0, 2), np.int64), np.zeros(0))
@@ -40,7 +40,7 @@ class Dendrogram:
     def labels(self, n_clusters: int) -> Labels:
         """The cluster of each row, of so many, numbered in the order of their first rows.
 
-        >>> tree = Dendrogram.of(np.array([[9.0], [0.0], [1.0], [10.0], [11.0]]), "average")
+        >>> tree = Dendrogram.from_states(np.array([[9.0], [0.0], [1.0], [10.0], [11.0]]), "average")
         >>> tree.labels(2).tolist(), tree.labels(1).tolist()
         ([0, 1, 1, 0, 0], [0, 0, 0, 0, 0])
         """

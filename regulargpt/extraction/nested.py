@@ -47,14 +47,14 @@ class NestedTeacher:
         """The answers (n,) to words (n, T); -1 to what is no question."""
         if not words.shape[1]:
             return labels(self.task, words)
-        found = np.full(len(words), UNDEFINED, dtype=np.int64)
-        if (asked := self.task.questions(words)).any():
-            found[asked] = table_answers(self.table, words[asked])
-        return found
+        answers = np.full(len(words), UNDEFINED, dtype=np.int64)
+        if (is_question := self.task.questions(words)).any():
+            answers[is_question] = table_answers(self.table, words[is_question])
+        return answers
 
     @cached_property
     def domain(self) -> VisiblyPushdown:
-        return VisiblyPushdown.of(every_nested_word(self.task.machine).machine)
+        return VisiblyPushdown.from_machine(every_nested_word(self.task.machine).machine)
 
     def proof(self, specification: AnySpecification) -> Proof:
         """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""
@@ -64,8 +64,8 @@ class NestedTeacher:
 
     def find_counterexample(self, proposed: PushdownTransducer) -> Word | None:
         """A word that the proposed machine answers otherwise, None if there is none."""
-        asked = VisiblyPushdown.of(every_nested_word(proposed).machine)
-        if (outside := asked.counterexample(self.domain)) is not None:
+        questions = VisiblyPushdown.from_machine(every_nested_word(proposed).machine)
+        if (outside := questions.counterexample(self.domain)) is not None:
             return tuple(proposed.encode(outside).tolist())
         return self.proof(NestedSpecification.of_machine(proposed)).wrong
 
@@ -79,8 +79,8 @@ def learn_nested(teacher: NestedTeacher, words: Sequence[Ints] = (), most_elemen
     >>> from regulargpt.construct.weights import constructed
     >>> task = languages.find("brackets-1")
     >>> model = constructed(model_config(task, 2, "one-hot"), task, "one-hot")
-    >>> found = learn_nested(NestedTeacher(task, Certifier.of(task, 2).certify(model).table))
-    >>> found.proven, VisiblyPushdown.of(found.machine).counterexample(task.visibly)
+    >>> found = learn_nested(NestedTeacher(task, Certifier.for_task(task, 2).certify(model).table))
+    >>> found.proven, VisiblyPushdown.from_machine(found.machine).counterexample(task.visibly)
     (True, None)
     """
     task = teacher.task

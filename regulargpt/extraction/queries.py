@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.finite.from_answers import Answers
+from regulargpt.finite.from_answers import NetworkAnswers
 from regulargpt.finite.nonempty import Word
 from regulargpt.models.base import Model
 
@@ -19,7 +19,7 @@ AT_ONCE = 1 << 11
 MOST_KEPT, BESIDE = 1 << 23, 16
 
 
-class Spent(Exception):
+class QueriesSpent(Exception):
     """The budget is spent; the message says what of it."""
 
 
@@ -27,10 +27,10 @@ class Spent(Exception):
 class Queries:
     """Queries of a network, up to a length, for so many seconds and while its answers may be kept.
 
-    Answers are those of `Answers.of`. Raises Spent where the budget is spent, TooLong for words that are too long.
+    Answers are those of `NetworkAnswers.to_words`. Raises Spent where the budget is spent, TooLong for too long a word.
     """
 
-    network: Answers
+    network: NetworkAnswers
     seconds: float
     on_query: Callable[[int, int], None] = lambda kept, most: None
     clock: Callable[[], float] = time.monotonic
@@ -42,18 +42,18 @@ class Queries:
         self.began = self.clock()
 
     def __call__(self, words: Sequence[Word]) -> list[int]:
-        """The answers to words, -1 to one that is no question."""
-        found = list[int]()
+        """The answers to words, -1 to a word that is no question."""
+        answers = list[int]()
         for at in range(0, len(words), AT_ONCE):
             part = words[at : at + AT_ONCE]
             self.kept += sum(map(len, part)) + BESIDE * len(part)
             if self.clock() - self.began > self.seconds:
-                raise Spent(f"{self.seconds:g} seconds were not enough to ask it")
+                raise QueriesSpent(f"{self.seconds:g} seconds were not enough to ask it")
             if self.kept > self.most:
-                raise Spent("the answers that may be kept are not enough")
-            found += self.network.of(part)
+                raise QueriesSpent("the answers that may be kept are not enough")
+            answers += self.network.to_words(part)
             self.on_query(self.kept, self.most)
-        return found
+        return answers
 
 
 class AtToken(nn.Module):

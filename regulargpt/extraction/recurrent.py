@@ -30,11 +30,11 @@ from regulargpt.models.recurrent import Stepwise
 Ints = npt.NDArray[np.int64]
 
 
-class Step:
+class SymbolStep:
     """One symbol's step of a recurrent model in float64, its state as one vector: h, or h and c, of all layers.
 
     >>> from regulargpt.models.rnn import Rnn
-    >>> step = Step(Rnn(2, 3, d_model=8))
+    >>> step = SymbolStep(Rnn(2, 3, d_model=8))
     >>> states = step(step.initial(2), torch.tensor([0, 1]))
     >>> states.shape, step.readout(states).shape
     (torch.Size([2, 8]), torch.Size([2, 3]))
@@ -50,7 +50,7 @@ class Step:
 
     @torch.no_grad()
     def __call__(self, states: Float[Tensor, "n d_state"], symbols: Int[Tensor, "n"]) -> Float[Tensor, "n d_state"]:
-        """The states after one more symbol."""
+        """The states after another symbol."""
         return self.model.step(states, self.model.embed(symbols[:, None])[:, 0])
 
     @torch.no_grad()
@@ -60,15 +60,15 @@ class Step:
     def along(self, words: Ints) -> Float[Tensor, "n length d_state"]:
         """The states after each symbol of words (n, T)."""
         # Symbol by symbol, though torch could take whole words: these states are what the automaton has to follow.
-        state, found = self.initial(len(words)), []
+        state, states = self.initial(len(words)), []
         for symbols in torch.from_numpy(words.astype(np.int64)).T:
             state = self(state, symbols)
-            found.append(state)
-        return torch.stack(found, 1)  # (n, length, d_state)
+            states.append(state)
+        return torch.stack(states, 1)  # (n, length, d_state)
 
 
 @dataclass(frozen=True)
-class Automaton:
+class ClusterAutomaton:
     """Transitions (K, Sigma) between the prototypes and their answers (K,); prototype `start` is the initial state's.
 
     `agreement` is the share of sample words that it answers as the network does.
@@ -82,7 +82,7 @@ class Automaton:
     agreement: float = 0.0
 
     @classmethod
-    def of(cls, step: Step, words: Sequence[Ints], max_prototypes: int = MAX_PROTOTYPES) -> Automaton:
+    def fit(cls, step: SymbolStep, words: Sequence[Ints], max_prototypes: int = MAX_PROTOTYPES) -> ClusterAutomaton:
         """The automaton at the first cut at which it answers the sample words as the network does; else at the best.
 
         Raises UserError if at no cut at most `max_prototypes` prototypes are enough.
@@ -98,12 +98,12 @@ class Automaton:
             except UserError as error:
                 failure = failure or error
                 continue
-            found = cls.at(step, prototypes, cut)
-            given = np.concatenate([found.answers[found.run(batch)] for batch in words])
-            found = replace(found, agreement=float(np.mean(given == right)))
-            if best is None or found.agreement > best.agreement:
-                best = found
-            if found.agreement == 1.0:
+            automaton = cls.at(step, prototypes, cut)
+            given = np.concatenate([automaton.answers[automaton.run(batch)] for batch in words])
+            automaton = replace(automaton, agreement=float(np.mean(given == right)))
+            if best is None or automaton.agreement > best.agreement:
+                best = automaton
+            if automaton.agreement == 1.0:
                 break
         if best is None:
             assert failure is not None, "there is a cut"
@@ -111,7 +111,7 @@ class Automaton:
         return best
 
     @classmethod
-    def at(cls, step: Step, prototypes: Float[Tensor, "K d_state"], cut: Cut) -> Automaton:
+    def at(cls, step: SymbolStep, prototypes: Float[Tensor, "K d_state"], cut: Cut) -> ClusterAutomaton:
         """The transitions between given prototypes."""
         # The nearest prototype, however far: `agreement` says what that costs.
         after = nearest_two(every_symbol(step, prototypes), prototypes)[1][:, 0]
@@ -133,7 +133,7 @@ class Automaton:
         return states
 
 
-def closure(step: Step, cut: Cut, max_prototypes: int = MAX_PROTOTYPES) -> Float[Tensor, "K d_state"]:
+def closure(step: SymbolStep, cut: Cut, max_prototypes: int = MAX_PROTOTYPES) -> Float[Tensor, "K d_state"]:
     """The prototypes that all words come to; UserError if they are more than `max_prototypes`."""
     book = GrowingCodebook(cut.means, cut.rho, max_prototypes)
     book(step.initial())
@@ -141,7 +141,7 @@ def closure(step: Step, cut: Cut, max_prototypes: int = MAX_PROTOTYPES) -> Float
     return book.means()
 
 
-def every_symbol(step: Step, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "steps d_state"]:
+def every_symbol(step: SymbolStep, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "steps d_state"]:
     """The states after each symbol: those of the first state, then those of the second."""
     n_symbols = step.model.n_symbols
     return step(states.repeat_interleave(n_symbols, 0), torch.arange(n_symbols).repeat(len(states)))

@@ -25,7 +25,7 @@ from regulargpt.data import of_words
 from regulargpt.extraction.blind import Blind, every_word_of
 from regulargpt.extraction.clusters import Cut
 from regulargpt.extraction.nested import NestedTeacher, learn_nested
-from regulargpt.extraction.recurrent import Automaton, Step
+from regulargpt.extraction.recurrent import ClusterAutomaton, SymbolStep
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.learn import Extracted, Teacher, learn
 from regulargpt.finite.nested_specification import minimal_algebra, specification_of
@@ -49,7 +49,7 @@ class Extraction:
     """What was found in a run: the codebook, the machine, and whether it is the task's.
 
     `equal` is None where it could not be decided; `word` is the shortest that the quantised network and the task's
-    machine answer differently, with the two `answers`, -1 for none. Along brackets it may be a longer one where no
+    machine answer differently, with the two `answers`, -1 for none. Along brackets it may be a longer word where no
     machine is proven to be the network's. `margin` is the smallest of the table's entries.
     """
 
@@ -57,7 +57,7 @@ class Extraction:
     cut: Cut | None
     agreement: float | None
     margin: float | None
-    found: Extracted
+    learned: Extracted
     equal: bool | None
     word: Word | None
     answers: tuple[int, int] | None
@@ -95,23 +95,27 @@ def of_tree(model: Tree, task: TreeTask, words: list[Ints], codebook: str) -> Ex
     """Quantise to a codebook, "blind" or of the "classes", learn the machine, compare."""
     network = Float64Network(model)
     if codebook == "blind":
-        blind = Blind.of(network, every_word_of(task), words)
+        blind = Blind.quantise(network, every_word_of(task), words)
         table, cut, agreement = blind.table, blind.cut, blind.agreement
     else:
-        table, cut, agreement = Certifier.of(task, network.chunk_size, network.aligned).certify(model).table, None, None
+        table, cut, agreement = (
+            Certifier.for_task(task, network.chunk_size, network.aligned).certify(model).table,
+            None,
+            None,
+        )
     # From here on the network is its table: L* and the proof look at nothing else.
     if isinstance(task, NestedTask):
         teacher = NestedTeacher(task, table)
-        found = learn_nested(teacher, words)
+        extracted = learn_nested(teacher, words)
     else:
         teacher = teacher_of(task, table)
-        found = learn(teacher, words, empty=answer_to_empty_word(task))
-    equal, word = compared(found, teacher, task)
+        extracted = learn(teacher, words, empty=answer_to_empty_word(task))
+    equal, word = compared(extracted, teacher, task)
     answers = None
     if word is not None:
         symbols = np.array([word])
         answers = int(teacher.answers(symbols)[0]), int(right_machine(task).answers(symbols)[0])
-    return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
+    return Extraction(len(table.prototypes), cut, agreement, margin(table), extracted, equal, word, answers)
 
 
 def teacher_of(task: Task, table: QuantisedTable) -> Teacher:
@@ -120,16 +124,16 @@ def teacher_of(task: Task, table: QuantisedTable) -> Teacher:
 
 
 def compared(
-    found: Extracted, teacher: Teacher | NestedTeacher, task: TreeTask
+    extracted: Extracted, teacher: Teacher | NestedTeacher, task: TreeTask
 ) -> tuple[bool | None, tuple[int, ...] | None]:
     """Whether the machine is the task's, and the shortest word on which they differ.
 
     Where no machine is proven to be the quantised network's, it is compared itself; (None, None) where that is too
     large to decide.
     """
-    if found.proven:
-        assert found.machine is not None, "what is proven is there"
-        word = parting_word(found.machine, right_machine(task))
+    if extracted.proven:
+        assert extracted.machine is not None, "what is proven is there"
+        word = parting_word(extracted.machine, right_machine(task))
     else:
         try:
             word = teacher.proof(specification_of(task)).wrong
@@ -145,11 +149,11 @@ def margin(table: QuantisedTable) -> float:
 
 def of_recurrent(model: Stepwise, task: Task, words: list[Ints]) -> Extraction:
     """Cluster the states: the transitions between clusters are the machine."""
-    automaton = Automaton.of(Step(model), words)
-    found = automaton.machine(task)
-    word = counterexample(found, specified_machine(task))
-    answers = None if word is None else (_answer(found, word), _answer(specified_machine(task), word))
-    extracted = Extracted(found, True)
+    automaton = ClusterAutomaton.fit(SymbolStep(model), words)
+    machine = automaton.machine(task)
+    word = counterexample(machine, specified_machine(task))
+    answers = None if word is None else (_answer(machine, word), _answer(specified_machine(task), word))
+    extracted = Extracted(machine, True)
     return Extraction(
         len(automaton.table), automaton.cut, automaton.agreement, None, extracted, word is None, word, answers
     )
@@ -161,7 +165,7 @@ def _answer(machine: MooreMachine, word: Word) -> int:
 
 def described(task: TreeTask, extraction: Extraction) -> dict[str, Any]:
     """The result as JSON, the machine apart."""
-    found, cut = extraction.found, extraction.cut
+    learned, cut = extraction.learned, extraction.cut
     names = {-1: None, **dict(enumerate(task.output_names))}
     differs = None
     if extraction.word is not None and extraction.answers is not None:
@@ -173,10 +177,14 @@ def described(task: TreeTask, extraction: Extraction) -> dict[str, Any]:
         "clusters": None if cut is None else {"below": cut.below, "above": cut.above, "radius": cut.rho},
         "agreement": extraction.agreement,
         "smallest_margin": extraction.margin,
-        "states": None if found.machine is None else found.machine.n_states,
-        **({"algebra": minimal_algebra(found.machine).size} if isinstance(found.machine, PushdownTransducer) else {}),
-        "proven_quantised": found.proven,
-        "reason": found.reason or None,
+        "states": None if learned.machine is None else learned.machine.n_states,
+        **(
+            {"algebra": minimal_algebra(learned.machine).size}
+            if isinstance(learned.machine, PushdownTransducer)
+            else {}
+        ),
+        "proven_quantised": learned.proven,
+        "reason": learned.reason or None,
         "equal": extraction.equal,
         "counterexample": differs,
     }

@@ -40,23 +40,23 @@ def none_of(result: Mapping[str, Any]) -> str:
 
 def answers_verdict(result: Mapping[str, Any]) -> str:
     """Equal to the task's machine, or a shortest word that the machine, or the network, answers otherwise."""
-    language, found = result["language"], result["counterexample"]
+    language, example = result["language"], result["counterexample"]
     if result["equal"]:
         return f"equal to the machine of {language}"
-    if found is None:
+    if example is None:
         return f"with {language}: no query is answered wrongly"
-    mine, network, true = (json.dumps(found.get(key), ensure_ascii=False) for key in ("machine", "network", "task"))
-    said, shortest = f"not {language}: {found['word']} is answered", "; no shorter word differs" * found["shortest"]
-    if "machine" not in found:
+    mine, network, true = (json.dumps(example.get(key), ensure_ascii=False) for key in ("machine", "network", "task"))
+    said, shortest = f"not {language}: {example['word']} is answered", "; no shorter word differs" * example["shortest"]
+    if "machine" not in example:
         return f"{said} {network}, right is {true}{shortest}"
     replayed = "says so, too" if network == mine else f"answers {network}"
-    if found["network"] is None:
-        replayed = "has no answer: it is no question" if found["task"] is None else "cannot read so long a word"
+    if example["network"] is None:
+        replayed = "has no answer: it is no question" if example["task"] is None else "cannot read so long a word"
     return f"{said} {mine}, right is {true}{shortest}; the network itself {replayed}"
 
 
 def written(result: Mapping[str, Any]) -> Rows:
-    """Where the machine is, if there is one."""
+    """Where the machine is, if any."""
     return [] if result["out"] is None else [("written", result["out"])]
 
 
@@ -111,7 +111,7 @@ def verdict(result: Mapping[str, Any]) -> str:
         return f"with {result['language']}: too large to decide"
     if result["equal"]:
         return f"equal to the machine of {result['language']}"
-    found = result["counterexample"]
-    mine, true = (json.dumps(found[key], ensure_ascii=False) for key in ("network", "task"))
+    example = result["counterexample"]
+    mine, true = (json.dumps(example[key], ensure_ascii=False) for key in ("network", "task"))
     shortest = "; no shorter word differs" if result["proven_quantised"] or "algebra" not in result else ""
-    return f"not {result['language']}: {found['word']} is answered {mine}, right is {true}{shortest}"
+    return f"not {result['language']}: {example['word']} is answered {mine}, right is {true}{shortest}"

@@ -16,7 +16,7 @@ from regulargpt.certificate.stack.search import machine_of, network_of
 from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
-from regulargpt.finite.stack_product import BOTTOM, NONE, Case, Product, Proven, Undecided, Word
+from regulargpt.finite.stack_product import BOTTOM, NONE, Case, Proven, StackProduct, UndecidedProduct, Word
 from regulargpt.models.stack_rnn.model import StackRnn
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_symbols
@@ -51,19 +51,23 @@ def extract_stack(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
     assert isinstance(model, StackRnn), "the command refuses other networks"
     if has_changed(folder, task):
         warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
-    found = extraction_of(model, machine_of(task))
+    extraction = extraction_of(model, machine_of(task))
     names, differs = {-1: None, **dict(enumerate(task.output_names))}, None
-    if found.word is not None:
-        right = int(task.machine.answers(np.array([found.word]))[0])
-        differs = {"word": task.machine.decode(found.word), "network": names[found.given or 0], "task": names[right]}
+    if extraction.word is not None:
+        right = int(task.machine.answers(np.array([extraction.word]))[0])
+        differs = {
+            "word": task.machine.decode(extraction.word),
+            "network": names[extraction.given or 0],
+            "task": names[right],
+        }
     return {
-        "machine": found.machine,
-        "states": found.machine.n_states,
-        "stack_symbols": len(found.machine.stack),
-        "network_states": found.states,
-        "entries": found.entries,
-        "lag": found.lag,
-        "equal": found.word is None,
+        "machine": extraction.machine,
+        "states": extraction.machine.n_states,
+        "stack_symbols": len(extraction.machine.stack),
+        "network_states": extraction.states,
+        "entries": extraction.entries,
+        "lag": extraction.lag,
+        "equal": extraction.word is None,
         "counterexample": differs,
     }
 
@@ -71,17 +75,21 @@ def extract_stack(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
 def extraction_of(model: StackRnn, reference: PushdownTransducer) -> StackExtraction:
     """The network's machine on the words that a reference has moves for."""
     network = network_of(model)
-    product = Product(network, reference, wanted=0)
-    found = product.run()
-    if isinstance(found, Undecided) or product.doubt is not None or len(product.of) > product.limit:
+    product = StackProduct(network, reference, wanted=0)
+    verdict = product.run()
+    if isinstance(verdict, UndecidedProduct) or product.doubt is not None or len(product.of) > product.limit:
         reason = (
-            product.doubt.reason if product.doubt else found.reason if isinstance(found, Undecided) else "too large"
+            product.doubt.reason
+            if product.doubt
+            else verdict.reason
+            if isinstance(verdict, UndecidedProduct)
+            else "too large"
         )
         raise UserError(f"the network's table is not known: {reason}")
-    asked = {control.p for _, control in product.of if reference.outputs[control.q] >= 0}
-    answers = {state: network.answer(state) for state in asked}
+    answering = {control.p for _, control in product.of if reference.outputs[control.q] >= 0}
+    answers = {state: network.answer(state) for state in answering}
     machine = as_transducer(product.table, answers, network.start, reference)
-    word = None if isinstance(found, Proven) else found.word
+    word = None if isinstance(verdict, Proven) else verdict.word
     given = None if word is None else int(machine.answers(np.array([word]))[0])
     return StackExtraction(machine, network.n_states - 1, len(product.table), product.lag, word, given)
 
@@ -116,13 +124,13 @@ def merged(table: Table, answers: dict[int, int], start: int) -> Table:
         return table
     classes, roots = Classes(table, answers, states), list[int]()
     for state in states:
-        if classes.of(state) == state and not any(classes.join(root, state) for root in roots):
+        if classes.first(state) == state and not any(classes.join(root, state) for root in roots):
             roots.append(state)
-    answers.update({classes.of(p): answer for p, answer in list(answers.items())})
+    answers.update({classes.first(p): answer for p, answer in list(answers.items())})
     return {
-        (classes.of(p), x, top if top == BOTTOM else classes.of(top)): (
-            classes.of(to),
-            classes.of(action) if action >= 0 else action,
+        (classes.first(p), x, top if top == BOTTOM else classes.first(top)): (
+            classes.first(to),
+            classes.first(action) if action >= 0 else action,
         )
         for (p, x, top), (to, action) in table.items()
     }
@@ -136,21 +144,21 @@ class Classes:
         self.order = {state: n for n, state in enumerate(states)}
         self.parent: dict[int, int] = {}
 
-    def of(self, state: int) -> int:
+    def first(self, state: int) -> int:
         """The first of its class."""
         while state in self.parent:
             state = self.parent[state]
         return state
 
-    def join(self, one: int, other: int) -> bool:
-        """Whether two states may be one; then they are, with all that follows from it."""
-        before, todo = dict(self.parent), [(one, other)]
+    def join(self, state: int, other: int) -> bool:
+        """Whether two states may be joined; then they are, with all that follows from it."""
+        before, todo = dict(self.parent), [(state, other)]
         while todo:
             for a, b in todo:
-                first, second = sorted((self.of(a), self.of(b)), key=self.order.__getitem__)
+                first, second = sorted((self.first(a), self.first(b)), key=self.order.__getitem__)
                 if first != second:
                     self.parent[second] = first
-            todo = list(self.differing(self.of))
+            todo = list(self.differing(self.first))
             if any(a != b for a, b in todo if a < 0 or b < 0) or self.contradicts():
                 self.parent = before
                 return False
@@ -169,4 +177,4 @@ class Classes:
     def contradicts(self) -> bool:
         """Whether a class has two answers."""
         known: dict[int, int] = {}
-        return any(known.setdefault(self.of(p), answer) != answer for p, answer in self.answers.items())
+        return any(known.setdefault(self.first(p), answer) != answer for p, answer in self.answers.items())

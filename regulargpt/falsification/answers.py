@@ -23,8 +23,8 @@ from regulargpt.objectives.transduction import Transduction
 Words = npt.NDArray[np.integer]  # (n, length)
 
 
-class Answer(Protocol):
-    """What is asked at the last symbol of a word. `machine` numbers the right answers, if a finite one does."""
+class Question(Protocol):
+    """What is asked at the last symbol of a word. `machine` numbers the right answers, if a finite machine does."""
 
     machine: MooreMachine | None
     has_margin: bool
@@ -134,13 +134,13 @@ class RowOfAnswers:
 
     def said(self, model: Model, words: Words, device: torch.device) -> list[tuple[str, str]]:
         logits, labels = self.objective.read(model, words, device)
-        asked, names, given = labels >= 0, self.task.output_names, logits.argmax(-1)
+        has_answer, names, given = labels >= 0, self.task.output_names, logits.argmax(-1)
         apart = "" if single_characters(names) else " "
 
         def row(answers: Int[Tensor, "asked"]) -> str:
             return apart.join(names[at] for at in answers.tolist())
 
-        return [(row(labels[i][at]), row(given[i][at])) for i, at in enumerate(asked)]
+        return [(row(labels[i][at]), row(given[i][at])) for i, at in enumerate(has_answer)]
 
 
 KINDS: dict[type[Any], type[Any]] = {
@@ -151,8 +151,8 @@ KINDS: dict[type[Any], type[Any]] = {
 }
 
 
-def answer_of(objective: Objective) -> Answer:
-    """What the objective asks of a word. UserError for one from outside, whose answers only it can tell."""
+def answer_of(objective: Objective) -> Question:
+    """What the objective asks of a word. UserError for an objective from outside, whose answers only it can tell."""
     kind = KINDS.get(type(objective))
     if kind is None:
         known = "last, prefixes, next or transduction"

@@ -17,7 +17,7 @@ from languages.drawn import DrawnTask
 from languages.errors import UserError
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.by_length import words_at_once
-from regulargpt.falsification.answers import Answer, answer_of
+from regulargpt.falsification.answers import Question, answer_of
 from regulargpt.finite.chain import Chain, chain_of
 from regulargpt.models.base import Model
 from regulargpt.models.options import ModelOptions
@@ -33,20 +33,20 @@ QUADRATIC = 4096
 
 
 @dataclass(frozen=True)
-class Asked:
+class Examinee:
     """A network in evaluation mode, the words that it is asked about, and what it is asked."""
 
     model: Model
     data: LanguageData
     objective: Objective
-    answer: Answer
+    answer: Question
     device: torch.device
     longest: int = LONGEST
 
     @classmethod
-    def of(
+    def from_model(
         cls, model: Model, data: LanguageData, objective: Objective, device: torch.device, options: ModelOptions
-    ) -> Asked:
+    ) -> Examinee:
         """UserError for an objective without right and wrong answers to words."""
         most = min(longest(options), QUADRATIC if getattr(model, "quadratic", False) else LONGEST)
         return cls(model.eval(), data, objective, answer_of(objective), device, most)
@@ -73,12 +73,12 @@ class Asked:
 
     @property
     def symbols(self) -> int:
-        """How many symbols words are made of, without the one that asks for a row of answers."""
+        """How many symbols words are made of, without the symbol that asks for a row of answers."""
         task = self.data.task
         return task.n_symbols - (isinstance(task, DrawnTask) and task.empty is not None)
 
     def questions(self, words: Words) -> npt.NDArray[np.bool_]:
-        """(n,) which of these words are asked about."""
+        """(n,) which of these words are questions."""
         return self.data.task.questions(words)
 
     def length(self, word: Word) -> int:
@@ -111,8 +111,8 @@ class Asked:
 
     def margin(self, logits: Float[Tensor, "n n_outputs"], right: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
         """By how much each answer is right, wrong below 0; infinite where there is none."""
-        found = self.answer.margin(logits, torch.from_numpy(np.maximum(right, 0)).to(logits.device))
-        return np.where(right == UNDEFINED, np.inf, found.double().cpu().numpy())
+        margins = self.answer.margin(logits, torch.from_numpy(np.maximum(right, 0)).to(logits.device))
+        return np.where(right == UNDEFINED, np.inf, margins.double().cpu().numpy())
 
     def doubtful(self, logits: Float[Tensor, "n n_outputs"], right: Int[np.ndarray, "n"]) -> npt.NDArray[np.bool_]:
         """(n,) which answers are wrong, or so close to it that the evaluation, which adds in another order, decides."""

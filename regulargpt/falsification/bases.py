@@ -20,9 +20,9 @@ def pairs(guide: Guide) -> list[tuple[Word, Word]]:
 
     Only those whose u v^n can go on to a question for many n.
     """
-    found = dict.fromkeys([*product(*short_pairs(guide.machine.n_symbols)), *cycles(guide)])
-    ends = (guide.machine.run(np.array([u + v * MANY]))[0] for u, v in found)
-    return [pair for pair, end in zip(found, ends, strict=True) if guide.alive[int(end)]]
+    bases = dict.fromkeys([*product(*short_pairs(guide.machine.n_symbols)), *cycles(guide)])
+    ends = (guide.machine.run(np.array([u + v * MANY]))[0] for u, v in bases)
+    return [pair for pair, end in zip(bases, ends, strict=True) if guide.alive[int(end)]]
 
 
 def short_pairs(n_symbols: int) -> tuple[list[Word], list[Word]]:
@@ -33,8 +33,8 @@ def short_pairs(n_symbols: int) -> tuple[list[Word], list[Word]]:
 
 def cycles(guide: Guide) -> list[tuple[Word, Word]]:
     """A shortest word to each state, with shortest cycles there."""
-    found = [(guide.access[state], v) for state, v in guide.cycles() if is_primitive(v)]
-    return found[:MOST_CYCLES]
+    words = [(guide.access[state], v) for state, v in guide.cycles() if is_primitive(v)]
+    return words[:MOST_CYCLES]
 
 
 def endings(guide: Guide) -> list[Word]:
@@ -43,22 +43,22 @@ def endings(guide: Guide) -> list[Word]:
 
 
 def short(n_symbols: int, longest: int, most: int) -> list[Word]:
-    """The shortest words of at most so many symbols, the empty one first.
+    """The shortest words of at most so many symbols, the empty word first.
 
     >>> short(2, 2, 5)
     [(), (0,), (1,), (0, 0), (0, 1)]
     """
-    found: list[Word] = []
+    words: list[Word] = []
     for length in range(longest + 1):
         for word in product(range(n_symbols), repeat=length):
-            if len(found) == most:
-                return found
-            found.append(word)
-    return found
+            if len(words) == most:
+                return words
+            words.append(word)
+    return words
 
 
 def is_primitive(word: Word) -> bool:
-    """Whether it is no power of a shorter word: that one's family has all its words.
+    """Whether it is no power of a shorter word: that word's family has all its words.
 
     >>> is_primitive((0, 1, 0)), is_primitive((0, 1, 0, 1))
     (True, False)
@@ -73,8 +73,8 @@ def numbered(kinds: Sequence[Hashable]) -> list[int]:
     [0, 0, 1]
     """
     met: Counter[Hashable] = Counter()
-    found = []
+    ranks = []
     for kind in kinds:
-        found.append(met[kind])
+        ranks.append(met[kind])
         met[kind] += 1
-    return found
+    return ranks

@@ -29,12 +29,12 @@ MOST_STATES, MOST_REPLAYED, MOST_ROWS = 2048, 64, 1024
 
 def clusters(hunt: Hunt) -> None:
     """Walk through the states, merged coarsely at first, until a word is wrong."""
-    asked = hunt.asked
-    if asked.chain is None or asked.machine is None:
+    examinee = hunt.examinee
+    if examinee.chain is None or examinee.machine is None:
         return
-    guide, usual = Guide(asked.machine), distance(asked.chain, hunt)
+    guide, usual = Guide(examinee.machine), distance(examinee.chain, hunt)
     for share in SPREADS:
-        walk = Walk(hunt, guide, asked.chain, share * usual)
+        walk = StateWalk(hunt, guide, examinee.chain, share * usual)
         walk.go()
         if walk.is_wrong:
             return
@@ -43,12 +43,12 @@ def clusters(hunt: Hunt) -> None:
 def distance(chain: Chain, hunt: Hunt) -> float:
     """The usual distance between two states after random words."""
     words = uniform_words(rng(hunt.seed, "falsify: states"), chain.n_symbols, 24, 64).astype(np.int64)
-    _, states = chain.read(torch.from_numpy(words).to(hunt.asked.device))
+    _, states = chain.read(torch.from_numpy(words).to(hunt.examinee.device))
     return float(torch.pdist(states).median())
 
 
 @dataclass
-class Walk:
+class StateWalk:
     """States that were come to, each with the automaton's state beside it and the word that led there."""
 
     hunt: Hunt
@@ -83,7 +83,7 @@ class Walk:
         start = np.array([self.guide.machine.initial_index])
         _, words, after = self.guide.extended(np.zeros((1, 0), dtype=np.int64), start)
         self.note(np.full(len(words), -1), words[:, 0])
-        return self.chain.read(torch.from_numpy(words).to(self.hunt.asked.device))[1], after
+        return self.chain.read(torch.from_numpy(words).to(self.hunt.examinee.device))[1], after
 
     def symbols_of(self, beside: Words) -> Words:
         """The symbols that can go on to a question, of each of these states in turn."""
@@ -99,7 +99,7 @@ class Walk:
         right = self.guide.right[after]
         self.hunt.spend(KIND, int((right != UNDEFINED).sum()), len(of))
         logits, moved = self.chain.read(torch.from_numpy(symbols[:, None]).to(vectors.device), vectors)
-        for at in np.flatnonzero(self.hunt.asked.doubtful(logits, right))[: MOST_REPLAYED - self.replayed]:
+        for at in np.flatnonzero(self.hunt.examinee.doubtful(logits, right))[: MOST_REPLAYED - self.replayed]:
             self.replayed += 1
             word = (*self.word(int(of[at])), int(symbols[at]))
             self.hunt.spend(KIND, 0, self.hunt.cost(len(word)))

@@ -33,7 +33,7 @@ class Persistent:
 
 
 @dataclass(frozen=True)
-class Family:
+class WordFamily:
     """The words u v^n w of these n."""
 
     u: Word
@@ -65,11 +65,11 @@ def persistent(tried: npt.NDArray[np.integer], wrong: npt.NDArray[np.bool_]) -> 
     steps = np.diff(tried)
     step = int(steps[-1])
     row = len(tried) - 1 - int(np.flatnonzero(np.append(-1, steps) != step)[-1]) + (len(tried) > 1)
-    found = next((p for p in range(1, min(LONGEST_PERIOD, row // 3) + 1) if repeats(wrong[-row:], p)), None)
-    if found is None or row < FEWEST:
+    shortest_period = next((p for p in range(1, min(LONGEST_PERIOD, row // 3) + 1) if repeats(wrong[-row:], p)), None)
+    if shortest_period is None or row < FEWEST:
         return None
-    period = found * step
-    residues = tuple(sorted({int(n) % period for n in tried[-found:][wrong[-found:]]}))
+    period = shortest_period * step
+    residues = tuple(sorted({int(n) % period for n in tried[-shortest_period:][wrong[-shortest_period:]]}))
     inside = np.isin(tried % period, residues)
     right = np.flatnonzero(inside & ~wrong)
     n_of = tried[inside & wrong & (np.arange(len(tried)) > (right[-1] if len(right) else -1))]
@@ -87,10 +87,10 @@ def repeats(wrong: npt.NDArray[np.bool_], period: int) -> bool:
     return bool((last[period:] == last[:-period]).all())
 
 
-def tried_again(family: Family) -> list[int]:
+def tried_again(family: WordFamily) -> list[int]:
     """The n at which a family is tried: the first few, then ever larger ones up to words of so many symbols.
 
-    >>> tried_again(Family((), (1,), (), Persistent(0, 5, 100, 2, (1,))))
+    >>> tried_again(WordFamily((), (1,), (), Persistent(0, 5, 100, 2, (1,))))
     [5, 7, 9, 11, 13, 21, 37, 69, 99]
     """
     of, few = family.of, max(FEWEST, len(family.of.residues))
@@ -101,14 +101,14 @@ def tried_again(family: Family) -> list[int]:
     return [inside[at] for at in sorted({*range(few), *later, len(inside) - 1}) if 0 <= at < len(inside)]
 
 
-def together(families: Sequence[Family]) -> list[Family]:
-    """All of these families, the simplest first, without those of which another one says as much.
+def together(families: Sequence[WordFamily]) -> list[WordFamily]:
+    """All of these families, the simplest first, without those of which another family says as much.
 
     >>> few, many, odd = (Persistent(0, *numbers) for numbers in ((3, 63, 1, (0,)), (9, 511, 1, (0,)), (5, 9, 2, (1,))))
-    >>> [(f.of.start, f.of.end) for f in together([Family((), (1,), (), of) for of in (few, many, odd)])]
+    >>> [(f.of.start, f.of.end) for f in together([WordFamily((), (1,), (), of) for of in (few, many, odd)])]
     [(3, 511)]
     """
-    kept: list[Family] = []
+    kept: list[WordFamily] = []
     for family in sorted(map(normal, families), key=lambda family: family.order):
         rest = []
         for other in kept:
@@ -118,53 +118,54 @@ def together(families: Sequence[Family]) -> list[Family]:
     return sorted(kept, key=lambda family: family.order)
 
 
-def says(one: Family, other: Family) -> bool:
+def says(first: WordFamily, other: WordFamily) -> bool:
     """Whether the first has all words of the second."""
-    of, words = one.of, other.of
-    same = (one.u, one.v, one.w) == (other.u, other.v, other.w) and words.period % of.period == 0
+    of, words = first.of, other.of
+    same = (first.u, first.v, first.w) == (other.u, other.v, other.w) and words.period % of.period == 0
     inside = all(residue % of.period in of.residues for residue in words.residues)
     return same and inside and of.start <= words.start and words.end <= of.end
 
 
-def meet(one: Family, other: Family) -> bool:
+def meet(first: WordFamily, other: WordFamily) -> bool:
     """Whether both say the same, and have some n in common."""
-    same = replace(one, of=replace(other.of, period=one.of.period, residues=one.of.residues)) == other
-    return same and max(one.of.start, other.of.start) <= min(one.of.end, other.of.end)
+    same = replace(first, of=replace(other.of, period=first.of.period, residues=first.of.residues)) == other
+    return same and max(first.of.start, other.of.start) <= min(first.of.end, other.of.end)
 
 
-def apart(families: Sequence[Family], most: int) -> list[Family]:
+def apart(families: Sequence[WordFamily], most: int) -> list[WordFamily]:
     """The simplest of these families, each written in one way; equal ones are joined.
 
     >>> of = Persistent(0, 1, 9, 1, (0,))
-    >>> [f.v for f in apart([Family((), (0, 1), (0,), of), Family((0,), (1, 0), (), of), Family((), (1,), (), of)], 9)]
+    >>> words = [((), (0, 1), (0,)), ((0,), (1, 0), ()), ((), (1,), ())]
+    >>> [f.v for f in apart([WordFamily(*parts, of) for parts in words], 9)]
     [(1,), (1, 0)]
     """
-    found: dict[tuple[Word, Word, Word], Family] = {}
+    distinct: dict[tuple[Word, Word, Word], WordFamily] = {}
     for family in map(normal, families):
         parts = family.u, family.v, family.w
-        found[parts] = replace(family, of=joined(family.of, found[parts].of)) if parts in found else family
-    return sorted(found.values(), key=lambda family: family.order)[:most]
+        distinct[parts] = replace(family, of=joined(family.of, distinct[parts].of)) if parts in distinct else family
+    return sorted(distinct.values(), key=lambda family: family.order)[:most]
 
 
-def joined(one: Persistent, other: Persistent) -> Persistent:
+def joined(left: Persistent, other: Persistent) -> Persistent:
     """What both say together, of the same words; where they do not meet, what is said of the longer ones.
 
     >>> joined(Persistent(1, 3, 63, 2, (1,)), Persistent(1, 9, 511, 2, (1,)))
     Persistent(right=1, start=3, end=511, period=2, residues=(1,))
     """
-    first, last = sorted((one, other), key=lambda of: (of.start, of.end))
+    first, last = sorted((left, other), key=lambda of: (of.start, of.end))
     alike = (first.period, first.residues) == (last.period, last.residues)
     if alike and last.right < first.start and last.start <= first.end:
         return replace(first, end=max(first.end, last.end))
-    return max(one, other, key=lambda of: of.end)
+    return max(left, other, key=lambda of: of.end)
 
 
-def normal(family: Family) -> Family:
+def normal(family: WordFamily) -> WordFamily:
     """The same words written in one way: w does not begin as v does, nor does u end in v.
 
     >>> of = Persistent(0, 1, 9, 2, (1,))
-    >>> [normal(Family(*parts, of)) for parts in (((), (0, 1), (0,)), ((1, 1), (1,), ()))]
-    [Family(u=(0,), v=(1, 0), w=(), of=...), Family(u=(), v=(1,), w=(), of=Persistent(right=0, start=3, end=11, ...))]
+    >>> [normal(WordFamily(*parts, of)) for parts in (((), (0, 1), (0,)), ((1, 1), (1,), ()))]
+    [WordFamily(u=(0,), v=(1, 0), w=(), of=...), WordFamily(u=(), v=(1,), w=(), of=Persistent(right=0, start=3, ...))]
     """
     u, v, w, more = family.u, family.v, family.w, 0
     while w and w[0] == v[0]:
@@ -174,4 +175,4 @@ def normal(family: Family) -> Family:
     of = family.of
     residues = tuple(sorted((residue + more) % of.period for residue in of.residues))
     right = of.right + more if of.right > 0 else 0
-    return Family(u, v, w, Persistent(right, of.start + more, of.end + more, of.period, residues))
+    return WordFamily(u, v, w, Persistent(right, of.start + more, of.end + more, of.period, residues))

@@ -11,11 +11,11 @@ KIND = "of the file"
 
 
 def given_words(hunt: Hunt) -> None:
-    """Try the words of each length, up to one at which some are wrong; `hunt.whole` is the length up to which."""
-    data = hunt.asked.data
+    """Try the words of each length, up to a length at which some are wrong; `hunt.whole` is the length up to which."""
+    data = hunt.examinee.data
     assert isinstance(data, GivenData), "other languages have more words than a file"
     for length, words in data.given.of_length.items():
-        if length > hunt.asked.longest:
+        if length > hunt.examinee.longest:
             return
         wrong = hunt.try_all(KIND, words.astype(np.int64))
         hunt.whole = length

@@ -11,8 +11,8 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.falsification.asked import Asked, Word, Words
-from regulargpt.falsification.family import MOST_FAMILIES, Family, apart, says, together
+from regulargpt.falsification.asked import Examinee, Word, Words
+from regulargpt.falsification.family import MOST_FAMILIES, WordFamily, apart, says, together
 from regulargpt.models.tree.base import Tree
 
 SYMBOLS, OF_TREE, OF_POWER = 8, 64, 256
@@ -40,7 +40,7 @@ class Hunt:
     `clock` counts processor time of this thread: other programs take none of it.
     """
 
-    asked: Asked
+    examinee: Examinee
     words: int
     seconds: float = inf
     seed: int = 0
@@ -48,7 +48,7 @@ class Hunt:
     clock: Callable[[], float] = time.thread_time
     tried: Counter[str] = field(default_factory=Counter)
     wrong: dict[Word, None] = field(default_factory=dict)
-    families: list[Family] = field(default_factory=list)
+    families: list[WordFamily] = field(default_factory=list)
     ruled_out: list[str] = field(default_factory=list)
     no_longer: list[str] = field(default_factory=list)
     whole: int = 0
@@ -80,14 +80,14 @@ class Hunt:
 
     @property
     def shortest(self) -> float:
-        """The length of the shortest wrong word, infinite without one."""
-        return min(map(self.asked.length, self.wrong), default=inf)
+        """The length of the shortest wrong word, infinite without any."""
+        return min(map(self.examinee.length, self.wrong), default=inf)
 
     def cost(self, length: int, kind: str = "") -> int:
         """How many words a word of this length counts for."""
-        if self.asked.is_quadratic:
+        if self.examinee.is_quadratic:
             return max(1, length * max(length, FEWEST) // PAIRS)
-        if isinstance(self.asked.model, Tree):
+        if isinstance(self.examinee.model, Tree):
             return max(1, length // (OF_POWER if kind == "powers" else OF_TREE))
         return max(1, length // SYMBOLS)
 
@@ -107,15 +107,15 @@ class Hunt:
         """
         self.spend(kind, 0, 1)  # so that a search comes to an end that draws no questions
         wrong = np.zeros(len(words), dtype=np.bool_)
-        asked = np.flatnonzero(self.asked.questions(words)) if len(words) else np.zeros(0, dtype=np.intp)
+        questions = np.flatnonzero(self.examinee.questions(words)) if len(words) else np.zeros(0, dtype=np.intp)
         each = self.cost(words.shape[1], kind)
-        allowed = asked[: max(0, self.room // each)]
+        allowed = questions[: max(0, self.room // each)]
         at_once = max(1, MOST_AT_ONCE // words.shape[1])
         for at in range(0, len(allowed), at_once):
             part = allowed[at : at + at_once]
             self.spend(kind, len(part), len(part) * each)
             wrong[part] = self.replay(words[part])
-        if len(allowed) < len(asked):
+        if len(allowed) < len(questions):
             raise Spent
         return wrong
 
@@ -123,8 +123,8 @@ class Hunt:
         """(n,) which of these questions the network, as it is evaluated, answers wrongly; these words are kept."""
         if not len(words):
             return np.zeros(0, dtype=np.bool_)
-        wrong = self.asked.wrong(words)
-        # Very long words would fill the memory: one is enough to say that there is one.
+        wrong = self.examinee.wrong(words)
+        # Very long words would fill the memory: a single word is enough to say that there is any.
         few = MOST_KEPT if words.shape[1] <= LONGEST_KEPT else int(not self.wrong)
         for word in words[wrong][:few]:
             self.wrong.setdefault(tuple(word.tolist()))
@@ -132,13 +132,13 @@ class Hunt:
             self.wrong = dict.fromkeys(self.sorted()[:MOST_KEPT])
         return wrong
 
-    def keep(self, found: Sequence[Family]) -> None:
-        """Keep those families that the network itself is wrong on: on their first word, and on a long one.
+    def keep(self, families: Sequence[WordFamily]) -> None:
+        """Keep those families that the network itself is wrong on: on their first word, and on a long word.
 
-        Where the time is over, the simplest one is still tried.
+        Where the time is over, the simplest family is still tried.
         """
-        long, kept = 0, list[Family]()
-        for number, family in enumerate(apart(found, 2 * MOST_FAMILIES)):
+        long, kept = 0, list[WordFamily]()
+        for number, family in enumerate(apart(families, 2 * MOST_FAMILIES)):
             # A word as long as that takes seconds, and one family that begins so late says enough.
             is_long = len(family.word(family.of.start)) > LONGEST_KEPT
             if len(kept) == MOST_FAMILIES or (self.is_late and (number or self.families)):
@@ -149,29 +149,29 @@ class Hunt:
                 kept += [self.begun(family)] if self.is_wrong(family) else []
         self.add(kept)
 
-    def add(self, families: Sequence[Family]) -> None:
+    def add(self, families: Sequence[WordFamily]) -> None:
         """Keep these families beside those that are kept."""
         self.families = together([*self.families, *families])
 
-    def begun(self, family: Family) -> Family:
+    def begun(self, family: WordFamily) -> WordFamily:
         """The family from its first n on, as halving tells: between an n that is right and those that are wrong."""
         of = family.of
         some = [n for n in range(max(1, of.right + 1), of.start) if n % of.period in of.residues]
         low, high = 0, len(some)
         while low < high and not self.is_late:
             middle = (low + high) // 2
-            word = self.asked.data.task.whole(family.word(some[middle]))
-            is_wrong = self.asked.questions(np.array([word]))[0] and self.replay(np.array([word]))[0]
+            word = self.examinee.data.task.whole(family.word(some[middle]))
+            is_wrong = self.examinee.questions(np.array([word]))[0] and self.replay(np.array([word]))[0]
             low, high = (low, middle) if is_wrong else (middle + 1, high)
         return replace(family, of=replace(of, start=[*some, of.start][high]))
 
-    def is_wrong(self, family: Family) -> bool:
-        """Whether the network itself is wrong on the first word of a family, and on a long one."""
+    def is_wrong(self, family: WordFamily) -> bool:
+        """Whether the network itself is wrong on the first word of a family, and on a long word."""
         of = family.of
         longest = min(MOST_REPLAYED, max(LEAST_REPLAYED, self.words // 32))
         most = (longest - len(family.u) - len(family.w)) // len(family.v)
         far = max((n for n in range(min(most, of.end), of.start, -1) if n % of.period in of.residues), default=of.start)
-        words = (self.asked.data.task.whole(family.word(n)) for n in dict.fromkeys((of.start, far)))
+        words = (self.examinee.data.task.whole(family.word(n)) for n in dict.fromkeys((of.start, far)))
         return all(self.replay(np.array([word]))[0] for word in words)
 
     def sorted(self) -> list[Word]:

@@ -40,26 +40,26 @@ class Guide:
 
     @cached_property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """(Q,) the states from which a word, the empty one too, leads to a question."""
+        """(Q,) the states from which a word, the empty word too, leads to a question."""
         n = self.machine.n_symbols
         targets = self.table.ravel().astype(np.intp)  # (Q * Sigma,)
         return closure(self.right != UNDEFINED, targets, np.repeat(np.arange(len(self.table)), n))
 
     @property
     def is_total(self) -> bool:
-        """Whether every word of at least one symbol is a question."""
+        """Whether every non-empty word is a question."""
         return bool((self.right[np.unique(self.table)] != UNDEFINED).all())
 
     def counts(self, longest: int) -> npt.NDArray[np.float64]:
         """How many words of 1..longest symbols can go on to a question."""
-        ways, found = np.zeros(len(self.table)), []
+        ways, totals = np.zeros(len(self.table)), []
         ways[self.machine.initial_index] = 1.0
         for _ in range(longest):
             after = np.zeros(len(ways))
             np.add.at(after, self.table, ways[:, None])  # (Q, Sigma)
             ways = np.where(self.alive, after, 0.0)
-            found.append(ways.sum())
-        return np.array(found)
+            totals.append(ways.sum())
+        return np.array(totals)
 
     def extended(
         self, words: npt.NDArray[np.integer], states: npt.NDArray[np.integer]
@@ -76,23 +76,23 @@ class Guide:
     @cached_property
     def access(self) -> list[Word]:
         """A shortest word to each state, in the order of the states of a minimal machine."""
-        found = operations.search(self.table, self.machine.initial_index)
-        words = {int(node): tuple(found.word(at).tolist()) for at, node in enumerate(found.nodes)}
+        tree = operations.search(self.table, self.machine.initial_index)
+        words = {int(node): tuple(tree.word(at).tolist()) for at, node in enumerate(tree.nodes)}
         return [words.get(state, ()) for state in range(len(self.table))]
 
     def cycles(self, most: int = 2) -> list[tuple[int, Word]]:
         """At each state alive some shortest cycles, by different first symbols: (state, word)."""
-        found = []
+        cycles = []
         for state in np.flatnonzero(self.alive)[:MOST_STATES].tolist():
             words = [word for a in range(self.machine.n_symbols) if (word := self.back(state, a)) is not None]
-            found += [(state, word) for word in sorted(words, key=len)[:most]]
-        return found
+            cycles += [(state, word) for word in sorted(words, key=len)[:most]]
+        return cycles
 
     def back(self, state: int, symbol: int) -> Word | None:
         """A shortest cycle that begins with this symbol; None if there is none."""
-        found = operations.search(self.table, int(self.table[state, symbol]))
-        at = np.flatnonzero(found.nodes == state)
-        return (symbol, *found.word(int(at[0])).tolist()) if len(at) else None
+        tree = operations.search(self.table, int(self.table[state, symbol]))
+        at = np.flatnonzero(tree.nodes == state)
+        return (symbol, *tree.word(int(at[0])).tolist()) if len(at) else None
 
     def endings(self) -> list[Word]:
         """The empty word, all symbols, and from states that are no question a shortest word to one."""
@@ -102,6 +102,6 @@ class Guide:
 
     def ending(self, state: int) -> Word:
         """A shortest word from this state to a question."""
-        found = operations.search(self.table, state)
-        at = int((self.right[found.nodes] != UNDEFINED).argmax())
-        return tuple(found.word(at).tolist())
+        tree = operations.search(self.table, state)
+        at = int((self.right[tree.nodes] != UNDEFINED).argmax())
+        return tuple(tree.word(at).tolist())

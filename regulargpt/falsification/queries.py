@@ -28,26 +28,26 @@ LENGTHS, EACH = (8, 12, 16, 24, 32, 48, 64, 96, 128, 256), 32
 
 def queries(hunt: Hunt) -> None:
     """The suite; what it rules out where no word is wrong."""
-    machine = hunt.asked.machine
+    machine = hunt.examinee.machine
     if machine is None or machine.table.size > MOST_ENTRIES:
         return
     guide = Guide(machine)
-    found = suite(machine, min(LONGEST, hunt.asked.longest), min(USUAL, hunt.room // 2))
-    for words in found.words:
+    tests = suite(machine, min(LONGEST, hunt.examinee.longest), min(USUAL, hunt.room // 2))
+    for words in tests.words:
         hunt.try_all(KIND, words)
     # The theorem is about answers to all words: a network's to what is no question is not compared.
-    if found.words and guide.is_total:
-        states = f"{found.classes:,} state{'s' * (found.classes != 1)}"
+    if tests.words and guide.is_total:
+        states = f"{tests.classes:,} state{'s' * (tests.classes != 1)}"
         hunt.ruled_out.append(f"if the network is a machine of at most {states}, it is the language's")
 
 
 def random_queries(hunt: Hunt) -> None:
     """Random words of the same form, until the budget is spent."""
-    machine = hunt.asked.machine
+    machine = hunt.examinee.machine
     if machine is None or machine.table.size > MOST_ENTRIES:
         return
     starts, endings = Guide(machine).access, apart(hunt)
-    lengths = [length for length in LENGTHS if length <= hunt.asked.longest]
+    lengths = [length for length in LENGTHS if length <= hunt.examinee.longest]
     for number in count() if lengths else ():
         random, length = rng(hunt.seed, "falsify: queries", number), lengths[number % len(lengths)]
         words = drawn(hunt, random, length)
@@ -61,7 +61,7 @@ def random_queries(hunt: Hunt) -> None:
 
 def drawn(hunt: Hunt, random: np.random.Generator, length: int) -> Words:
     """Words (n, length) as the task draws them where not every word is a question, else any."""
-    task = hunt.asked.data.task
+    task = hunt.examinee.data.task
     if task.domain is not None and task.has_length(length):
         return task.sample(random, length, EACH).astype(np.int64)
     return uniform_words(random, task.n_symbols, length, EACH).astype(np.int64)
@@ -69,7 +69,7 @@ def drawn(hunt: Hunt, random: np.random.Generator, length: int) -> Words:
 
 def apart(hunt: Hunt) -> list[Word]:
     """Endings of which for any two states one leads to different answers."""
-    machine = hunt.asked.machine
+    machine = hunt.examinee.machine
     assert machine is not None, "there is one to compare with"
     table, colours = with_fresh_start(machine.table, machine.initial_index, machine.output_table)
     return distinguishing_words(table, colours, operations.search(table, 0).nodes[1:])

@@ -9,9 +9,9 @@ from math import inf
 from typing import Any
 
 from regulargpt.data.given import GivenData
-from regulargpt.falsification.asked import Asked, Word
+from regulargpt.falsification.asked import Examinee, Word
 from regulargpt.falsification.clusters import clusters
-from regulargpt.falsification.family import Family
+from regulargpt.falsification.family import WordFamily
 from regulargpt.falsification.given import given_words
 from regulargpt.falsification.guided import guided
 from regulargpt.falsification.hunt import MOST_KEPT, Hunt, Spent
@@ -33,7 +33,7 @@ MOST_WRITTEN = 10_000
 
 
 def falsify(
-    asked: Asked,
+    examinee: Examinee,
     words: int,
     seconds: float = inf,
     seed: int = 0,
@@ -53,13 +53,13 @@ def falsify(
     >>> words = data.of_words(config.data)
     >>> model = models.build(config.model, 2, 2, torch.Generator().manual_seed(0))
     >>> goal = objectives.build(config.objective, words)
-    >>> report = falsify(Asked.of(model, words, goal, torch.device("cpu"), config.model), words=2000)
+    >>> report = falsify(Examinee.from_model(model, words, goal, torch.device("cpu"), config.model), words=2000)
     >>> report["wrong"][0]
     {'word': '1', 'length': 1, 'expected': 'odd', 'answered': 'even'}
     """
-    hunt = Hunt(asked, words, seconds, seed, progress, clock)
+    hunt = Hunt(examinee, words, seconds, seed, progress, clock)
     replay(hunt, known or Known())
-    for search, share in searches(asked) if asks_anything(asked) else ():
+    for search, share in searches(examinee) if asks_anything(examinee) else ():
         # A word that is the shortest for certain can only be followed by families of long ones.
         if hunt.shortest <= hunt.whole and search not in (state_powers, whole_powers):
             continue
@@ -69,22 +69,22 @@ def falsify(
     hunt.give(1.0)
     with suppress(Spent):
         for word in hunt.sorted()[:MOST_SHORTENED]:
-            if asked.length(word) - 1 > hunt.whole:
+            if examinee.length(word) - 1 > hunt.whole:
                 shrink(hunt, word)
     return report(hunt)
 
 
-def asks_anything(asked: Asked) -> bool:
+def asks_anything(examinee: Examinee) -> bool:
     """Whether any word is a question; languages without a finite machine all have some."""
-    machine = asked.machine
+    machine = examinee.machine
     return machine is None or bool(Guide(machine).alive[machine.table[machine.initial_index]].any())
 
 
-def searches(asked: Asked) -> Sequence[tuple[Search, float]]:
+def searches(examinee: Examinee) -> Sequence[tuple[Search, float]]:
     """The searches, each with its share of what is left."""
-    if isinstance(asked.data, GivenData):
+    if isinstance(examinee.data, GivenData):
         return ((given_words, 1.0),)
-    if asked.chain is not None and asked.machine is not None:
+    if examinee.chain is not None and examinee.machine is not None:
         return (
             *((short_words, 0.45), (clusters, 0.15), (queries, 0.25), (state_powers, 0.5)),
             *((structured, 0.6), (random_queries, 0.5)),
@@ -95,11 +95,11 @@ def searches(asked: Asked) -> Sequence[tuple[Search, float]]:
 def report(hunt: Hunt) -> dict[str, Any]:
     """What the searches came to, as JSON."""
     free = min(hunt.whole, hunt.shortest - 1)
-    of_file = "of the file " * isinstance(hunt.asked.data, GivenData)
+    of_file = "of the file " * isinstance(hunt.examinee.data, GivenData)
     first = [f"no word {of_file}of at most {free} symbol{'s' * (free != 1)} is wrong"] if free else []
     return {
-        "wrong": [described(hunt.asked, word) for word in hunt.sorted()[:MOST_KEPT]],
-        "families": [of_family(hunt.asked, family) for family in hunt.families],
+        "wrong": [described(hunt.examinee, word) for word in hunt.sorted()[:MOST_KEPT]],
+        "families": [of_family(hunt.examinee, family) for family in hunt.families],
         "tried": dict(hunt.tried),
         "all_up_to": hunt.whole,
         "ruled_out": [*first, *([] if hunt.wrong else hunt.ruled_out)],
@@ -113,21 +113,21 @@ def report(hunt: Hunt) -> dict[str, Any]:
     }
 
 
-def described(asked: Asked, word: Word) -> dict[str, Any]:
+def described(examinee: Examinee, word: Word) -> dict[str, Any]:
     """A wrong word, with the right answer and the network's."""
-    right, given = asked.said(word)
-    length = asked.length(word)
-    written = asked.written(word) if length <= MOST_WRITTEN else None
+    right, given = examinee.said(word)
+    length = examinee.length(word)
+    written = examinee.written(word) if length <= MOST_WRITTEN else None
     return {"word": written, "length": length, "expected": right, "answered": given}
 
 
-def of_family(asked: Asked, family: Family) -> dict[str, Any]:
+def of_family(examinee: Examinee, family: WordFamily) -> dict[str, Any]:
     """A family of wrong words."""
     of = family.of
     parts = {"u": family.u, "v": family.v, "w": family.w}
     return {
-        **{name: asked.decoded(part) for name, part in parts.items()},
+        **{name: examinee.decoded(part) for name, part in parts.items()},
         **{"from": of.start, "to": of.end, "period": of.period, "residues": list(of.residues)},
-        "from_length": asked.length(family.word(of.start)),
+        "from_length": examinee.length(family.word(of.start)),
         "evidence": "observed",
     }

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 MOST_SHOWN, ENDS = 60, 20
-"""Symbols of a word, and of each end of a longer one."""
+"""Symbols of a word, and of each end of a longer word."""
 MOST_RUNS, MOST_LINES = 8, 5
 """Of a word; and lines about families."""
 NONE_WRONG = "falsified.json names words, none of which the network answers wrongly now"
@@ -41,7 +41,7 @@ def first_line(report: Mapping[str, Any], is_proven: bool = False) -> str:
 
 
 def shown(word: str | None) -> str:
-    """A word, a long one by its runs or its ends.
+    """A word, a long word by its runs or its ends.
 
     >>> shown("000" + "1" * 100 + "0"), shown("01" * 50)
     ('0^3 1^100 0', '01010101010101010101...01010101010101010101')
@@ -112,7 +112,7 @@ def one_of(numbers: Sequence[int]) -> str:
 
 
 def sentence(report: Mapping[str, Any]) -> str:
-    """All in one line: the first wrong word and the first family, or that there is none."""
+    """All in a line: the first wrong word and the first family, or that there is none."""
     families = [of_family(family).replace("wrong on", "and on", 1) for family in report["families"][:1]]
     return "; ".join([first_line(report), *families])
 

@@ -25,19 +25,19 @@ MOST_REPLAYED = 64
 
 def short_words(hunt: Hunt) -> None:
     """Try all words up to some length; `hunt.whole` is the length up to which all were tried."""
-    asked = hunt.asked
-    if asked.machine is None:
+    examinee = hunt.examinee
+    if examinee.machine is None:
         plainly(hunt)
-    elif asked.chain is None:
-        along_machine(hunt, Guide(asked.machine))
+    elif examinee.chain is None:
+        along_machine(hunt, Guide(examinee.machine))
     else:
-        Tree(hunt, Guide(asked.machine), asked.chain).grow()
+        PrefixTree(hunt, Guide(examinee.machine), examinee.chain).grow()
 
 
 def plainly(hunt: Hunt) -> None:
     """Every word over the symbols: what is a question is asked, a batch a length."""
-    n, task, length = hunt.asked.symbols, hunt.asked.data.task, 1
-    while n**length <= min(MOST_WORDS, hunt.room) and length <= hunt.asked.longest:
+    n, task, length = hunt.examinee.symbols, hunt.examinee.data.task, 1
+    while n**length <= min(MOST_WORDS, hunt.room) and length <= hunt.examinee.longest:
         words = np.array([task.whole(word) for word in product(range(n), repeat=length)], dtype=np.int64)
         wrong = hunt.try_all(KIND, words)
         hunt.whole = length
@@ -59,13 +59,13 @@ def along_machine(hunt: Hunt, guide: Guide) -> None:
 
 def depth(hunt: Hunt, guide: Guide, most: int = MOST_WORDS) -> int:
     """The length up to which all words are within the budget, at most so many of one length."""
-    longest = min(256, hunt.asked.longest)
+    longest = min(256, hunt.examinee.longest)
     counts = guide.counts(longest)
     fits = (counts <= most) & (np.cumsum(counts) <= hunt.room)
     return longest if fits.all() else int((~fits).argmax())
 
 
-class Tree:
+class PrefixTree:
     """The words as a tree of the network's states: each symbol is read once for all words that begin so."""
 
     def __init__(self, hunt: Hunt, guide: Guide, chain: Chain):
@@ -73,7 +73,7 @@ class Tree:
         self.deepest = 0
 
     def grow(self) -> None:
-        """Try all words up to the depth, or up to the length of the shortest wrong one."""
+        """Try all words up to the depth, or up to the length of the shortest wrong word."""
         start = np.array([self.guide.machine.initial_index])
         # Short words first: what is said of them holds when the time is over, too.
         for most in (SOON, MOST_WORDS):
@@ -92,7 +92,7 @@ class Tree:
         for at in range(0, len(of), at_once):
             part = slice(at, at + at_once)
             before = None if vectors is None else vectors[torch.from_numpy(of[part]).to(vectors.device)]
-            symbols = torch.from_numpy(longer[part, -1:]).to(self.hunt.asked.device)  # (n, 1)
+            symbols = torch.from_numpy(longer[part, -1:]).to(self.hunt.examinee.device)  # (n, 1)
             logits, moved = self.chain.read(symbols, before)
             self.look(longer[part], self.guide.right[after[part]], logits)
             self.children(longer[part], after[part], moved)
@@ -102,7 +102,7 @@ class Tree:
         if words.shape[1] <= self.hunt.whole:
             return
         self.hunt.spend(KIND, int((right != UNDEFINED).sum()), len(words))
-        doubtful = np.flatnonzero(self.hunt.asked.doubtful(logits, right))
+        doubtful = np.flatnonzero(self.hunt.examinee.doubtful(logits, right))
         while len(doubtful) and words.shape[1] <= self.deepest:
             first, doubtful = doubtful[:MOST_REPLAYED], doubtful[MOST_REPLAYED:]
             self.hunt.spend(KIND, 0)  # many may be so close that the evaluation decides: only the time is looked at

@@ -17,7 +17,7 @@ def shrink(hunt: Hunt, word: Word) -> Word:
 
     Source: Zeller and Hildebrandt, Simplifying and isolating failure-inducing input, 2002.
     """
-    size = max(1, hunt.asked.length(word) // 2)
+    size = max(1, hunt.examinee.length(word) // 2)
     while size:
         shorter = without(hunt, word, size)
         wrong = hunt.try_all(KIND, shorter) if shorter.size else np.zeros(0, dtype=np.bool_)
@@ -25,13 +25,13 @@ def shrink(hunt: Hunt, word: Word) -> Word:
             word = tuple(shorter[wrong.argmax()].tolist())
         else:
             size //= 2
-        size = min(size, hunt.asked.length(word) - 1)
+        size = min(size, hunt.examinee.length(word) - 1)
     return word
 
 
 def without(hunt: Hunt, word: Word, size: int) -> np.ndarray:
     """The word without `size` symbols in a row, at some places (n, length); none where nothing would be left."""
-    symbols, task = word[: hunt.asked.length(word)], hunt.asked.data.task
+    symbols, task = word[: hunt.examinee.length(word)], hunt.examinee.data.task
     if size >= len(symbols):
         return np.zeros((0, 0), dtype=np.int64)
     step = max(1 if size <= 2 else size, len(symbols) // AT_ONCE)

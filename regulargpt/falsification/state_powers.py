@@ -22,7 +22,7 @@ from torch import Tensor
 from languages.automata.moore import UNDEFINED
 from regulargpt.falsification.asked import Word, Words
 from regulargpt.falsification.bases import endings, numbered, pairs
-from regulargpt.falsification.family import MOST_FAMILIES, Family, apart, persistent
+from regulargpt.falsification.family import MOST_FAMILIES, WordFamily, apart, persistent
 from regulargpt.falsification.hunt import Hunt, Spent
 from regulargpt.falsification.machine import Guide
 from regulargpt.finite.chain import Chain
@@ -40,19 +40,19 @@ PIECE = 1024
 
 def state_powers(hunt: Hunt) -> None:
     """Families by the states of a network that has such, beside the language's machine."""
-    asked = hunt.asked
-    assert asked.chain is not None, "the caller sees to it"
-    assert asked.machine is not None, "the caller sees to it"
-    guide, found = Guide(asked.machine), list[Family]()
+    examinee = hunt.examinee
+    assert examinee.chain is not None, "the caller sees to it"
+    assert examinee.machine is not None, "the caller sees to it"
+    guide, families = Guide(examinee.machine), list[WordFamily]()
     # Known families come first, so that what was seen of long words is seen again.
     known = [(family.u, family.v) for family in hunt.families]
     groups = [*side_by_side(known), *side_by_side([pair for pair in pairs(guide) if pair not in known])]
     limit = hunt.limit
     for number, group in enumerate(groups):
         hunt.limit = hunt.spent + (limit - hunt.spent) // (len(groups) - number)
-        found += Scan(hunt, guide, asked.chain, group).families()
+        families += Scan(hunt, guide, examinee.chain, group).families()
     hunt.limit = limit
-    hunt.keep(found)
+    hunt.keep(families)
 
 
 def side_by_side(pairs: Sequence[tuple[Word, Word]]) -> list[list[tuple[Word, Word]]]:
@@ -64,7 +64,7 @@ def side_by_side(pairs: Sequence[tuple[Word, Word]]) -> list[list[tuple[Word, Wo
 
 
 @dataclass
-class Row:
+class PowerRow:
     """u and v, and of each w which n were tried, and were wrong; `known` are the states that were there, by digests."""
 
     u: Word
@@ -74,7 +74,7 @@ class Row:
     known: dict[bytes, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, u: Word, v: Word, endings: int) -> Row:
+    def from_endings(cls, u: Word, v: Word, endings: int) -> PowerRow:
         """Nothing is tried yet."""
         return cls(u, v, [[] for _ in range(endings)], [[] for _ in range(endings)])
 
@@ -99,21 +99,21 @@ class Scan:
     def __init__(self, hunt: Hunt, guide: Guide, chain: Chain, group: list[tuple[Word, Word]]):
         self.hunt, self.guide, self.chain = hunt, guide, chain
         self.endings = endings(guide)
-        self.rows = [Row.of(u, v, len(self.endings)) for u, v in group]
+        self.rows = [PowerRow.from_endings(u, v, len(self.endings)) for u, v in group]
         self.blocks = np.array([v for _, v in group], dtype=np.int64)  # (rows, |v|)
-        self.last = hunt.asked.longest // self.blocks.shape[1]
+        self.last = hunt.examinee.longest // self.blocks.shape[1]
 
-    def families(self) -> list[Family]:
+    def families(self) -> list[WordFamily]:
         """What is wrong from some n on; Spent is no end without a result."""
         with suppress(Spent):
             self.read()
-        found = [
-            Family(row.u, row.v, w, of)
+        families = [
+            WordFamily(row.u, row.v, w, of)
             for row in self.rows
             for w, tried, wrong in zip(self.endings, row.tried, row.wrong, strict=True)
             if (of := persistent(np.array(tried, dtype=np.int64), np.array(wrong, dtype=np.bool_))) is not None
         ]
-        return apart(found, MOST_FAMILIES)
+        return apart(families, MOST_FAMILIES)
 
     def read(self) -> None:
         """All n up to some, of fewer and fewer families, then some in a row at each doubling."""
@@ -139,13 +139,13 @@ class Scan:
         for length in {len(word) for word in begun}:
             at = [i for i, word in enumerate(begun) if len(word) == length]
             said, after = self.chain.read(self.tensor(np.stack([begun[i] for i in at])))
-            for i, one, other in zip(at, after, said, strict=True):
-                vectors[i], logits[i] = one, other
+            for i, vector, other in zip(at, after, said, strict=True):
+                vectors[i], logits[i] = vector, other
         order = range(len(begun))
         return beside, torch.stack([vectors[i] for i in order]), torch.stack([logits[i] for i in order])
 
     def tensor(self, words: Words) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(words)).to(self.hunt.asked.device)
+        return torch.from_numpy(np.ascontiguousarray(words)).to(self.hunt.examinee.device)
 
     def look(self, now: Front, n: int) -> Front:
         """Note which u v^n w are wrong."""
@@ -156,7 +156,9 @@ class Scan:
             said.append(self.chain.read(ending, now.vectors)[0] if w else now.logits)
         questions = np.stack(right) != UNDEFINED  # (w, rows)
         self.hunt.spend(KIND, int(questions.sum()), sum(1 + len(w) for w in self.endings) * len(now.rows))
-        wrong = ~(self.hunt.asked.margin(torch.cat(said), np.concatenate(right)) >= 0)  # (w * rows,), also what is nan
+        wrong = ~(
+            self.hunt.examinee.margin(torch.cat(said), np.concatenate(right)) >= 0
+        )  # (w * rows,), also what is nan
         for i, (are, flags) in enumerate(zip(questions, wrong.reshape(questions.shape), strict=True)):  # (w, rows)
             for row, is_question, flag in zip(now.rows.tolist(), are.tolist(), flags.tolist(), strict=True):
                 if is_question:

@@ -11,7 +11,7 @@ import numpy as np
 from languages.context_free.nested import NestedTask
 from languages.errors import LanguageError, SamplingError
 from languages.randomness import rng
-from regulargpt.falsification.asked import Asked, Words
+from regulargpt.falsification.asked import Examinee, Words
 from regulargpt.falsification.hunt import Hunt
 from regulargpt.falsification.machine import Guide
 
@@ -24,9 +24,9 @@ Draw = Callable[[np.random.Generator, int], Words]
 
 def structured(hunt: Hunt) -> None:
     """Some words of each length and kind in turn, until the budget is spent."""
-    kinds = dict(draws(hunt.asked))
-    most = QUADRATIC if hunt.asked.is_quadratic else max(LENGTHS)
-    lengths = [length for length in LENGTHS if length <= min(most, hunt.asked.longest)]
+    kinds = dict(draws(hunt.examinee))
+    most = QUADRATIC if hunt.examinee.is_quadratic else max(LENGTHS)
+    lengths = [length for length in LENGTHS if length <= min(most, hunt.examinee.longest)]
     for number in count() if lengths else ():
         length = lengths[number % len(lengths)]
         for kind, draw in kinds.items():
@@ -38,9 +38,9 @@ def structured(hunt: Hunt) -> None:
             hunt.try_all(kind, words)
 
 
-def draws(asked: Asked) -> Iterator[tuple[str, Draw]]:
+def draws(examinee: Examinee) -> Iterator[tuple[str, Draw]]:
     """The kinds of words that the task has."""
-    task = asked.data.task
+    task = examinee.data.task
 
     def members(random: np.random.Generator, length: int) -> Words:
         if not task.has_length(length):
@@ -56,33 +56,33 @@ def draws(asked: Asked) -> Iterator[tuple[str, Draw]]:
     if isinstance(task, NestedTask):
         deep = replace(task, depth="every")
         yield "deep", lambda random, length: deep.sample(random, length, EACH)
-    yield "runs", lambda random, length: np.array([task.whole(word) for word in runs(random, length, asked.symbols)])
-    if asked.machine is not None:
-        guide = Guide(asked.machine)
+    yield "runs", lambda random, length: np.array([task.whole(word) for word in runs(random, length, examinee.symbols)])
+    if examinee.machine is not None:
+        guide = Guide(examinee.machine)
         yield "one state", lambda random, length: staying(random, length, guide)
 
 
 def runs(random: np.random.Generator, length: int, n_symbols: int) -> list[tuple[int, ...]]:
     """Words of long runs of single symbols, of all lengths on a scale of doublings."""
-    found = []
+    words = []
     for _ in range(EACH):
         word: list[int] = []
         while len(word) < length:
             word += [int(random.integers(n_symbols))] * int(2 ** random.uniform(0, np.log2(length)))
-        found.append(tuple(word[:length]))
-    return found
+        words.append(tuple(word[:length]))
+    return words
 
 
 def staying(random: np.random.Generator, length: int, guide: Guide) -> Words:
     """Words that come to a state, stay there as long as they can, and end with any two symbols."""
     loops = guide.table == np.arange(len(guide.table))[:, None]  # (Q, Sigma)
     some = np.flatnonzero(loops.any(1) & guide.alive)
-    found = np.zeros((0 if not len(some) else EACH, length), dtype=np.int64)
-    for word in found:
+    words = np.zeros((0 if not len(some) else EACH, length), dtype=np.int64)
+    for word in words:
         state = int(some[random.integers(len(some))])
         word[:] = random.choice(np.flatnonzero(loops[state]), length)
         start = guide.access[state][:length]
         word[: len(start)] = start
         end = int(random.integers(3))
         word[length - end :] = random.integers(guide.machine.n_symbols, size=end)
-    return found
+    return words

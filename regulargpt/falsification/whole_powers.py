@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from regulargpt.falsification.asked import Word, Words
 from regulargpt.falsification.bases import MOST_W, cycles, endings, numbered, short, short_pairs
-from regulargpt.falsification.family import Family, persistent
+from regulargpt.falsification.family import WordFamily, persistent
 from regulargpt.falsification.hunt import Hunt, Spent
 from regulargpt.falsification.machine import Guide
 
@@ -33,7 +33,7 @@ def whole_powers(hunt: Hunt) -> None:
         n = DENSE
         while left:
             left, n = fewer(left, tried)[:MOST_LATER], 2 * n
-            left = [triple for triple in left if length(triple, n + IN_A_ROW) <= hunt.asked.longest]
+            left = [triple for triple in left if length(triple, n + IN_A_ROW) <= hunt.examinee.longest]
             # No more than a third of what was given for one length: longer ones are worth more.
             while sum(cost(hunt, triple, n) for triple in left) > total // 3:
                 left = left[: len(left) // 2]
@@ -45,21 +45,21 @@ def whole_powers(hunt: Hunt) -> None:
 
 def triples(hunt: Hunt) -> list[Triple]:
     """u, v and w: short ones, and at each state of the automaton a shortest word to it and its shortest cycles."""
-    n, machine = hunt.asked.symbols, hunt.asked.machine
-    found = list(product(*short_pairs(n), short(n, 1, MOST_W)))
+    n, machine = hunt.examinee.symbols, hunt.examinee.machine
+    all_triples = list(product(*short_pairs(n), short(n, 1, MOST_W)))
     if machine is not None:
         guide = Guide(machine)
-        found += [(u, v, w) for (u, v), w in product(cycles(guide), endings(guide))]
-    return sorted(dict.fromkeys(found), key=lambda triple: sum(map(len, triple)))[:MOST_TRIPLES]
+        all_triples += [(u, v, w) for (u, v), w in product(cycles(guide), endings(guide))]
+    return sorted(dict.fromkeys(all_triples), key=lambda triple: sum(map(len, triple)))[:MOST_TRIPLES]
 
 
-def by_state(hunt: Hunt, found: list[Triple]) -> list[Triple]:
+def by_state(hunt: Hunt, all_triples: list[Triple]) -> list[Triple]:
     """First one of each v, w and state that v keeps the automaton in, then a second one, and so on."""
-    machine = hunt.asked.machine
+    machine = hunt.examinee.machine
     if machine is None:
-        return found
-    kinds = [(v, w, int(machine.run(np.array([u + v * DENSE]))[0])) for u, v, w in found]
-    return [triple for _, triple in sorted(zip(numbered(kinds), found, strict=True), key=lambda pair: pair[0])]
+        return all_triples
+    kinds = [(v, w, int(machine.run(np.array([u + v * DENSE]))[0])) for u, v, w in all_triples]
+    return [triple for _, triple in sorted(zip(numbered(kinds), all_triples, strict=True), key=lambda pair: pair[0])]
 
 
 def length(triple: Triple, n: int) -> int:
@@ -68,7 +68,7 @@ def length(triple: Triple, n: int) -> int:
 
 
 def cost(hunt: Hunt, triple: Triple, n: int) -> int:
-    """What all words of one family in a row cost."""
+    """What all words of a family in a row cost."""
     return IN_A_ROW * hunt.cost(length(triple, n), KIND)
 
 
@@ -77,38 +77,40 @@ def ask(hunt: Hunt, left: list[Triple], ns: range, tried: dict[Triple, dict[int,
     by_length: dict[int, list[tuple[Triple, int]]] = defaultdict(list)
     for triple in left:
         for n in ns:
-            if length(triple, n) <= hunt.asked.longest:
+            if length(triple, n) <= hunt.examinee.longest:
                 by_length[length(triple, n)].append((triple, n))
     for size in sorted(by_length):
         words = np.stack([word_of(hunt, triple, n) for triple, n in by_length[size]])
-        asked = np.flatnonzero(hunt.asked.questions(words))
-        for at, flag in zip(asked.tolist(), hunt.try_all(KIND, words[asked]).tolist(), strict=True):
+        questions = np.flatnonzero(hunt.examinee.questions(words))
+        for at, flag in zip(questions.tolist(), hunt.try_all(KIND, words[questions]).tolist(), strict=True):
             triple, n = by_length[size][at]
             tried[triple][n] = flag
 
 
 def fewer(left: list[Triple], tried: dict[Triple, dict[int, bool]]) -> list[Triple]:
     """Half of the families with a question: those that are wrong now first, then as they stand."""
-    asked = [triple for triple in left if tried[triple]]
-    return sorted(asked, key=lambda triple: not next(reversed(tried[triple].values())))[: max(FEWEST, len(asked) // 2)]
+    with_question = [triple for triple in left if tried[triple]]
+    return sorted(with_question, key=lambda triple: not next(reversed(tried[triple].values())))[
+        : max(FEWEST, len(with_question) // 2)
+    ]
 
 
 def word_of(hunt: Hunt, triple: Triple, n: int) -> Words:
     """u v^n w (length,), with the symbols that ask for its answers."""
     u, v, w = (np.array(part, dtype=np.int64) for part in triple)
     word = np.concatenate([u, np.tile(v, n), w])
-    if hunt.asked.symbols == hunt.asked.data.task.n_symbols:
+    if hunt.examinee.symbols == hunt.examinee.data.task.n_symbols:
         return word
-    return np.array(hunt.asked.data.task.whole(tuple(word.tolist())), dtype=np.int64)
+    return np.array(hunt.examinee.data.task.whole(tuple(word.tolist())), dtype=np.int64)
 
 
-def families(tried: dict[Triple, dict[int, bool]]) -> list[Family]:
-    found = []
+def families(tried: dict[Triple, dict[int, bool]]) -> list[WordFamily]:
+    families = []
     for (u, v, w), flags in tried.items():
         ns = whole_rows(sorted(flags))
         if (of := persistent(ns, np.array([flags[n] for n in ns.tolist()], dtype=np.bool_))) is not None:
-            found.append(Family(u, v, w, of))
-    return found
+            families.append(WordFamily(u, v, w, of))
+    return families
 
 
 def whole_rows(ns: list[int]) -> npt.NDArray[np.int64]:

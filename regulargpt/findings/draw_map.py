@@ -131,7 +131,7 @@ def push_apart(letters: Sequence[Annotation], frame: Places, dpi: float) -> npt.
         if not (touch.any() or back.any()):
             break
         apart = (low[:, None] + high[:, None] - low - high) / 2  # (n, n, 2)
-        # Of two in one place, the later one goes to the right or up.
+        # Of two in one place, the later label goes to the right or up.
         number = np.arange(len(boxes))
         apart = np.where(np.abs(apart) < 1e-6, np.sign(number[:, None] - number)[..., None], apart)
         shorter = np.arange(2) == shared.argmin(-1)[..., None]  # (n, n, 2)

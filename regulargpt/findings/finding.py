@@ -36,7 +36,7 @@ class Axis:
 class Curves:
     """Lines over one axis. `marks` are places on it and `levels` heights to point out, by what they are.
 
-    `band` is what the bands of the lines are. A line of which another one is a variant has its colour (`Line.like`).
+    `band` is what the bands of the lines are. A line of which another line is a variant has its colour (`Line.like`).
     """
 
     lines: Sequence[Line]

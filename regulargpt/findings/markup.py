@@ -63,12 +63,12 @@ def colours(i: int) -> tuple[str, str]:
 
 
 def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:
-    """Colour and ink of each prototype, by the first of its elements; of one without, grey.
+    """Colour and ink of each prototype, by the first of its elements; of a prototype without, grey.
 
     >>> [colour for colour, _ in by_element([[0], [1], [0, 3], []])]
     ['#0072B2', '#E69F00', '#0072B2', '#999999']
     """
-    return [colours(found[0]) if found else (LIGHT_GREY, "#000000") for found in elements]
+    return [colours(elements_there[0]) if elements_there else (LIGHT_GREY, "#000000") for elements_there in elements]
 
 
 def section(kind: str, heading: str, *parts: str, level: int = 3) -> str:

@@ -17,7 +17,7 @@ REFERENCE = "chance"  # the class of what a line is held against
 
 
 def svg(panel: Curves, label: str = "") -> str:
-    """The picture, described by the label if there is one; a legend where several lines have a name."""
+    """The picture, described by the label if any; a legend where several lines have a name."""
     axes = axes_of(panel)
     parts = axes.grid(panel.y.label, panel.x.label + ", log scale" * axes.log)
     for name, value in panel.levels.items():
@@ -56,8 +56,8 @@ def axes_of(panel: Curves) -> Axes:
 
 
 def drawn(axes: Axes, line: Line, look: str, label: str) -> list[str]:
-    """A line with its band where it joins lengths, and a dot for each length if they are few; one that stands alone has
-    a bar instead. Infinities have no place."""
+    """A line with its band where it joins lengths, and a dot for each length if they are few; a line that stands alone
+    has a bar instead. Infinities have no place."""
     kept, parts = apart(axes, line), []
     for of in filter(None, ([i for i in kept if i in joint] for joint in joined(line.lengths))):
         middle = [axes.at(line.lengths[i], line.values[i]) for i in of]

@@ -45,7 +45,7 @@ class Chain:
         if self.n_symbols < 1:
             raise UserError(f"{self.name} does not say how many symbols it reads; set its `n_symbols`")
         self.model = model if as_it_is else as_float64(model)
-        # Words of one and of two symbols: a state that grows is another one after the second.
+        # Words of one and of two symbols: a state that grows is another after the second.
         symbols = torch.zeros(2, dtype=torch.long, device=device_of(self.model))
         logits, self.pattern = self._read(symbols[:, None], None)
         self.shapes = self._shapes(self.pattern, len(symbols))
@@ -63,7 +63,7 @@ class Chain:
     def step(
         self, states: Float[Tensor, "n D"], symbols: Int[Tensor, "n"]
     ) -> tuple[Float[Tensor, "n n_outputs"], Float[Tensor, "n D"]]:
-        """The logits, and the states after one more symbol."""
+        """The logits, and the states after another symbol."""
         return self.read(symbols[:, None], states)
 
     def read(
@@ -77,12 +77,12 @@ class Chain:
         self, states: Float[Tensor, "n D"]
     ) -> tuple[Float[Tensor, "n n_symbols n_outputs"], Float[Tensor, "n n_symbols D"]]:
         """The same at each state for each symbol; of many states, so many at once as memory has room for."""
-        symbols, found = torch.arange(self.n_symbols), []
+        symbols, steps = torch.arange(self.n_symbols), []
         for part in states.split(max(1, ROWS // self.n_symbols)):
             logits, after = self.step(part.repeat_interleave(self.n_symbols, 0), symbols.repeat(len(part)))
             both = (len(part), self.n_symbols)
-            found.append((logits.unflatten(0, both), after.unflatten(0, both)))  # (n, n_symbols, ..) each
-        logits, after = zip(*found, strict=True)
+            steps.append((logits.unflatten(0, both), after.unflatten(0, both)))  # (n, n_symbols, ..) each
+        logits, after = zip(*steps, strict=True)
         return torch.cat(logits), torch.cat(after)
 
     def along(
@@ -90,10 +90,10 @@ class Chain:
     ) -> tuple[Float[Tensor, "n length n_outputs"], Float[Tensor, "n length D"]]:
         """The same after each symbol of words."""
         # Symbol by symbol, though torch could take whole words: these are the states of `first` and `step`.
-        found = [self.first(words[:, 0])]
+        steps = [self.first(words[:, 0])]
         for symbols in words[:, 1:].unbind(1):
-            found.append(self.step(found[-1][1], symbols))
-        logits, states = zip(*found, strict=True)
+            steps.append(self.step(steps[-1][1], symbols))
+        logits, states = zip(*steps, strict=True)
         return torch.stack(logits, 1), torch.stack(states, 1)  # (n, length, n_outputs), (n, length, D)
 
     @torch.no_grad()
@@ -101,7 +101,7 @@ class Chain:
         return self.model.read(words, state, "last")
 
     def _vector(self, state: Any) -> Float[Tensor, "n D"]:
-        """The numbers of a state, one after the other."""
+        """The numbers of a state, in turn."""
         parts = [real(part) for part in tensors(state)]
         return torch.cat([part.reshape(len(part), -1).to(torch.float64) for part in parts], 1)  # (n, D)
 
@@ -112,11 +112,11 @@ class Chain:
 
     def _shapes(self, state: Any, n: int) -> list[torch.Size]:
         """The shapes of a state's tensors, without the batch's dimension; UserError for another state."""
-        found = tensors(state)
-        if not found or any(part.shape[:1] != (n,) or not has_numbers(part) for part in found):
-            carried = [f"{tuple(part.shape)} {part.dtype}" for part in found]
+        parts = tensors(state)
+        if not parts or any(part.shape[:1] != (n,) or not has_numbers(part) for part in parts):
+            carried = [f"{tuple(part.shape)} {part.dtype}" for part in parts]
             raise UserError(f"{self.name} carries {carried} for {n} words; {CARRIES}")
-        return [real(part).shape[1:] for part in found]
+        return [real(part).shape[1:] for part in parts]
 
 
 def chain_of(model: nn.Module, n_symbols: int | None = None, as_it_is: bool = False) -> Chain:
@@ -151,7 +151,7 @@ def tensors(state: Any) -> list[Tensor]:
     if isinstance(state, Mapping):
         return tensors([*state.values()])
     if isinstance(state, list | tuple):
-        return [found for part in state for found in tensors(part)]
+        return [tensor for part in state for tensor in tensors(part)]
     raise UserError(f"a {type(state).__name__} is carried from symbol to symbol: {CARRIES}")
 
 

@@ -33,7 +33,7 @@ class Rows:
 
     >>> from regulargpt.models.rnn import Rnn
     >>> chain = Chain(Rnn(2, 3, d_model=4))
-    >>> rows = Rows.of(chain, torch.eye(4, dtype=torch.float64))
+    >>> rows = Rows.compute(chain, torch.eye(4, dtype=torch.float64))
     >>> rows.images.shape, rows.answers.shape
     ((5, 2), (5, 2))
     """
@@ -43,14 +43,14 @@ class Rows:
     states: Float[Tensor, "K+1 n_symbols D"]
 
     @classmethod
-    def of(cls, chain: Chain, points: Float[Tensor, "K D"]) -> Rows:
+    def compute(cls, chain: Chain, points: Float[Tensor, "K D"]) -> Rows:
         """The rows over these points."""
         logits, states = chain.every(points)
         from_start, first = chain.first(torch.arange(chain.n_symbols))  # (n_symbols, ...)
         return cls(points, torch.cat([from_start[None], logits]), torch.cat([first[None], states]))
 
     def with_point(self, chain: Chain, point: Float[Tensor, "D"]) -> Rows:
-        """The rows with one more point, the last."""
+        """The rows with another point, the last."""
         logits, states = chain.every(point[None])
         points = torch.cat([self.points, point[None]])
         return Rows(points, torch.cat([self.logits, logits]), torch.cat([self.states, states]))
@@ -65,8 +65,8 @@ class Rows:
     def nearest(self) -> tuple[Ints, Floats]:
         """The point that is nearest to each state, from 1, and how much farther the second nearest is: (K+1, Sigma)."""
         flat = self.states.flatten(0, 1)  # ((K+1) * Sigma, D)
-        found = [nearest_two(part, self.points) for part in flat.split(ROWS)]
-        distances, numbers = (torch.cat(parts).numpy() for parts in zip(*found, strict=True))
+        two = [nearest_two(part, self.points) for part in flat.split(ROWS)]
+        distances, numbers = (torch.cat(parts).numpy() for parts in zip(*two, strict=True))
         shape = self.states.shape[:2]
         return 1 + numbers[:, 0].reshape(shape), (distances[:, 1] - distances[:, 0]).reshape(shape)  # (K+1, Sigma)
 
@@ -109,7 +109,7 @@ class QuantisedChain(Model):
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         check_words(words, readout)
         # Numbers of Python: of few words, a step of torch takes a hundred times as long.
-        found = [list(accumulate(word, lambda at, symbol: self.first[at] + symbol)) for word in words.tolist()]
+        row_numbers = [list(accumulate(word, lambda at, symbol: self.first[at] + symbol)) for word in words.tolist()]
         if readout == "last":
-            found = [rows[-1] for rows in found]
-        return self.logits[torch.tensor(found, device=self.logits.device)]
+            row_numbers = [rows[-1] for rows in row_numbers]
+        return self.logits[torch.tensor(row_numbers, device=self.logits.device)]

@@ -61,7 +61,7 @@ LStar = ObservationTable[Any]
 
 
 @dataclass(frozen=True)
-class Answers:
+class NetworkAnswers:
     """A network asked for its answers to a task, up to a length; words that are no questions are not asked."""
 
     model: nn.Module
@@ -77,40 +77,40 @@ class Answers:
             raise TooLong
         if not words.shape[1]:
             return labels(self.task, words)
-        found = np.full(len(words), UNDEFINED, dtype=np.int64)
-        if (asked := self.task.questions(words)).any():
-            found[asked] = answers_of(self.model, words[asked])
-        return found
+        answers = np.full(len(words), UNDEFINED, dtype=np.int64)
+        if (is_question := self.task.questions(words)).any():
+            answers[is_question] = answers_of(self.model, words[is_question])
+        return answers
 
-    def of(self, words: Sequence[Word]) -> list[int]:
+    def to_words(self, words: Sequence[Word]) -> list[int]:
         """The answers to words of any lengths from 1, each a word once. Raises TooLong as above."""
         if max(map(len, words)) > self.longest:
             raise TooLong
         every = isinstance(self.task, Task) and self.task.domain is None
-        asked = words if every else list(compress(words, by_length(self.task.questions, words)))
-        found = dict(zip(asked, ragged_answers(self.model, asked), strict=True))
-        return [found.get(word, UNDEFINED) for word in words]
+        questions = words if every else list(compress(words, by_length(self.task.questions, words)))
+        answers = dict(zip(questions, ragged_answers(self.model, questions), strict=True))
+        return [answers.get(word, UNDEFINED) for word in words]
 
 
 def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
     """A network's answers to words of any lengths: a tree reads them at once, others a length at a time."""
     if (logits := logits_at_once(model)) is None:
         return by_length(partial(answers_of, model), words)
-    # The longest first: words of one length stand together.
+    # The longest first: words of equal length stand together.
     device = device_of(model)
     order = sorted(range(len(words)), key=lambda i: -len(words[i]))
-    found = np.empty(len(words), dtype=np.int64)
+    answers = np.empty(len(words), dtype=np.int64)
     with torch.no_grad():
         while order:
             at_once = max(1, MOST_SYMBOLS // len(words[order[0]]))
             part, order = order[:at_once], order[at_once:]
-            asked = [torch.from_numpy(alike).to(device) for alike in batches(words[i] for i in part)]
-            found[part] = logits(asked).argmax(1).cpu().numpy()
-    return found.tolist()
+            grouped = [torch.from_numpy(alike).to(device) for alike in batches(words[i] for i in part)]
+            answers[part] = logits(grouped).argmax(1).cpu().numpy()
+    return answers.tolist()
 
 
 def logits_at_once(model: nn.Module) -> Callable[[Sequence[Tensor]], Tensor] | None:
-    """What gives a tree's logits of words of many lengths, batches of one length each; None for other models."""
+    """What gives a tree's logits of words of many lengths, batches of equal length each; None for other models."""
     if may_be_ragged(model):
         return partial(ragged_logits, model)
     if isinstance(model, Tree) and model.direction is not None and not listened_to(model):
@@ -140,7 +140,7 @@ class LearnedMachine:
 class AnswerLearner:
     """Learns machines from the answers of a network in training, and counts the labels that it uses.
 
-    Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one and on those
+    Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh set and on those
     that tell them from other machines. `counterexamples` are words of the latter that showed a proposal to be wrong.
     `wrong` are words that the network has wrong: the last counterexample, if it has that wrong, too, and those of the
     membership queries that it got wrong.
@@ -167,7 +167,7 @@ class AnswerLearner:
     def learned(self, model: nn.Module) -> LearnedMachine | None:
         """The machine of the network's answers, if it is right on all words it is held against; else None."""
         training = model.training
-        network = Answers(model.eval(), self.data.options.train_len, self.data.tree_task)
+        network = NetworkAnswers(model.eval(), self.data.options.train_len, self.data.tree_task)
         try:
             return self.accepted(network)
         except Unbounded:
@@ -175,32 +175,32 @@ class AnswerLearner:
         finally:
             model.train(training)
 
-    def accepted(self, network: Answers) -> LearnedMachine | None:
+    def accepted(self, network: NetworkAnswers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
         task = self.data.tree_task
-        self.wrong = HeldOut.of(task, batches(sorted(self.wrong, key=len))).wrong(network)
+        self.wrong = HeldOut.label(task, batches(sorted(self.wrong, key=len))).wrong(network)
         if isinstance(task, NestedTask) and not self.may_be_learned(network):
             return None
         while True:
-            known = HeldOut.of(task, batches(self.counterexamples))
-            self.asking = lstar(task, network.of)
-            found = propose(self.asking, task.alphabet, task.output_names, self.first + known)
-            if found is None:
+            known = HeldOut.label(task, batches(self.counterexamples))
+            self.asking = lstar(task, network.to_words)
+            proposed = propose(self.asking, task.alphabet, task.output_names, self.first + known)
+            if proposed is None:
                 return None
             self.fresh += 1
-            if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found.answers):
+            if HeldOut.draw(self.data, self.seed, self.fresh).wrong(proposed.answers):
                 return None
-            compared, classes = self.ruling_out(found)
+            compared, classes = self.ruling_out(proposed)
             self.compared += compared.count
-            if not (wrong := compared.wrong(found.answers)):
-                return LearnedMachine(found, classes)
-            better = first_parting(network, found.answers, batches(wrong))
+            if not (wrong := compared.wrong(proposed.answers)):
+                return LearnedMachine(proposed, classes)
+            better = first_parting(network, proposed.answers, batches(wrong))
             self.counterexamples.append(wrong[0] if better is None else better)
             self.wrong = [wrong[0]] if better is None else []
             if better is None:
                 return None
 
-    def may_be_learned(self, network: Answers) -> bool:
+    def may_be_learned(self, network: NetworkAnswers) -> bool:
         """Whether a network has nearly all short words with brackets right; of another, L* would only split elements.
 
         That costs far more than these words, where everything may stand beside everything.
@@ -217,9 +217,9 @@ class AnswerLearner:
         if self.asking is None:
             self.wrong = list(dict.fromkeys([*self.missed, *self.wrong]))[:MOST_QUERIES]
             return
-        asked = [word for word in self.asking.known if word]
-        chosen = rng(self.seed, "looked up", self.queried).permutation(len(asked))[:MOST_QUERIES]
-        labelled = HeldOut.of(self.data.tree_task, batches(sorted((asked[i] for i in chosen), key=len)))
+        queried = [word for word in self.asking.known if word]
+        chosen = rng(self.seed, "looked up", self.queried).permutation(len(queried))[:MOST_QUERIES]
+        labelled = HeldOut.label(self.data.tree_task, batches(sorted((queried[i] for i in chosen), key=len)))
         self.queried += labelled.count
         self.wrong = list(dict.fromkeys([*labelled.wrong(self.asking.batch), *self.wrong]))[:MOST_QUERIES]
 
@@ -237,7 +237,7 @@ class AnswerLearner:
         if compared.wrong(machine.answers):
             return None
         if model is not None:
-            network, known = Answers(model.eval(), self.data.options.train_len, task), compared + self.first
+            network, known = NetworkAnswers(model.eval(), self.data.options.train_len, task), compared + self.first
             if known.wrong(machine.answers) or known.wrong(network):
                 return None
         return LearnedMachine(machine, classes)
@@ -246,7 +246,7 @@ class AnswerLearner:
         """The words that tell the machine from all others of so many classes."""
         longest = self.data.options.train_len
         telling = suite_of(machine, longest)
-        return HeldOut.of(self.data.tree_task, telling.words), telling.classes
+        return HeldOut.label(self.data.tree_task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
         words = {"counterexamples": self.counterexamples, "wrong": self.wrong}
@@ -268,7 +268,7 @@ def is_of(machine: AnyMachine, task: TreeTask) -> bool:
     if isinstance(machine, MooreMachine):
         return isinstance(task, Task) and machine.minimise().n_states == machine.n_states
     try:
-        direction = VisiblyPushdown.of(machine).direction
+        direction = VisiblyPushdown.from_machine(machine).direction
     except AutomatonError:
         return False
     return isinstance(task, NestedTask) and bool((direction == task.visibly.direction).all())

@@ -26,13 +26,13 @@ Ints = npt.NDArray[np.int64]
 
 # Held-out words of all lengths together; and all words of the lengths that have at most so many.
 HELD_OUT, SHORT = 4096, 512
-# Rounds in which all words of a length are drawn; a second one is hardly ever needed.
+# Rounds in which all words of a length are drawn; a second round is hardly ever needed.
 ROUNDS = 16
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Words, batches (n, T) of one length each, and their answers."""
+    """Words, batches (n, T) of equal length each, and their answers."""
 
     words: Sequence[Ints]
     answers: Sequence[Ints]
@@ -40,7 +40,7 @@ class HeldOut:
     @classmethod
     def draw(cls, data: LanguageData, seed: int, number: int) -> HeldOut:
         """Words of all lengths of the training, drawn as there; with brackets, half of them by depth."""
-        return cls.of(data.tree_task, drawn(data, seed, "held out", number))
+        return cls.label(data.tree_task, drawn(data, seed, "held out", number))
 
     @classmethod
     def short(cls, data: LanguageData) -> HeldOut:
@@ -49,11 +49,11 @@ class HeldOut:
         every = [words for words in short_words(task.n_symbols, SHORT) if words.shape[1] <= longest]
         if isinstance(task, NestedTask):
             every = list(with_members(task, every, longest))
-        asked = [words[task.questions(words)] for words in every]
-        return cls.of(task, [words for words in asked if len(words)])
+        questions = [words[task.questions(words)] for words in every]
+        return cls.label(task, [words for words in questions if len(words)])
 
     @classmethod
-    def of(cls, task: TreeTask, words: Sequence[Words]) -> HeldOut:
+    def label(cls, task: TreeTask, words: Sequence[Words]) -> HeldOut:
         """These words with their answers, none outside the domain."""
         batches = [batch.astype(np.int64) for batch in words]
         return cls(batches, [labels(task, batch) for batch in batches])
@@ -76,7 +76,7 @@ class HeldOut:
         return [tuple(word) for batch in self.wrong_batches(answers) for word in batch.tolist()]
 
     def wrong_batches(self, answers: Query) -> Iterator[Ints]:
-        """The same as batches (n, T), each looked at when it is asked for."""
+        """The same as batches (n, T), each looked at when it is requested."""
         for words, right in zip(self.words, self.answers, strict=True):
             if (wrong := answers(words) != right).any():
                 yield words[wrong]
@@ -84,8 +84,8 @@ class HeldOut:
 
 def labels(task: AnyTask, words: Ints) -> Ints:
     """The answers (n,) to words (n, T), -1 outside the domain."""
-    found = task.labels(words).astype(np.int64)
-    return found if task.domain is None else np.where(task.domain.accepts(words), found, UNDEFINED)
+    answers = task.labels(words).astype(np.int64)
+    return answers if task.domain is None else np.where(task.domain.accepts(words), answers, UNDEFINED)
 
 
 def plan(data: LanguageData) -> tuple[list[int], int]:
@@ -122,13 +122,13 @@ def with_members(task: NestedTask, short: Sequence[Ints], longest: int) -> Itera
 def members(task: NestedTask, length: int) -> Ints:
     """All words (n, length) of the grammar; there are few."""
     count = round(task.grammar.count(length))
-    found = np.zeros((0, length), dtype=np.int64)
+    words = np.zeros((0, length), dtype=np.int64)
     for number in range(ROUNDS):
         drawn = task.grammar.uniform(rng(length, "all words", number), length, 16 * count)
-        found = np.unique(np.concatenate([found, drawn.astype(np.int64)]), axis=0)
-        if len(found) == count:
+        words = np.unique(np.concatenate([words, drawn.astype(np.int64)]), axis=0)
+        if len(words) == count:
             break
-    return found
+    return words
 
 
 def batches(words: Iterable[Word]) -> list[Ints]:

@@ -62,8 +62,8 @@ class Teacher:
 
     def answers(self, words: Ints) -> Ints:
         """The answers (n,) to words (n, T); -1 outside the domain."""
-        found = self.at_prototypes[roots(self.chunk_size, self.image, words, self.aligned) - 1]
-        return found if self.domain is None else np.where(self.domain.accepts(words), found, -1)
+        answers = self.at_prototypes[roots(self.chunk_size, self.image, words, self.aligned) - 1]
+        return answers if self.domain is None else np.where(self.domain.accepts(words), answers, -1)
 
     def proof(self, specification: AnySpecification) -> Proof:
         """Whether the quantised network answers as a machine does. UserError where that is too large to decide."""

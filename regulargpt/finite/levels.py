@@ -76,7 +76,7 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Level:
-    """The kinds of one level: full nodes, rests, and those that are the root of some word's tree."""
+    """The kinds of a level: full nodes, rests, and those that are the root of some word's tree."""
 
     full: Kinds
     rest: Kinds
@@ -93,10 +93,10 @@ class Level:
 
 
 def levels(specification: Specification, chunk_size: int, image: Image, aligned: Side = "right") -> Iterator[Level]:
-    """The levels of words, from the symbols up to the first that repeats an earlier one: see `levels_over`.
+    """The levels of words, from the symbols up to the first that repeats an earlier level: see `levels_over`.
 
     >>> import languages
-    >>> specification = Specification.of(languages.get("parity"))
+    >>> specification = Specification.from_task(languages.get("parity"))
     >>> count_ones = lambda level, windows: 1 + (np.where(windows > 0, windows - 1, 0).sum(1) % 2)
     >>> [(len(level.full), len(level.rest)) for level in levels(specification, 2, count_ones)]
     [(2, 0), (2, 2), (2, 2)]
@@ -109,12 +109,12 @@ def levels(specification: Specification, chunk_size: int, image: Image, aligned:
 def levels_over(
     items: Kinds, uses: ForestUses, chunk_size: int, image: Image, aligned: Side = "right"
 ) -> Iterator[Level]:
-    """The levels of rows of these items up to the first that repeats an earlier one.
+    """The levels of rows of these items up to the first that repeats an earlier level.
 
-    The next level follows from the kinds of this one and from its span C^l, by which `next_level` leaves out what is
+    The next level follows from the kinds of this level and from its span C^l, by which `next_level` leaves out what is
     part of no word with an answer. A repetition is the end all the same: multiples of C^(l+1) are multiples of C^l, so
     answerable(C^(l+1)) lies in answerable(C^l), and reached(C^(l+1)) in reached(C^l). So from equal kinds a later level
-    keeps no kind, and no root, that the earlier one did not keep. What comes after is contained, level by level, in
+    keeps no kind, and no root, that the earlier level did not keep. What comes after is contained, level by level, in
     what was seen.
 
     `image(l, windows)` gives the states (from 1) of the nodes over windows (n, C) of states of level l, by offset.
@@ -143,7 +143,7 @@ def next_level(
     aligned: Side,
 ) -> Level:
     """The next level: every window of C full nodes, and of fewer or of a rest at the far end."""
-    windows = Windows.of(level, span, uses, chunk_size, aligned)
+    windows = Windows.over(level, span, uses, chunk_size, aligned)
     windows.check_count(height)
     nodes, n_full = windows.nodes, windows.n_full
     full: list[Kinds] = []
@@ -154,12 +154,12 @@ def next_level(
             # The far entry, at offset n - 1, says whether the node is full: only there can a rest be.
             is_full = (composed.children[:, n - 1] < n_full) & (n == chunk_size)
             children = np.where(composed.children >= 0, nodes.states[composed.children], 0)
-            found = Kinds(image(height - 1, children), composed.elements, composed.lengths, composed.children)
-            full.append(found[is_full].distinct())
-            rest.append(found[~is_full].distinct())
+            kinds = Kinds(image(height - 1, children), composed.elements, composed.lengths, composed.children)
+            full.append(kinds[is_full].distinct())
+            rest.append(kinds[~is_full].distinct())
             # Of T > 1 symbols the root has two children or more, or its only child would be the root.
             if n > 1 or height == 1:
-                roots.append(found[windows.can_be_rest[found.elements]].distinct())
+                roots.append(kinds[windows.can_be_rest[kinds.elements]].distinct())
     none = nodes[:0]
     return Level(*(Kinds.join([none, *parts]).distinct() for parts in (full, rest, roots)))
 
@@ -170,7 +170,7 @@ class Windows:
 
     They grow from offset 0 on, and what is not `inside` is left out at once. Aligned on the right, the sub-word x s of
     a window ends in that of its first offsets, s. If x s is inside, or a rest, some word leads to a state, x on to
-    another, and s on to one from which an answer comes: so s is inside. Aligned on the left, it is s x. If that is
+    another, and s on to a state from which an answer comes: so s is inside. Aligned on the left, it is s x. If that is
     inside, or a rest, s leads to a state from which an answer comes, by way of x: so s is inside.
     """
 
@@ -183,7 +183,7 @@ class Windows:
     aligned: Side
 
     @classmethod
-    def of(cls, level: Level, span: int, uses: ForestUses, chunk_size: int, aligned: Side) -> Windows:
+    def over(cls, level: Level, span: int, uses: ForestUses, chunk_size: int, aligned: Side) -> Windows:
         """Those of a level whose windows are `span` symbols wide."""
         inside, can_be_rest = uses.can_be_inside(span, aligned), uses.can_be_rest(span, aligned)
         return cls(level.nodes, len(level.full), uses.times, inside, can_be_rest, chunk_size, aligned)
@@ -266,7 +266,7 @@ def from_left(places: Sequence[Place], aligned: Side) -> Sequence[Place]:
 
 
 def shortest_word(
-    found: Sequence[Level],
+    levels: Sequence[Level],
     height: int,
     kind: Kinds,
     row: int,
@@ -284,10 +284,10 @@ def shortest_word(
         )
     if height == 0:
         return [*item(int(kind.states[row]), int(kind.elements[row]))]
-    below = found[height - 1].nodes
+    below = levels[height - 1].nodes
     return [
         symbol
         for child in from_left(kind.children[row].tolist(), aligned)
         if child >= 0
-        for symbol in shortest_word(found, height - 1, below, child, aligned, item)
+        for symbol in shortest_word(levels, height - 1, below, child, aligned, item)
     ]

@@ -47,12 +47,12 @@ def by_length(query: Callable[[Ints], npt.NDArray[Any]], words: Sequence[Word]) 
     places: dict[int, list[int]] = defaultdict(list)
     for i, word in enumerate(words):
         places[len(word)].append(i)
-    found: list[Any] = [None] * len(words)
+    in_order: list[Any] = [None] * len(words)
     for alike in places.values():
         answers = query(np.array([words[i] for i in alike], dtype=np.int64)).tolist()
         for i, answer in zip(alike, answers, strict=True):
-            found[i] = answer
-    return found
+            in_order[i] = answer
+    return in_order
 
 
 class ObservationTable(ABC, Generic[Guess]):
@@ -110,14 +110,14 @@ class ObservationTable(ABC, Generic[Guess]):
         """Learn from a wrongly answered word: one more context, and with it a class at least."""
 
     def answers(self, words: Iterable[Word]) -> list[int]:
-        """The answers to words of any lengths; each is asked once."""
+        """The answers to words of any lengths; each is queried once."""
         wanted = list(words)
         if new := [word for word in dict.fromkeys(wanted) if word not in self.known]:
             self.known.update(zip(new, self.ask(new), strict=True))
         return [self.known[word] for word in wanted]
 
     def batch(self, words: Ints) -> Ints:
-        """The answers (n,) to words (n, T); each is asked once, for near a tie another batch may say otherwise."""
+        """The answers (n,) to words (n, T); each is queried once, for near a tie another batch may say otherwise."""
         return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
 
     def rows(self, words: Sequence[Word], flags: Sequence[int]) -> list[tuple[int, ...]]:

@@ -55,7 +55,7 @@ from regulargpt.finite.nonempty import Context, Word
 
 
 def nested_suite(machine: PushdownTransducer, longest: int) -> Suite:
-    """The words of a visibly pushdown machine, at most `longest` symbols each, the empty one among them.
+    """The words of a visibly pushdown machine, at most `longest` symbols each, the empty word among them.
 
     They are for n + 1 classes if `USUAL` words are enough, else for n if `MOST_WORDS` are. Where they are too many or
     too long, those that are not, at most `USUAL`, rule out nothing: `classes` is 0. The machine need not be minimal:
@@ -66,7 +66,7 @@ def nested_suite(machine: PushdownTransducer, longest: int) -> Suite:
     [0, 5, 5, 6]
     """
     try:
-        algebra = NestedAlgebra.of(VisiblyPushdown.of(machine)).minimal()
+        algebra = NestedAlgebra.from_machine(VisiblyPushdown.from_machine(machine)).minimal()
     except TooLarge:
         return Suite([], 0)
     if algebra.size * (len(algebra.items) + algebra.wrap[0].size) > MOST_WORDS:
@@ -90,11 +90,11 @@ def nested_suite(machine: PushdownTransducer, longest: int) -> Suite:
 def first_words(algebra: NestedAlgebra) -> dict[Word, int]:
     """P, and the element of each of its words."""
     least = algebra.least
-    found = {(symbol,): int(e) for symbol, e in enumerate(algebra.letter)} | {u: e for e, u in enumerate(least)}
+    elements = {(symbol,): int(e) for symbol, e in enumerate(algebra.letter)} | {u: e for e, u in enumerate(least)}
     products = [((), least[i], algebra.product[:, i]) for i in algebra.items]
     for left, right, to in (*products, *wraps(algebra)):
-        found |= {left + u + right: int(f) for u, f in zip(least, to, strict=True) if f != NONE}
-    return found
+        elements |= {left + u + right: int(f) for u, f in zip(least, to, strict=True) if f != NONE}
+    return elements
 
 
 def wraps(algebra: NestedAlgebra) -> list[Step]:
@@ -128,11 +128,11 @@ def after_steps(algebra: NestedAlgebra, p: Word, element: int, contexts: list[li
 
 
 def distinguishing_contexts(algebra: NestedAlgebra) -> dict[int, list[Context]]:
-    """W: for each kind of words contexts, the empty one first, of which for any two of its elements one has different
-    answers.
+    """W: for each kind of words contexts, the empty context first, of which for any two of its elements one has
+    different answers.
 
     >>> from languages.context_free.brackets import brackets
-    >>> algebra = NestedAlgebra.of(brackets(1).visibly).minimal()
+    >>> algebra = NestedAlgebra.from_machine(brackets(1).visibly).minimal()
     >>> algebra.words, distinguishing_contexts(algebra)
     (('', ')', '(', ')('), {0: [((), ())], 1: [((), ())], 2: [((), ())], 3: [((), ())]})
     """

@@ -125,17 +125,17 @@ class NestedLearner(ObservationTable[Hypothesis]):
         return self.words[key[0]] + self.words[key[1]], self.flags[key[0]] | self.flags[key[1]]
 
     def steps(self, word: Word) -> list[Step]:
-        """How the hypothesis reads a word: after each step one more part has become an element.
+        """How the hypothesis reads a word: after each step another part has become an element.
 
         A step makes an item of a symbol or pair, or the product of what stood before it in its forest and the item.
         """
         partner = partners(self.direction[list(word)][None])[0].tolist() if word else []
-        found: list[Step] = [(0, (), (), word)]
+        steps: list[Step] = [(0, (), (), word)]
         outer: list[tuple[int, Word]] = []  # of each open pair: the element before it, and what stands before that
         element, before = 0, ()
 
         def step(element: int, before: Word, what: Word, behind: Word) -> int:
-            found.append((element, before, what, behind))
+            steps.append((element, before, what, behind))
             return element
 
         for at, symbol in enumerate(word):
@@ -155,7 +155,7 @@ class NestedLearner(ObservationTable[Hypothesis]):
                 element, before = left, before_pair
             what = self.words[element] + self.words[item]
             element = step(self.hypothesis.times[element, item], before, what, behind)
-        return found
+        return steps
 
     def proposed(self, words: Answered) -> Answered:
         letter, pair, times = self.hypothesis.tables
@@ -192,7 +192,7 @@ class NestedLearner(ObservationTable[Hypothesis]):
         Where neither leads to an answer, there is no move, unless a bracket had none then: it would be no bracket.
         """
         found = self._machine(alphabet, output_names, *self.hypothesis.hopeful())
-        if np.array_equal(VisiblyPushdown.of(found).direction, self.direction):
+        if np.array_equal(VisiblyPushdown.from_machine(found).direction, self.direction):
             return found
         every = set(range(len(self.words)))
         return self._machine(alphabet, output_names, every, every)

@@ -32,7 +32,7 @@ class NestedSpecification:
     Elements are those of the algebra, and one more, M, that no word has: it has no answer, and products with it are M.
 
     >>> from languages.context_free.brackets import brackets
-    >>> specification = NestedSpecification.of(brackets(2))
+    >>> specification = NestedSpecification.from_task(brackets(2))
     >>> specification.words, specification.answers.tolist()
     (('', ')', '(', '(]', ')('), [1, 0, 0, 0, 0, -1])
     """
@@ -41,7 +41,7 @@ class NestedSpecification:
     algebra: NestedAlgebra = field(repr=False)
 
     @classmethod
-    def of(cls, task: NestedTask) -> NestedSpecification:
+    def from_task(cls, task: NestedTask) -> NestedSpecification:
         """Raises AutomatonError or TooLarge if its algebra is too large, or its brackets are not visible."""
         return cls.of_machine(task.machine)
 
@@ -71,23 +71,23 @@ class NestedSpecification:
 
     @property
     def answers_every_word(self) -> bool:
-        """Whether the machine has an answer to every word of one symbol or more."""
+        """Whether the machine has an answer to every non-empty word."""
         after_one = np.unique(self.times[:-1][:, self.top.items])  # the last stands for no word
         return bool((self.answers[after_one[after_one < self.size]] >= 0).all())
 
     @cached_property
     def times(self) -> Ints:
-        """What two sub-words do one after the other (M + 1, M + 1)."""
-        found = np.full((self.size + 1, self.size + 1), self.size)
-        found[:-1, :-1] = np.where(self.algebra.product < 0, self.size, self.algebra.product)
-        return found
+        """What two sub-words do in turn (M + 1, M + 1)."""
+        products = np.full((self.size + 1, self.size + 1), self.size)
+        products[:-1, :-1] = np.where(self.algebra.product < 0, self.size, self.algebra.product)
+        return products
 
     @cached_property
     def wrap(self) -> Ints:
         """What a word between a call and a return does (M + 1, calls, returns)."""
-        found = np.full((self.size + 1, *self.algebra.wrap.shape[1:]), self.size)
-        found[:-1] = np.where(self.algebra.wrap < 0, self.size, self.algebra.wrap)
-        return found
+        elements = np.full((self.size + 1, *self.algebra.wrap.shape[1:]), self.size)
+        elements[:-1] = np.where(self.algebra.wrap < 0, self.size, self.algebra.wrap)
+        return elements
 
     @cached_property
     def letters(self) -> Ints:
@@ -111,12 +111,12 @@ class NestedSpecification:
     def inner(self) -> ForestUses:
         """The forests in pairs: useful is what some pair round it makes an item of a useful forest, inner or top."""
         items = self.algebra.items[self.algebra.flags[self.algebra.items] == 0].astype(np.int64)
-        found = ForestUses(self.times, self.times, items, np.zeros(self.size + 1, dtype=bool))
+        uses = ForestUses(self.times, self.times, items, np.zeros(self.size + 1, dtype=bool))
         while True:
-            useful = np.asarray(self.in_some_pair(found).any((1, 2)))
-            if np.array_equal(useful, found.useful):
-                return found
-            found = ForestUses(self.times, self.times, items, useful)
+            useful = np.asarray(self.in_some_pair(uses).any((1, 2)))
+            if np.array_equal(useful, uses.useful):
+                return uses
+            uses = ForestUses(self.times, self.times, items, useful)
 
     def in_some_pair(self, inner: ForestUses) -> Flags:
         """Whether the pair (M + 1, calls, returns) round a word is useful as an item of some forest."""
@@ -133,9 +133,9 @@ AnySpecification = Specification | NestedSpecification
 
 def specification_of(task: TreeTask) -> AnySpecification:
     """The specification that a task gives. Raises AutomatonError or TooLarge as the two kinds do."""
-    return NestedSpecification.of(task) if isinstance(task, NestedTask) else Specification.of(task)
+    return NestedSpecification.from_task(task) if isinstance(task, NestedTask) else Specification.from_task(task)
 
 
 @lru_cache(maxsize=8)
 def minimal_algebra(machine: PushdownTransducer) -> NestedAlgebra:
-    return NestedAlgebra.of(VisiblyPushdown.of(machine)).minimal()
+    return NestedAlgebra.from_machine(VisiblyPushdown.from_machine(machine)).minimal()

@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def children_of_nodes(nodes: NestedLevels) -> Iterator[tuple[int, Ints]]:
-    """Of each level from 1 on the children (nodes, C), and where its nodes stand: in one row with all others.
+    """Of each level from 1 on the children (nodes, C), and where its nodes stand: in a single row with all others.
 
     The pad is 0; behind it stand the symbols of all words, then the nodes, level by level.
     """
@@ -35,18 +35,18 @@ def rows_of_nodes(nodes: NestedLevels, n_prototypes: int, image: Image) -> list[
     """What `image` gives at the nodes of each level from 1 on; symbols are the rows behind so many prototypes."""
     symbols = 1 + n_prototypes + nodes.words.numpy().reshape(-1).astype(np.int64)  # (batch * length,)
     row = np.concatenate([[0], symbols, np.zeros(sum(map(len, nodes.nodes)), dtype=np.int64)])
-    found = list[Ints]()
+    images = list[Ints]()
     for level, (start, at) in enumerate(children_of_nodes(nodes)):
-        found.append(image(level, row[at]))
-        row[start : start + len(at)] = found[-1]
-    return found
+        images.append(image(level, row[at]))
+        row[start : start + len(at)] = images[-1]
+    return images
 
 
 def nested_roots(network: Float64Network, n_prototypes: int, image: Image, words: Ints) -> Ints:
     """The prototypes (n,), from 1, at the roots of the trees of words (n, T) of one length T >= 1."""
-    nodes = NestedLevels.of(network.model, torch.from_numpy(words.astype(np.int64)))
+    nodes = NestedLevels.from_words(network.model, torch.from_numpy(words.astype(np.int64)))
     rows = rows_of_nodes(nodes, n_prototypes, image)
-    roots = {node.word: (level, node.number) for level, found in enumerate(nodes.nodes) for node in found}
+    roots = {node.word: (level, node.number) for level, level_nodes in enumerate(nodes.nodes) for node in level_nodes}
     return np.array([rows[level][number] for level, number in (roots[word] for word in range(len(words)))])
 
 
@@ -55,6 +55,6 @@ def nested_states(
     network: Float64Network, words: Ints
 ) -> tuple[Float[Tensor, "nodes d_model"], Float[Tensor, "n d_model"]]:
     """The states of all nodes over words (n, T), and those of the roots."""
-    nodes = NestedLevels.of(network.model, torch.from_numpy(words.astype(np.int64)))
-    found = nodes.states()
-    return torch.cat(found[1:]), nodes.roots(found)
+    nodes = NestedLevels.from_words(network.model, torch.from_numpy(words.astype(np.int64)))
+    levels = nodes.states()
+    return torch.cat(levels[1:]), nodes.roots(levels)

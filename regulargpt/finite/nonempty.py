@@ -40,8 +40,8 @@ def smallest_machine(
     # The empty word has a state of its own only if no answer lets it share another.
     choices = [*([] if empty is None else [empty]), *range(len(output_names))]
     firsts = choices if colours[0] == EMPTY else [int(colours[0])]
-    found = [machine(table, np.append([first], colours[1:]), alphabet, output_names).minimise() for first in firsts]
-    return min(found, key=lambda each: each.n_states)
+    machines = [machine(table, np.append([first], colours[1:]), alphabet, output_names).minimise() for first in firsts]
+    return min(machines, key=lambda each: each.n_states)
 
 
 def answer_to_empty_word(task: Task) -> int:
@@ -66,27 +66,27 @@ def restricted_to(table: Ints, colours: Ints, domain: Dfa | None) -> tuple[Ints,
     if domain is None:
         return table, colours
     # Side by side with the domain's automaton: it says which words count.
-    found = operations.search_product(table, 0, domain.table, domain.initial_index)
-    q, d = operations.pairs(found, domain.n_states)
-    return found.table.astype(np.int64), np.where(domain.is_accepting[d], colours[q], -1)
+    joint = operations.search_product(table, 0, domain.table, domain.initial_index)
+    q, d = operations.pairs(joint, domain.n_states)
+    return joint.table.astype(np.int64), np.where(domain.is_accepting[d], colours[q], -1)
 
 
-def counterexample(found: MooreMachine, true: MooreMachine) -> Word | None:
-    """The shortest word, not the empty one, that two machines over the same symbols and outputs answer differently.
+def counterexample(mine: MooreMachine, true: MooreMachine) -> Word | None:
+    """The shortest word, not the empty word, that two machines over the same symbols and outputs answer differently.
 
     >>> parity = MooreMachine(("even", "odd"), "01", ((0, 1), (1, 0)), "even", (0, 1), ("even", "odd"))
     >>> any_one = MooreMachine(("none", "some"), "01", ((0, 1), (1, 1)), "none", (0, 1), ("even", "odd"))
     >>> counterexample(parity, any_one)
     (1, 1)
     """
-    (left, seen), (right, shown) = (with_fresh_start(m.table, m.initial_index, m.output_table) for m in (found, true))
+    (left, seen), (right, shown) = (with_fresh_start(m.table, m.initial_index, m.output_table) for m in (mine, true))
     word = operations.counter_example((left, 0, seen), (right, 0, shown))
     return None if word is None else tuple(int(symbol) for symbol in word)
 
 
-def as_dfa(found: MooreMachine) -> Dfa | MooreMachine:
+def as_dfa(machine: MooreMachine) -> Dfa | MooreMachine:
     """A machine that rejects or accepts every word, as an automaton; any other as it is."""
-    if found.output_names != CLASSES or -1 in found.outputs:
-        return found
-    accepting = {state for state, output in zip(found.states, found.outputs, strict=True) if output == 1}
-    return Dfa(found.states, found.alphabet, found.delta, found.initial, accepting)
+    if machine.output_names != CLASSES or -1 in machine.outputs:
+        return machine
+    accepting = {state for state, output in zip(machine.states, machine.outputs, strict=True) if output == 1}
+    return Dfa(machine.states, machine.alphabet, machine.delta, machine.initial, accepting)

@@ -61,7 +61,7 @@ def prove(
     A wrong word with brackets is not always a shortest one: pairs are kept with the word that they came of first.
 
     >>> import languages
-    >>> specification = Specification.of(languages.get("parity"))
+    >>> specification = Specification.from_task(languages.get("parity"))
     >>> parity = lambda level, windows: 1 + np.where(windows > 0, windows - 1, 0).sum(1) % 2
     >>> prove(specification, 2, parity, np.array([0, 1])).holds
     True
@@ -69,7 +69,7 @@ def prove(
     >>> prove(specification, 2, any_one, np.array([0, 1])).wrong
     (1, 1)
     >>> always_one = lambda level, windows: np.ones(len(windows), dtype=np.int64)
-    >>> brackets = NestedSpecification.of(languages.find("brackets-1"))
+    >>> brackets = NestedSpecification.from_task(languages.find("brackets-1"))
     >>> prove(brackets, 2, always_one, np.array([0]), before_symbols=1).wrong
     (0, 1)
     """
@@ -78,14 +78,14 @@ def prove(
     if is_nested:
         Pairs(walk, specification).close()
     walk.add_symbols(range(len(specification.letters)))
-    found, wrong = [], None
+    levels_so_far, wrong = [], None
     for level in walk.levels(specification.top):
-        found.append(level)
-        if len(found) > 1 and (row := wrong_root(level.roots, specification.answers, answers)) is not None:
-            wrong = wrong or Inside(found, len(found) - 1, row)
+        levels_so_far.append(level)
+        if len(levels_so_far) > 1 and (row := wrong_root(level.roots, specification.answers, answers)) is not None:
+            wrong = wrong or Inside(levels_so_far, len(levels_so_far) - 1, row)
             if not is_nested:
                 break
-    roots = pairs_of([level.roots for level in found[1:]])
+    roots = pairs_of([level.roots for level in levels_so_far[1:]])
     word = None if wrong is None else tuple(walk.word(wrong))
     return Proof(walk.n_levels, walk.pairs(), roots, word)
 

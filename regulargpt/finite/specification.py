@@ -31,16 +31,16 @@ def specified_machine(task: Task) -> MooreMachine:
     machine, domain = task.machine, task.domain
     if domain is None:
         return machine.minimise()
-    found = operations.search_product(machine.table, machine.initial_index, domain.table, domain.initial_index)
-    q, d = operations.pairs(found, domain.n_states)
+    joint = operations.search_product(machine.table, machine.initial_index, domain.table, domain.initial_index)
+    q, d = operations.pairs(joint, domain.n_states)
     outputs = np.where(domain.is_accepting[d], machine.output_table[q], UNDEFINED)
     names = numbered(len(q))
-    product = MooreMachine(names, machine.alphabet, found.table, "q0", tuple(outputs.tolist()), machine.output_names)
+    product = MooreMachine(names, machine.alphabet, joint.table, "q0", tuple(outputs.tolist()), machine.output_names)
     return product.minimise()
 
 
 def trivial(task: Task) -> str:
-    """Why a task asks nothing of a network: words of one symbol or more have one answer only, or none; else empty.
+    """Why a task asks nothing of a network: non-empty words have one answer only, or none; else empty.
 
     >>> import languages
     >>> trivial(languages.get("parity")), trivial(languages.get("regex:(a|b)*"))
@@ -133,7 +133,7 @@ class Specification:
     leaves the domain.
 
     >>> import languages
-    >>> specification = Specification.of(languages.get("parity"))
+    >>> specification = Specification.from_task(languages.get("parity"))
     >>> specification.monoid.size, specification.answers.tolist()
     (2, [0, 1])
     """
@@ -144,12 +144,15 @@ class Specification:
     task_elements: Ints
 
     @classmethod
-    def of(cls, task: Task) -> Specification:
+    def from_task(cls, task: Task) -> Specification:
         """The specification that a task gives. Raises AutomatonError if its monoid is too large."""
         machine = specified_machine(task)
         if task.domain is None:
             return cls.of_machine(machine)
-        monoid, task_monoid = TransitionMonoid.of(machine), TransitionMonoid.of(task.machine.minimise())
+        monoid, task_monoid = (
+            TransitionMonoid.from_machine(machine),
+            TransitionMonoid.from_machine(task.machine.minimise()),
+        )
         # Both monoids read the same words: element i is the word of its parent and one symbol more, in both.
         elements = np.zeros(monoid.size, dtype=np.int64)
         for i in range(1, monoid.size):
@@ -159,12 +162,12 @@ class Specification:
     @classmethod
     def of_machine(cls, machine: MooreMachine, max_size: int | None = None) -> Specification:
         """The answers of a machine. Raises AutomatonError if its monoid is too large, or larger than `max_size`."""
-        monoid = TransitionMonoid.of(machine, max_size)
+        monoid = TransitionMonoid.from_machine(machine, max_size)
         return cls(machine, monoid, monoid, np.arange(monoid.size))
 
     @property
     def times(self) -> npt.NDArray[np.integer[Any]]:
-        """What two sub-words do one after the other (M, M)."""
+        """What two sub-words do in turn (M, M)."""
         return self.monoid.table
 
     @property
@@ -179,7 +182,7 @@ class Specification:
 
     @cached_property
     def target_answers(self) -> Ints:
-        """The answer to words of each element of the task's own machine; -1 where no word of it has one."""
+        """The answer to words of each element of the task's own machine; -1 where no word of it has an answer."""
         answers = np.full(int(self.task_elements.max()) + 1, UNDEFINED)
         # Words of one such element may lie inside and outside the domain: the answer is that inside.
         np.maximum.at(answers, self.task_elements, self.answers)

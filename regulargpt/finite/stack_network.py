@@ -84,10 +84,10 @@ class StackNetwork:
 
     def moves(self, cases: Sequence[Case]) -> list[tuple[int, int]]:
         """The next state and the action of each case; a push pushes the new state."""
-        found: list[tuple[int, int]] = []
+        moves: list[tuple[int, int]] = []
         for at in range(0, len(cases), CASES):
-            found += self._moves(cases[at : at + CASES])
-        return found
+            moves += self._moves(cases[at : at + CASES])
+        return moves
 
     def _moves(self, cases: Sequence[Case]) -> list[tuple[int, int]]:
         states, symbols, tops = np.array(cases).T  # (cases,) each
@@ -115,14 +115,14 @@ class StackNetwork:
 
     def _numbered(self, signs: npt.NDArray[np.bool_]) -> list[int]:
         """The states (cases,) of these signs (cases, units), new ones among them."""
-        found, new = list[int](), list[int]()
+        states, new = list[int](), list[int]()
         for i, key in enumerate(map(bytes, np.packbits(signs, axis=1))):
             known = len(self.numbers)
-            found.append(self.numbers.setdefault(key, 1 + known))
+            states.append(self.numbers.setdefault(key, 1 + known))
             new += [i] * (len(self.numbers) - known)
         if new:
             self._add(np.where(signs[new], 1.0, -1.0))
-        return found
+        return states
 
     def _add(self, units: Floats) -> None:
         """New states (n, units): what they push, and how they act."""

@@ -35,7 +35,7 @@ Case = tuple[int, int, int]  # a state, the symbol read and the top of the stack
 Symbols = tuple[int, ...]  # of a stack, from below
 
 
-class StackMachine(Protocol):
+class PushingMachine(Protocol):
     """A machine that pushes, pops or neither at each symbol; its states and stack symbols are numbers."""
 
     @property
@@ -72,14 +72,14 @@ class Wrong:
 
 
 @dataclass(frozen=True)
-class Undecided:
+class UndecidedProduct:
     """Why there is no proof, and the word with which that occurs, if it is of a word."""
 
     reason: str
     word: Word | None = None
 
 
-Verdict = Proven | Wrong | Undecided
+Verdict = Proven | Wrong | UndecidedProduct
 
 
 class Control(NamedTuple):
@@ -88,7 +88,7 @@ class Control(NamedTuple):
     p: int
     q: int
     ahead: Symbols = ()  # of the machine
-    behind: Symbols = ()  # of the reference; one of the two is empty
+    behind: Symbols = ()  # of the reference; either is empty
 
 
 class Joint(NamedTuple):
@@ -99,15 +99,15 @@ class Joint(NamedTuple):
 NO_LEVEL = Joint(BOTTOM, BOTTOM)
 
 
-class Step(NamedTuple):
-    """What a symbol does: the control behind it, whether it takes the joint level away, and the one that it adds."""
+class ProductStep(NamedTuple):
+    """What a symbol does: the control behind it, whether it takes the joint level away, and the level that it adds."""
 
     control: Control
     pops: bool
     pushed: Joint | None
 
 
-def step(control: Control, joint: Joint, move: tuple[int, int], reference: tuple[int, int]) -> Step:
+def step(control: Control, joint: Joint, move: tuple[int, int], reference: tuple[int, int]) -> ProductStep:
     """Both machines move at once, each to a state with an action.
 
     >>> step(Control(0, 0), NO_LEVEL, (1, 5), (2, -1)).control  # the machine pushes 5, the reference nothing
@@ -137,7 +137,7 @@ def step(control: Control, joint: Joint, move: tuple[int, int], reference: tuple
             pushed, ahead = Joint(ahead[0], done), ahead[1:]
         else:
             behind = (*behind, done)
-    return Step(Control(p, q, ahead, behind), pops, pushed)
+    return ProductStep(Control(p, q, ahead, behind), pops, pushed)
 
 
 class Way(NamedTuple):
@@ -150,7 +150,7 @@ class Way(NamedTuple):
 
 
 @dataclass
-class Level:
+class StackLevel:
     """All that is known of a level that is opened with one control and one symbol on it."""
 
     joint: Joint
@@ -159,7 +159,7 @@ class Level:
     exits: dict[Control, Way] = field(default_factory=dict)  # the controls behind it; from which pair, by which symbol
 
 
-class Product:
+class StackProduct:
     """The search; `limit` bounds the pairs, and `max_lag` the lag.
 
     It ends with so many `wanted` wrong words, each with no wrong answer before its last: `wrong`, the shortest first.
@@ -167,13 +167,13 @@ class Product:
 
     >>> from languages.context_free.brackets import brackets
     >>> machine = brackets(2).machine
-    >>> Product(Transducer(machine, machine), machine).run()
+    >>> StackProduct(Transducer(machine, machine), machine).run()
     Proven(lag=0, states=3, entries=48, pairs=12)
     """
 
     def __init__(
         self,
-        machine: StackMachine,
+        machine: PushingMachine,
         reference: PushdownTransducer,
         max_lag: int = MAX_LAG,
         limit: int | None = None,
@@ -182,7 +182,7 @@ class Product:
         self.machine, self.reference, self.max_lag, self.wanted = machine, reference, max_lag, wanted
         self.limit = allowed(MAX_PAIRS) if limit is None else limit
         self.table: dict[Case, tuple[int, int]] = {}
-        self.levels: list[Level] = []
+        self.levels: list[StackLevel] = []
         self.opened: dict[tuple[Control, Joint], int] = {}
         self.pairs: dict[tuple[int, Control], int] = {}
         self.of: list[tuple[int, Control]] = []  # of each pair, its level and control
@@ -192,9 +192,9 @@ class Product:
         self.waiting: dict[int, list[int]] = {}  # pairs by the lengths of their words, which may be very long
         self.order: list[int] = []  # these lengths, as a heap
         self.lag, self.is_bounded = 0, False
-        self.doubt: Undecided | None = None  # the first
+        self.doubt: UndecidedProduct | None = None  # the first
         self.wrong: list[Wrong] = []
-        self.asked: set[int] = set()  # the answers that are asked for
+        self.answers_met: set[int] = set()  # the answers that are requested
         # As lists, since they are read an entry at a time: (Q + 1, Sigma, 1 + Delta).
         self._moves: list[list[list[int]]] = reference.table.tolist()
         self._actions: list[list[list[int]]] = reference.actions.tolist()
@@ -210,15 +210,15 @@ class Product:
             nodes = [node for node in self.waiting.pop(length) if self.lengths[node] == length]
             self.look_up(nodes)
             for node in nodes:
-                if (found := self.settle(node)) is not None:
-                    return found
-        if (found := self.found) is not None:
-            return found
+                if (verdict := self.settle(node)) is not None:
+                    return verdict
+        if (verdict := self.ending) is not None:
+            return verdict
         states = {self.machine.start, *(state for state, _ in self.table.values())}
         return Proven(self.lag, len(states), len(self.table), len(self.of))
 
     @property
-    def found(self) -> Wrong | Undecided | None:
+    def ending(self) -> Wrong | UndecidedProduct | None:
         """What has come up against a proof: a wrong word before all else."""
         return self.wrong[0] if self.wrong else self.doubt
 
@@ -248,12 +248,12 @@ class Product:
         for x in self.inputs(control, h):
             case = control.p, x, g
             q, action = self._moves[control.q][x][1 + h], self._actions[control.q][x][1 + h]
-            found = step(control, joint, self.table[case], (q, action))
+            move = step(control, joint, self.table[case], (q, action))
             if (doubt := self.machine.doubt(case)) is not None:
                 self.note(doubt, node, x)
             if (right := self._answers[q]) != NONE:
-                self.asked.add(right)
-                given = self.machine.answer(found.control.p)
+                self.answers_met.add(right)
+                given = self.machine.answer(move.control.p)
                 if given == TIED:
                     self.note("two answers are tied, or rounding decides between them,", node, x)
                 elif given != right and self.lengths[node] >= LONGEST:
@@ -266,10 +266,10 @@ class Product:
                     if self.wanted:
                         self.go_on_for_a_while()
                         continue
-            self.follow(found, node, x)
+            self.follow(move, node, x)
             if len(self.of) > self.limit:
                 more = hint(len(self.of), MAX_PAIRS) if self.limit == allowed(MAX_PAIRS) else ""
-                return self.found or Undecided(f"the product has more than {self.limit:,} pairs{more}")
+                return self.ending or UndecidedProduct(f"the product has more than {self.limit:,} pairs{more}")
         return None
 
     def note(self, why: str, node: int, x: int) -> None:
@@ -278,40 +278,40 @@ class Product:
             return
         self.go_on_for_a_while()
         if self.lengths[node] >= LONGEST:
-            self.doubt = Undecided(f"{why} after a word of more than {LONGEST:,} symbols")
+            self.doubt = UndecidedProduct(f"{why} after a word of more than {LONGEST:,} symbols")
             return
         word = (*self.word(node), x)
-        self.doubt = Undecided(f"{why} after a word of {len(word):,} symbol{'s' * (len(word) != 1)}", word)
+        self.doubt = UndecidedProduct(f"{why} after a word of {len(word):,} symbol{'s' * (len(word) != 1)}", word)
 
     def go_on_for_a_while(self) -> None:
         """There can be no proof: what is left to look for are wrong words."""
         if not self.is_bounded:
             self.limit, self.is_bounded = min(self.limit, max(2 * len(self.of), FURTHER)), True
 
-    def follow(self, found: Step, node: int, x: int) -> None:
+    def follow(self, move: ProductStep, node: int, x: int) -> None:
         """Add the pair that a step leads to."""
         level = self.of[node][0]
-        lag = max(len(found.control.ahead), len(found.control.behind))
+        lag = max(len(move.control.ahead), len(move.control.behind))
         if lag > self.max_lag:
             self.note(f"the heights of the two stacks differ by more than {self.max_lag}", node, x)
             return
         self.lag, after = max(self.lag, lag), self.lengths[node] + 1
-        if found.pushed is not None:
-            self.call(found, node, x)
-        elif found.pops:
+        if move.pushed is not None:
+            self.call(move, node, x)
+        elif move.pops:
             if self.edges is not None:
-                self.edges.append((node, (level, found.control)))
-            if found.control not in self.levels[level].exits:
-                self.levels[level].exits[found.control] = Way(node, x)
+                self.edges.append((node, (level, move.control)))
+            if move.control not in self.levels[level].exits:
+                self.levels[level].exits[move.control] = Way(node, x)
                 for below in list(self.levels[level].callers):
-                    self.leave(level, below, found.control)
+                    self.leave(level, below, move.control)
         else:
-            self.add(level, found.control, after, Way(node, x))
+            self.add(level, move.control, after, Way(node, x))
 
-    def call(self, found: Step, node: int, x: int) -> None:
+    def call(self, move: ProductStep, node: int, x: int) -> None:
         """A step that adds a level."""
-        assert found.pushed is not None, "it adds a level"
-        below, key = self.of[node][0], (found.control, found.pushed)
+        assert move.pushed is not None, "it adds a level"
+        below, key = self.of[node][0], (move.control, move.pushed)
         if (level := self.opened.get(key)) is None:
             level = self.open(*key, self.lengths[node] + 1, Way(node, x))
         if below not in self.levels[level].callers:
@@ -324,7 +324,7 @@ class Product:
     def open(self, control: Control, joint: Joint, length: int, way: Way) -> int:
         """A new level, and the pair in which it begins."""
         level = self.opened[control, joint] = len(self.levels)
-        self.levels.append(Level(joint))
+        self.levels.append(StackLevel(joint))
         self.levels[level].first = self.add(level, control, length, way)
         return level
 
@@ -383,10 +383,10 @@ def why_empty(machine: PushdownTransducer) -> str | None:
     """
     import networkx as nx  # here: it is no part of the product, and pages need no graphs
 
-    walk = Product(Transducer(machine, machine), machine, 0)
+    walk = StackProduct(Transducer(machine, machine), machine, 0)
     walk.edges = []
     walk.run()
-    if len(walk.asked) < 2:
+    if len(walk.answers_met) < 2:
         return "the language's machine never has two different answers"
     graph = nx.DiGraph(walk.edges)
     answered = {n for n, (_, control) in enumerate(walk.of) if machine.outputs[control.q] >= 0}

@@ -134,9 +134,9 @@ def nearest_two(
     (tensor([[1., 5.]]), tensor([[1, 0]]))
     """
     every = torch.cdist(states, prototypes, compute_mode="use_mm_for_euclid_dist")  # (n, K)
-    found = every.topk(min(2, len(prototypes)), largest=False).indices.sort(1).values  # of equals the first
-    distances = (states.unsqueeze(1) - prototypes[found]).square().sum(-1).sqrt()  # (n, 2)
+    numbers = every.topk(min(2, len(prototypes)), largest=False).indices.sort(1).values  # of equals the first
+    distances = (states.unsqueeze(1) - prototypes[numbers]).square().sum(-1).sqrt()  # (n, 2)
     if len(prototypes) == 1:
-        distances, found = F.pad(distances, (0, 1), value=torch.inf), F.pad(found, (0, 1))
+        distances, numbers = F.pad(distances, (0, 1), value=torch.inf), F.pad(numbers, (0, 1))
     distances, order = distances.sort(dim=1, stable=True)
-    return distances, found.gather(1, order)
+    return distances, numbers.gather(1, order)

@@ -37,30 +37,30 @@ def roots(chunk_size: int, image: Image, words: Ints, aligned: Side = "right") -
 
 def states(network: Float64Network, words: Ints) -> tuple[Float[Tensor, "nodes d_model"], Float[Tensor, "n d_model"]]:
     """The states of all nodes over words (n, T), each different sub-word of a level once, and those of the roots."""
-    found: list[Tensor] = []
+    levels: list[Tensor] = []
 
     def image(level: int, windows: Ints) -> Ints:
         # Equal sub-words have equal windows: each goes through the block once.
         distinct, which = np.unique(windows, axis=0, return_inverse=True)
-        found.append(network.over(found[-1], distinct) if level else network.over_symbols(distinct))
+        levels.append(network.over(levels[-1], distinct) if level else network.over_symbols(distinct))
         return 1 + which.reshape(-1)  # (n * windows,), whichever shape numpy gives
 
     at = roots(network.chunk_size, image, words, network.aligned)
-    return torch.cat(found), found[-1][at - 1]
+    return torch.cat(levels), levels[-1][at - 1]
 
 
 def states_of_short_words(
     network: Float64Network, specification: Specification, max_windows: int = 1000
 ) -> Float[Tensor, "nodes d_model"]:
     """The states of all sub-words of the lower levels: of those levels that have at most `max_windows` windows."""
-    found: list[list[Tensor]] = []
+    by_level: list[list[Tensor]] = []
 
     def image(level: int, windows: Ints) -> Ints:
-        if level == len(found):
-            found.append([])
-        first = 1 + sum(map(len, found[level]))
-        found[level].append(
-            network.over(torch.cat(found[level - 1]), windows) if level else network.over_symbols(windows)
+        if level == len(by_level):
+            by_level.append([])
+        first = 1 + sum(map(len, by_level[level]))
+        by_level[level].append(
+            network.over(torch.cat(by_level[level - 1]), windows) if level else network.over_symbols(windows)
         )
         return first + np.arange(len(windows))
 
@@ -68,4 +68,4 @@ def states_of_short_words(
     for level in levels(specification, network.chunk_size, image, network.aligned):
         if len(level.nodes) ** network.chunk_size > max_windows:
             break
-    return torch.cat([states for level in found for states in level] or [network.symbols[:0]])
+    return torch.cat([states for level in by_level for states in level] or [network.symbols[:0]])

@@ -18,7 +18,7 @@ from regulargpt.certificate.chain.outcome import chain_outcome
 from regulargpt.certificate.refutation.outcome import Refutation, refutation_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
-from regulargpt.falsification.asked import Asked
+from regulargpt.falsification.asked import Examinee
 from regulargpt.falsification.search import falsify
 from regulargpt.finite.chain import chain_of
 from regulargpt.graph.export import export, text
@@ -71,7 +71,7 @@ def judge(
         certificate, refutation, files = of_cell(network, words, seed, progress)
     falsified = None
     if not certificate.get("unquantised", {}).get("proven") and not refutation.report["refuted"]:
-        asked = Asked.of(network, words, goal, torch.device("cpu"), ModelOptions("judged"))
+        asked = Examinee.from_model(network, words, goal, torch.device("cpu"), ModelOptions("judged"))
         falsified = falsify(asked, WORDS, seconds=seconds or inf, seed=seed, progress=progress)
     return Judgement(certificate, refutation.report, falsified, files)
 

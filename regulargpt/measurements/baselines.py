@@ -18,10 +18,10 @@ from regulargpt.runs.opened import OpenedRun
 def baselines(pool: NodeStates, clusters: Labels, before: NodeStates | None, seed: int) -> dict[str, Scores]:
     """The scores of the same clusters with the classes shuffled over the states, and those of the states `before`."""
     mixed = replace(pool, elements=rng(seed, "shuffled").permutation(pool.elements))
-    found = {"shuffled": scores(mixed, clusters, None, seed)}
+    rows = {"shuffled": scores(mixed, clusters, None, seed)}
     if before is None:
-        return found
-    return found | {"untrained": scores(before, *find_clusters(before.states), seed)}
+        return rows
+    return rows | {"untrained": scores(before, *find_clusters(before.states), seed)}
 
 
 def untrained(run: OpenedRun, sample: Sample, options: ClusterOptions) -> NodeStates | None:

@@ -30,11 +30,11 @@ class Clustering:
     match: Match
 
     @classmethod
-    def of(cls, run: OpenedRun, options: ClusterOptions) -> Clustering:
+    def from_run(cls, run: OpenedRun, options: ClusterOptions) -> Clustering:
         """Of a network without a stack machine's states. UserError for what speaks against it."""
         refuse_stack(run)
         sample = words_of(run, options.length, options.words, options.seed)
         sought, nodes = found_states(run, run.model, sample, options)
         pool = thinned(nodes, sample.seed)
         clusters, gap = find_clusters(pool.states)
-        return cls(sample, sought, nodes, pool, clusters, gap, Match.of(pool.elements, clusters))
+        return cls(sample, sought, nodes, pool, clusters, gap, Match.from_labels(pool.elements, clusters))

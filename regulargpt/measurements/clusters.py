@@ -26,7 +26,7 @@ MAX_SINGLETONS, MIN_DISTANCE = 32, 1 / 3
 
 @dataclass(frozen=True)
 class Scores:
-    """How the states of one depth, or of all, agree with their monoid elements; None where too few rows were left.
+    """How the states of a depth, or of all, agree with their monoid elements; None where too few rows were left.
 
     `spread` is the largest distance of a state from the mean of its class, `distance` the smallest between two means.
     """
@@ -55,7 +55,7 @@ def find_clusters(states: States) -> tuple[Labels, float | None]:
 
     Average linkage merges the two nearest clusters until one is left, at the heights h_1 >= h_2 >= ... from the last
     merge backwards. A cut into k clusters lies between h_{k-1} and h_k; its gap is h_{k-1} / h_k. Taken is the cut
-    with the widest gap, or a coarser one that is clear too: a class may consist of several clusters nearly as well
+    with the widest gap, or a coarser cut that is clear too: a class may consist of several clusters nearly as well
     separated. A gap near 1 says that no number of clusters is better than the next. Rows that are all equal, or a
     single one, are one cluster.
 
@@ -65,7 +65,7 @@ def find_clusters(states: States) -> tuple[Labels, float | None]:
     if len(states) < 2 or not np.ptp(states, axis=0).any():
         return np.zeros(len(states), np.int64), None
     # Average linkage: single linkage chains clusters through one stray state, complete linkage cuts long ones.
-    tree = Dendrogram.of(states, "average")
+    tree = Dendrogram.from_states(states, "average")
     heights = tree.heights[::-1]  # (rows - 1,)
     heights = np.maximum(heights, FLOOR * heights[0])
     below = np.append(heights[1:], MIN_DISTANCE * heights[0] if len(states) <= MAX_SINGLETONS else heights[-1])
@@ -78,17 +78,17 @@ def find_clusters(states: States) -> tuple[Labels, float | None]:
 
 def class_means(states: States, elements: Labels) -> tuple[Labels, States]:
     """The elements that occur, ascending, and the mean state of each."""
-    found, number, counts = np.unique(elements, return_inverse=True, return_counts=True)
-    means = np.zeros((len(found), states.shape[1]))
+    occurring, number, counts = np.unique(elements, return_inverse=True, return_counts=True)
+    means = np.zeros((len(occurring), states.shape[1]))
     np.add.at(means, number, states)
-    return found, means / counts[:, None]
+    return occurring, means / counts[:, None]
 
 
 def spreads(states: States, elements: Labels) -> States:
     """The largest distance of a state from its class's mean, for each element that occurs (elements,)."""
-    found, means = class_means(states, elements)
-    number = np.searchsorted(found, elements)
-    widest = np.zeros(len(found))
+    occurring, means = class_means(states, elements)
+    number = np.searchsorted(occurring, elements)
+    widest = np.zeros(len(occurring))
     np.maximum.at(widest, number, np.linalg.norm(states - means[number], axis=1))
     return widest
 
@@ -142,20 +142,20 @@ def scores(nodes: NodeStates, clusters: Labels, gap: float | None, seed: int) ->
     from sklearn.metrics import silhouette_score
 
     x, y = nodes.states.astype(float), nodes.elements
-    found, means = class_means(x, y)
+    occurring, means = class_means(x, y)
     measured: Probe = probe(nodes, seed)
     return Scores(
         rows=len(y),
-        elements=len(found),
+        elements=len(occurring),
         clusters=int(clusters.max()) + 1,
         gap=gap,
         ari=rand_index(y, clusters),
         purity=purity(y, clusters),
-        silhouette=float(silhouette_score(x, y)) if 1 < len(found) < len(y) else None,
+        silhouette=float(silhouette_score(x, y)) if 1 < len(occurring) < len(y) else None,
         probe=measured.accuracy,
         control=measured.control,
         spread=float(spreads(x, y).max()),
-        distance=float(distances(means).min()) if len(found) > 1 else None,
+        distance=float(distances(means).min()) if len(occurring) > 1 else None,
         explained_variance=plane(x)[1],
     )
 
@@ -174,10 +174,10 @@ def merged(elements: Labels, clusters: Labels) -> list[list[int]]:
 
 def too_close(states: States, elements: Labels) -> list[tuple[int, int]]:
     """The pairs of elements whose means are nearer to each other than one of them is to its own farthest state."""
-    found, means = class_means(states, elements)
+    occurring, means = class_means(states, elements)
     widest = spreads(states, elements)
     near = np.triu(distances(means) <= np.maximum(widest[:, None], widest[None]), 1)
-    return [(int(found[i]), int(found[j])) for i, j in zip(*np.nonzero(near), strict=True)]
+    return [(int(occurring[i]), int(occurring[j])) for i, j in zip(*np.nonzero(near), strict=True)]
 
 
 def by_depth(depths: Labels, together: bool = False) -> list[tuple[int | str, npt.NDArray[np.bool_]]]:

@@ -17,14 +17,14 @@ from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.models.hooks import HookPoint, hook_names, hooks, run_with_cache
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.levels import Level, tree_levels
+from regulargpt.models.tree.levels import TreeLevel, tree_levels
 from regulargpt.objectives.answers import to_tensor
 
 OF_BLOCK = re.compile(r"blocks\.\d+\.hook_resid_post")
 
 
 @dataclass(frozen=True)
-class Layer:
+class DepthStates:
     """One depth before rows are drawn: `states[w, i]` stands for the sub-word from `starts[i]` to `positions[i]`.
 
     No sub-word has more than `reach` symbols.
@@ -39,16 +39,16 @@ class Layer:
     @classmethod
     def reaching(
         cls, depth: int, states: npt.NDArray[np.float32], positions: npt.NDArray[np.int64], reach: int
-    ) -> Layer:
+    ) -> DepthStates:
         """States that depend on the last `reach` symbols, or on as many as there are."""
         return cls(depth, states, np.maximum(positions + 1 - reach, 0), positions, reach)
 
 
-def layers(model: nn.Module, words: Words, all_positions: bool, at: str = "") -> list[Layer]:
-    """The states of every depth at every node; `at` names a hook point where they are taken, "" the usual one.
+def layers(model: nn.Module, words: Words, all_positions: bool, at: str = "") -> list[DepthStates]:
+    """The states of every depth at every node; `at` names a hook point where they are taken, "" the usual point.
 
-    Raises UserError for a name that is no hook point, for one where no vector of each node passes, and for a model that
-    has no states of prefixes.
+    Raises UserError for a name that is no hook point, for a point where no vector of each node passes, and for a model
+    that has no states of prefixes.
     """
     if isinstance(model, RegularGPT) and (all_positions or model.full):
         return position_layers(model, words, at)
@@ -56,8 +56,10 @@ def layers(model: nn.Module, words: Words, all_positions: bool, at: str = "") ->
         return tree_layers(model, words, at)
     length = words.shape[1]
     usual = state_points(model)  # a model that answers no prefix is refused, whatever the hook point
-    found = hooked(model, words, [at] if at else usual)
-    return [Layer.reaching(depth, states, np.arange(length), length) for depth, states in enumerate(found, start=1)]
+    outputs = hooked(model, words, [at] if at else usual)
+    return [
+        DepthStates.reaching(depth, states, np.arange(length), length) for depth, states in enumerate(outputs, start=1)
+    ]
 
 
 def state_points(model: nn.Module) -> list[str]:
@@ -72,16 +74,16 @@ def state_points(model: nn.Module) -> list[str]:
     names = hook_names(model)
     # A model may have both, as the linear RNN: only what its readout reads is the state of the whole.
     whole = [name for name in ("hook_output", "hook_state") if name in names][:1]
-    found = whole or [name for name in names if OF_BLOCK.fullmatch(name)]
-    if not found:
+    points = whole or [name for name in names if OF_BLOCK.fullmatch(name)]
+    if not points:
         raise UserError(
             f"{type(model).__name__} has no state of each prefix, at 'hook_state' or 'blocks.N.hook_resid_post'; "
             "choose another model, or add one to a model of yours"
         )
-    return found
+    return points
 
 
-def tree_layers(model: Tree, words: Words, at: str = "") -> list[Layer]:
+def tree_layers(model: Tree, words: Words, at: str = "") -> list[DepthStates]:
     """The nodes of the tree; those of depth l stand C^l apart, counted from the side on which it is aligned.
 
     At a hook point of a block there are no leaves.
@@ -93,7 +95,7 @@ def tree_layers(model: Tree, words: Words, at: str = "") -> list[Layer]:
     def keep(value: Tensor, _: HookPoint) -> None:
         heard.append(value)
 
-    found = []
+    tree = []
     with hooks(model, [(at, keep)] if at else []):
         for number, level in enumerate(tree_levels(model, to_tensor(words, torch.device("cpu")))):
             depth, rest = divmod(number, thickness)
@@ -104,16 +106,16 @@ def tree_layers(model: Tree, words: Words, at: str = "") -> list[Layer]:
             states, span = rows[level.node].float().numpy(), min(C**depth, length)  # (batch, nodes, width)
             if model.aligned == "right":
                 # The last node stands at the word's end, whatever its length; at the left end there may be no room.
-                found.append(Layer.reaching(depth, states, np.arange(length - 1, -1, -span)[::-1], C**depth))
+                tree.append(DepthStates.reaching(depth, states, np.arange(length - 1, -1, -span)[::-1], C**depth))
             else:
                 starts = np.arange(0, length, span)
-                found.append(Layer(depth, states, starts, np.minimum(starts + span, length) - 1, span))
-    if not found:
+                tree.append(DepthStates(depth, states, starts, np.minimum(starts + span, length) - 1, span))
+    if not tree:
         raise UserError(f"at {at} no vector of each node passes; choose another hook point")
-    return found
+    return tree
 
 
-def of_nodes(heard: Sequence[Tensor], level: Level) -> Tensor | None:
+def of_nodes(heard: Sequence[Tensor], level: TreeLevel) -> Tensor | None:
     """What passed while this level was computed, as its rows: row 0 for what is absent, then a row a node.
 
     None where not just one vector a node passed.
@@ -124,7 +126,7 @@ def of_nodes(heard: Sequence[Tensor], level: Level) -> Tensor | None:
     return torch.cat([rows.new_zeros(1, rows.shape[1]), rows])
 
 
-def position_layers(model: RegularGPT, words: Words, at: str = "") -> list[Layer]:
+def position_layers(model: RegularGPT, words: Words, at: str = "") -> list[DepthStates]:
     """All positions of all depths; the one at i depends on the last C^l symbols up to i, in full attention on all."""
     # Listened to at `hook_embed`, the leaves too pass position by position.
     _, *states = hooked(model, words, list(dict.fromkeys(["hook_embed", at or "hook_state"])))
@@ -133,7 +135,7 @@ def position_layers(model: RegularGPT, words: Words, at: str = "") -> list[Layer
     if lowest not in (0, 1):
         raise UserError(f"{at} is not passed once a level; choose another hook point")
     return [
-        Layer.reaching(depth, x, np.arange(length), length if model.full and depth else model.chunk_size**depth)
+        DepthStates.reaching(depth, x, np.arange(length), length if model.full and depth else model.chunk_size**depth)
         for depth, x in enumerate(states, start=lowest)
     ]
 

@@ -25,20 +25,20 @@ Ints = npt.NDArray[np.int64]
 def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0, thinned: bool = True) -> NodeStates:
     """As `node_states`, along brackets: the nodes above the symbols, with their labels as elements.
 
-    A node's depth is one more than the highest among its children. Of each depth equal trees are taken once.
+    A node's depth is 1 more than the highest among its children. Of each depth equal trees are taken once.
 
     >>> import languages
     >>> from regulargpt.finite.nested_specification import NestedSpecification
     >>> from regulargpt.models.regulargpt import RegularGPT
-    >>> labels = Labels(NestedSpecification.of(languages.find("brackets-1")), 3, "right")
+    >>> labels = Labels(NestedSpecification.from_task(languages.find("brackets-1")), 3, "right")
     >>> model = RegularGPT(2, 2, chunk_size=3, d_model=8, n_heads=2)
     >>> model.follow([1, -1])
     >>> found = nested_node_states(model, np.array([[0, 0, 1]]), labels)  # ( ( )
     >>> [labels.names[element] for element in found.elements.tolist()], found.depths.tolist()
     (['ε', '('], [1, 2])
     """
-    nodes = NestedLevels.of(model, to_tensor(words, torch.device("cpu")))
-    trees, parts = Trees(model, labels), list[NodeStates]()
+    nodes = NestedLevels.from_words(model, to_tensor(words, torch.device("cpu")))
+    trees, parts = DistinctTrees(model, labels), list[NodeStates]()
     number = np.concatenate([[0], 1 + words.reshape(-1).astype(np.int64)])  # (1 + batch * length,): row 0 the pad
     number = np.concatenate([number, np.zeros(sum(map(len, nodes.nodes)), dtype=np.int64)])
     for depth, (start, at) in enumerate(children_of_nodes(nodes), 1):
@@ -54,7 +54,7 @@ def nested_node_states(model: Tree, words: Words, labels: Labels, seed: int = 0,
     return NodeStates.join(parts)
 
 
-class Trees:
+class DistinctTrees:
     """All different trees so far, by number: the pad, the symbols, then others, each with its state and its label."""
 
     def __init__(self, model: Tree, labels: Labels) -> None:

@@ -92,7 +92,7 @@ class MeasurementOptions(Options):
 
 
 @dataclass(frozen=True)
-class TextOptions(MeasurementOptions):
+class MeasuredTextOptions(MeasurementOptions):
     """What is measured of a network and a text: that of a run, or a checkpoint's and one that is named."""
 
     takes_checkpoints: ClassVar[bool] = True
@@ -155,7 +155,7 @@ class ClusterOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class ReceptiveFieldOptions(TextOptions):
+class ReceptiveFieldOptions(MeasuredTextOptions):
     """Measure how far back a trained model's prediction depends on the word, or on the text before it.
 
     Differentiated is the margin of the answer that the model gives, of a text that of the symbol that comes next.

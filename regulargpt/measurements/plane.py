@@ -22,14 +22,14 @@ def plane(rows: Points) -> tuple[Points, tuple[float, float]]:
 def principal_axes(rows: Points) -> tuple[Points, Points, tuple[float, float]]:
     """The mean (width,) of rows, their first two principal axes (2, width), and the shares of variance along them.
 
-    Rows that lie on a line have no second axis: one at right angles to the first is taken. Of width 1 it is zero.
+    Rows that lie on a line have no second axis: an axis at right angles to the first is taken. Of width 1 it is zero.
 
     >>> principal_axes(np.array([[0.0, 0.0, 1.0], [3.0, 0.0, 1.0]]))[1].round(6).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     mean = rows.mean(0, dtype=float)
     centred = rows.astype(float) - mean
-    # A plane needs two axes, also of one row or of one column: rows and columns of zeros change no component.
+    # A plane needs two axes, also of a row or of a column: rows and columns of zeros change no component.
     padded = np.pad(centred, [(0, max(0, 2 - size)) for size in centred.shape])
     _, scales, axes = np.linalg.svd(padded, full_matrices=False)
     axes = axes[:2, : rows.shape[1]]  # (2, width), each up to its sign
@@ -64,7 +64,7 @@ def across(axis: Points) -> Points:
     >>> across(np.array([0.6, 0.8])).round(6).tolist(), across(np.array([1.0])).tolist()
     ([0.8, -0.6], [0.0])
     """
-    found = np.eye(len(axis))[np.abs(axis).argmin()]
-    found = found - (found @ axis) * axis
-    length = np.linalg.norm(found)
-    return found / length if length > 1e-9 else np.zeros(len(axis))
+    direction = np.eye(len(axis))[np.abs(axis).argmin()]
+    direction = direction - (direction @ axis) * axis
+    length = np.linalg.norm(direction)
+    return direction / length if length > 1e-9 else np.zeros(len(axis))

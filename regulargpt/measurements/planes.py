@@ -33,8 +33,8 @@ def of_states(nodes: NodeStates) -> Plane:
 def of_classes(nodes: NodeStates) -> Plane:
     """The plane of the first two linear discriminants, in units of the spread within classes (Fisher 1936).
 
-    It is looked for with the classes at hand, and in many dimensions there is always one that parts what was looked at.
-    So it is found on the first half of the words, and the rows of the others are drawn. Two classes have one
+    It is looked for with the classes at hand, and in many dimensions there is always a plane that parts what was looked
+    at. So it is found on the first half of the words, and the rows of the others are drawn. Two classes have one
     discriminant: the other axis is then the direction across it in which the states differ most.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -44,7 +44,7 @@ def of_classes(nodes: NodeStates) -> Plane:
     n_classes = len(np.unique(y[found_on]))
     if n_classes < 2 or found_on.all():
         return of_states(nodes)
-    # Where all states of a class are nearly one, their spread says nothing: it is shrunk towards a ball's (Ledoit and
+    # Where all states of a class are nearly equal, their spread says nothing: it is shrunk towards a ball's (Ledoit and
     # Wolf 2004), or the axes would follow the rounding.
     discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(x[found_on], y[found_on])
     points = discriminants.transform(x)[:, :2]  # (rows, 2), or (rows, 1) of two classes

@@ -86,7 +86,7 @@ def receptive_field(
 ) -> ReceptiveField:
     """The receptive field of the model's prediction at the end of these words: of the answer it gives, or of `targets`.
 
-    Each word is normalised before the mean: one with large gradients would decide alone.
+    Each word is normalised before the mean: a word with large gradients would decide alone.
     """
     norms = gradient_norms(model, words, k_hot=k_hot, targets=targets)
     total = norms.sum(1)
@@ -198,7 +198,7 @@ def margin(
 ) -> Float[Tensor, "batch"]:
     """What is differentiated: how far an answer is ahead of the others, z_y - log sum_{k != y} exp z_k.
 
-    The answer y is the target, without targets the predicted one. Its cross-entropy is log(1 + exp(-margin)): its
+    The answer y is the target, without targets the predicted symbol. Its cross-entropy is log(1 + exp(-margin)): its
     gradient, and that of its log-probability, is the margin's times one number for the whole word, which s_m divides
     out. So all three have the same curves; but that number vanishes where the model is certain, the margin's gradient
     does not. With k-hot answers, the sum of |z_k|: every answer's distance from its threshold.
@@ -216,7 +216,7 @@ def margin(
 
 
 def measure(run: Opened, options: ReceptiveFieldOptions) -> Finding:
-    """Of a run on a language that of the predicted answer, of one on a text that of the symbol that comes next.
+    """Of a run on a language that of the predicted answer, of a model on a text that of the symbol that comes next.
 
     Raises UserError for a language model that depends on no symbol.
     """
@@ -332,7 +332,7 @@ def text_sentence(field: ReceptiveField, length: int, train_len: int) -> str:
 
 @lru_cache(maxsize=1)
 def gradient_shares(run: Opened) -> tuple[Shares, Int[npt.NDArray, " segments"] | None]:
-    """The share of each read symbol in the gradient of the true next one, and the file of each segment.
+    """The share of each read symbol in the gradient of the true next symbol, and the file of each segment.
 
     UserError if it depends on none.
     """

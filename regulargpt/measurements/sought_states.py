@@ -33,16 +33,16 @@ def found_states(run: OpenedRun, model: Model, sample: Sample, options: ClusterO
 
 
 def chosen(states: NodeStates, options: ClusterOptions) -> npt.NDArray[np.bool_]:
-    """The rows (rows,) above the symbols, or of the levels that are asked for; UserError where there are none."""
+    """The rows (rows,) above the symbols, or of the levels that are requested; UserError where there are none."""
     if options.levels is None:
         return states.depths > 0
     there = np.unique(states.depths[states.depths > 0]).tolist()
-    if not (asked := sorted({*options.levels} & {*there})):
+    if not (depths := sorted({*options.levels} & {*there})):
         raise UserError(
             f"--level {options.level}: there is no such level; on words of this length there are "
             f"{', '.join(map(str, there))}"
         )
-    return np.isin(states.depths, asked)
+    return np.isin(states.depths, depths)
 
 
 def states_of(run: OpenedRun, model: Model, sample: Sample, options: ClusterOptions) -> tuple[Sought, NodeStates]:
@@ -51,7 +51,7 @@ def states_of(run: OpenedRun, model: Model, sample: Sample, options: ClusterOpti
     if isinstance(run.data.task, NestedTask):
         refuse_along_brackets(options)
         assert isinstance(model, Tree), "`refuse_stack` refuses other models"
-        labels = nested_labels.Labels(NestedSpecification.of(run.data.task), model.chunk_size, model.aligned)
+        labels = nested_labels.Labels(NestedSpecification.from_task(run.data.task), model.chunk_size, model.aligned)
         return of_labels(labels), nested_node_states(
             model, sample.words, labels, sample.seed, thinned=not sample.is_given
         )
@@ -65,7 +65,7 @@ def of_automaton(run: OpenedRun, model: Model, sample: Sample, options: ClusterO
     # Pages number states as the smallest machine does. Where that is the language's own, states have names.
     is_own = np.array_equal(machine.table, smallest.table) and machine.initial_index == smallest.initial_index
     machine = machine if is_own else smallest
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     how = {"all_positions": run.config.objective.answers_prefixes, "at": options.at or ""}
     how |= {"thinned": not sample.is_given}
     return Sub(node_states(model, sample.words, monoid, sample.seed, **how), sample.words, machine, monoid)
@@ -97,7 +97,7 @@ def refuse_along_brackets(options: ClusterOptions) -> None:
 def of_labels(labels: nested_labels.Labels) -> Sought:
     """The elements that a node of a question can have, and with C = 2 those of a call and what follows it."""
     try:
-        possible = Target.of(labels.specification, labels.chunk_size, labels.aligned).elements.tolist()
+        possible = Target.from_specification(labels.specification, labels.chunk_size, labels.aligned).elements.tolist()
     except TooManyWindows:
         possible = [label for label, name in enumerate(labels.names) if name]
     noun = "elements and open pairs" if labels.chunk_size == 2 else "algebra elements"

@@ -37,25 +37,25 @@ def measure_stack(run: OpenedRun, options: ClusterOptions) -> Finding:
         flags = " and ".join(f"--{name}" for name in named)
         raise UserError(f"all words are gone through at once, and every state is drawn as it is; leave out {flags}")
     machine, task = machine_of(run.data.task), run.data.task
-    found = attempt(run.model, machine)
-    pairs, beside = found.product.of, defaultdict[int, set[int]](set)
+    tried = attempt(run.model, machine)
+    pairs, beside = tried.product.of, defaultdict[int, set[int]](set)
     for _, control in pairs:
-        if control.p != found.network.start:  # before the first symbol all units are 0
+        if control.p != tried.network.start:  # before the first symbol all units are 0
             beside[control.p].add(control.q)
     states = list(beside)
     sole = np.array([min(beside[p]) if len(beside[p]) == 1 else machine.n_states for p in states], dtype=np.int64)
     names = [*machine.states, SEVERAL]
     counts = {name: int((sole == q).sum()) for q, name in enumerate(names) if (sole == q).any()}
-    is_whole = isinstance(found.verdict, Proven)
+    is_whole = isinstance(tried.verdict, Proven)
     values: dict[str, Any] = {
         "machine_states": machine.n_states,
         "states": len(states),
-        "entries": len(found.product.table),
+        "entries": len(tried.product.table),
         "pairs": len(pairs),
         "of_each": counts,
         "summary": sentence(task.name, machine.n_states, counts, is_whole),
     }
-    points, shares = plane(found.network.units[states])  # (states, 2)
+    points, shares = plane(tried.network.units[states])  # (states, 2)
     match = Match(np.arange(len(states)), sole, np.flatnonzero(sole < machine.n_states), sole == machine.n_states)
     x, y = (Axis(f"PC {at} ({100 * share:.1f} %)") for at, share in enumerate(shares, 1))
     dots = Dots(
@@ -64,7 +64,7 @@ def measure_stack(run: OpenedRun, options: ClusterOptions) -> Finding:
         x,
         y,
         outlines(points, match, dict(enumerate(names))) if len(states) <= MAX_ARROWS else [],
-        arrows(points, states, found.product.table, machine.alphabet),
+        arrows(points, states, tried.product.table, machine.alphabet),
         points[match.wrong].tolist(),
     )
     counted = f"{len(match.whole)} of {len(states)} states of the network are each beside one of the machine"

@@ -17,18 +17,18 @@ Labels = npt.NDArray[np.int64]  # (rows,)
 
 
 @dataclass(frozen=True)
-class Moves:
+class ClassMoves:
     """What each symbol makes of each class: row m of `table` (classes, symbols) lists where m goes to."""
 
     alphabet: Sequence[str]
     table: npt.NDArray[np.integer]
 
-    def of(self, start: int) -> dict[int, list[str]]:
+    def from_class(self, start: int) -> dict[int, list[str]]:
         """Where the symbols move a class to, and which of them do.
 
         >>> import languages
         >>> machine = languages.get("cycle-navigation").machine
-        >>> Moves(machine.alphabet, machine.table).of(1)
+        >>> ClassMoves(machine.alphabet, machine.table).from_class(1)
         {1: ['0'], 2: ['1'], 0: ['2']}
         """
         moved: dict[int, list[str]] = {}
@@ -40,27 +40,27 @@ class Moves:
 @dataclass(frozen=True)
 class Sought:
     """What nodes can stand for: the classes of a kind, by name, those that a node can have, how they are called
-    together, and, where a symbol moves one to the next, how."""
+    together, and, where a symbol moves a state to the next, how."""
 
     kind: str
     size: int
     names: Sequence[str]
     possible: Sequence[int]
     noun: str
-    moves: Moves | None = None
+    moves: ClassMoves | None = None
 
 
 def of_monoid(monoid: TransitionMonoid) -> Sought:
-    """The elements by their shortlex least words, the empty one as ε."""
+    """The elements by their shortlex least words, the empty word as ε."""
     names = [word or "ε" for word in monoid.words]
-    moves = Moves(monoid.alphabet, monoid.right)
+    moves = ClassMoves(monoid.alphabet, monoid.right)
     return Sought("monoid", monoid.size, names, range(monoid.size), "monoid elements", moves)
 
 
 def of_states(machine: MooreMachine) -> Sought:
     """The states of an automaton."""
     n = machine.n_states
-    return Sought("automaton", n, machine.states, range(n), "states", Moves(machine.alphabet, machine.table))
+    return Sought("automaton", n, machine.states, range(n), "states", ClassMoves(machine.alphabet, machine.table))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Sub:
     monoid: TransitionMonoid
 
     def state(self) -> tuple[Sought, Labels]:
-        """The state to which the sub-word moves the initial one."""
+        """The state to which the sub-word moves the initial state."""
         images = self.monoid.elements[self.nodes.elements, self.machine.initial_index]  # (rows,)
         return of_states(self.machine), images.astype(np.int64)
 
@@ -118,7 +118,7 @@ def classed(sub: Sub, by: str) -> tuple[Sought, NodeStates]:
     >>> machine = languages.get("parity").machine
     >>> row = np.array([0])
     >>> node = NodeStates(np.zeros((1, 2), np.float32), row + 1, row + 1, row, row + 1, row + 3, row + 1)
-    >>> sub = Sub(node, np.array([[1, 0, 1]]), machine, TransitionMonoid.of(machine))
+    >>> sub = Sub(node, np.array([[1, 0, 1]]), machine, TransitionMonoid.from_machine(machine))
     >>> for by in CLASSES:
     ...     sought, nodes = classed(sub, by)
     ...     print(by, "is", sought.names[nodes.elements[0]])

@@ -58,10 +58,16 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     assert isinstance(run.data, LanguageData)
     if is_stack_machine(run):
         return measure_stack(run, options)
-    found = Clustering.of(run, options)
-    sample, sought, nodes, pool, clusters = found.sample, found.sought, found.nodes, found.pool, found.clusters
+    clustering = Clustering.from_run(run, options)
+    sample, sought, nodes, pool, clusters = (
+        clustering.sample,
+        clustering.sought,
+        clustering.nodes,
+        clustering.pool,
+        clustering.clusters,
+    )
     seed, is_nested = sample.seed, run.config.model.follows_brackets
-    overall = scores(pool, clusters, found.gap, seed)
+    overall = scores(pool, clusters, clustering.gap, seed)
     before = untrained(run, sample, options)
     by_chance = baselines(pool, clusters, before, seed)
     depths = [
@@ -95,7 +101,7 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
         values=values,
         data=Data(COLUMNS, [[row[column] for column in COLUMNS] for row in rows]),
         more={f"states-{options.method}": by_state(pool, plane.points, clusters, name)},
-        picture=titled(run, options, found, plane, before),
+        picture=titled(run, options, clustering, plane, before),
         drawn=options.method,
         pictures={"scree": scree(values["variances"], heading(run, options, sample))},
         tables=[Table([SHOWN.get(column, column) for column in COLUMNS], [*map(shown_row, rows)], notes=[plane.note])],
@@ -108,18 +114,20 @@ def map_of(run: OpenedRun, options: ClusterOptions) -> Picture:
     assert isinstance(run.data, LanguageData)
     if is_stack_machine(run):
         return measure_stack(run, options).picture
-    found = Clustering.of(run, options)
-    return titled(run, options, found, PLANES[options.method](found.pool), untrained(run, found.sample, options))
+    clustering = Clustering.from_run(run, options)
+    return titled(
+        run, options, clustering, PLANES[options.method](clustering.pool), untrained(run, clustering.sample, options)
+    )
 
 
 def titled(
-    run: OpenedRun, options: ClusterOptions, found: Clustering, plane: Plane, before: NodeStates | None
+    run: OpenedRun, options: ClusterOptions, clustering: Clustering, plane: Plane, before: NodeStates | None
 ) -> Picture:
     """The picture, with a title that has the match of the clusters, and that of the states `before` training."""
-    y, clusters = found.pool.elements, found.clusters
-    matched = found.match.sentence(y, found.sought.names, purity(y, clusters), rand_index(y, clusters))
-    title = f"{heading(run, options, found.sample)}: {matched}{before_training(before)}"
-    return picture(found.pool, clusters, plane, found.sought, title, run.config.model.follows_brackets)
+    y, clusters = clustering.pool.elements, clustering.clusters
+    matched = clustering.match.sentence(y, clustering.sought.names, purity(y, clusters), rand_index(y, clusters))
+    title = f"{heading(run, options, clustering.sample)}: {matched}{before_training(before)}"
+    return picture(clustering.pool, clusters, plane, clustering.sought, title, run.config.model.follows_brackets)
 
 
 def heading(run: OpenedRun, options: ClusterOptions, sample: Sample) -> str:
@@ -169,7 +177,7 @@ def picture(
     """
     # Of the rows that are drawn, by new numbers: clusters without such a row are not on the map.
     shown, points = nodes.where(plane.drawn), plane.points[plane.drawn]
-    match = Match.of(shown.elements, np.unique(clusters[plane.drawn], return_inverse=True)[1])
+    match = Match.from_labels(shown.elements, np.unique(clusters[plane.drawn], return_inverse=True)[1])
     name, moves = sought.names, sought.moves
     depths = by_depth(shown.depths, together)
     groups = [
@@ -204,7 +212,7 @@ def sentence(overall: Scores, sought: Sought, occurring: set[int], groups: Seque
     >>> import languages
     >>> from regulargpt.measurements.state_classes import of_monoid
     >>> from languages.automata.monoid import TransitionMonoid
-    >>> two = of_monoid(TransitionMonoid.of(languages.get("parity").machine))
+    >>> two = of_monoid(TransitionMonoid.from_machine(languages.get("parity").machine))
     >>> scored = Scores(9, 2, 2, 3.0, 1.0, 1.0, 0.9, 1.0, 0.5, 1.0, 9.0, (0.9, 0.1))
     >>> sentence(scored, two, {0, 1}, [])
     '2 clusters found for 2 of 2 monoid elements, one for each'

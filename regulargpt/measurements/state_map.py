@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.findings import Arrow, Outline
-from regulargpt.measurements.state_classes import Labels, Moves
+from regulargpt.measurements.state_classes import ClassMoves, Labels
 
 Points = npt.NDArray[np.floating]  # (rows, 2)
 
@@ -28,9 +28,9 @@ class Match:
     """The clusters that were found without labels, held against the true classes of the same rows.
 
     `classes[k]` is the class that most rows of cluster k have. `whole` are the clusters that match: all their rows are
-    of one class, and all rows of that class are theirs. `wrong[n]` says that row n lies among rows of another class.
+    of a class, and all rows of that class are theirs. `wrong[n]` says that row n lies among rows of another class.
 
-    >>> match = Match.of(np.array([7, 7, 9, 9, 8]), np.array([0, 0, 1, 1, 1]))
+    >>> match = Match.from_labels(np.array([7, 7, 9, 9, 8]), np.array([0, 0, 1, 1, 1]))
     >>> match.classes.tolist(), match.whole.tolist(), match.wrong.tolist()
     ([7, 9], [0], [False, False, False, False, True])
     """
@@ -41,7 +41,7 @@ class Match:
     wrong: npt.NDArray[np.bool_]  # (rows,)
 
     @classmethod
-    def of(cls, classes: Labels, clusters: Labels) -> Match:
+    def from_labels(cls, classes: Labels, clusters: Labels) -> Match:
         """The match of these labels, row by row; clusters are numbered from 0."""
         kinds, kind = np.unique(classes, return_inverse=True)
         table = np.zeros((int(clusters.max()) + 1, len(kinds)), dtype=np.int64)  # (clusters, classes)
@@ -55,9 +55,9 @@ class Match:
         """What a title says: how many clusters match, and which classes have none of their own.
 
         >>> classes = np.array([0, 0, 1, 1])
-        >>> Match.of(classes, np.array([0, 0, 1, 1])).sentence(classes, ["ε", "a"], 1.0, 1.0)
+        >>> Match.from_labels(classes, np.array([0, 0, 1, 1])).sentence(classes, ["ε", "a"], 1.0, 1.0)
         '2 of 2 clusters match, purity 100 %, adjusted Rand 1.00'
-        >>> Match.of(classes, np.array([0, 0, 0, 0])).sentence(classes, ["ε", "a"], 0.5, 0.0)
+        >>> Match.from_labels(classes, np.array([0, 0, 0, 0])).sentence(classes, ["ε", "a"], 0.5, 0.0)
         '0 of 1 clusters match, purity 50 %, adjusted Rand 0.00; without a cluster of their own: ε, a'
         """
         text = f"{len(self.whole)} of {len(self.classes)} clusters match, purity {percent(purity)} %, "
@@ -91,13 +91,13 @@ def outlines(points: Points, match: Match, name: Mapping[int, str]) -> list[Outl
     """A rounded outline of each cluster, named by the class that most of its rows have, and whether it matches."""
     around = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
     pen = ROOM * np.ptp(points, axis=0).max() * np.stack([np.cos(around), np.sin(around)], 1)  # (corners, 2)
-    found = []
+    rims = []
     for k, e in enumerate(match.classes):
         # What lies round a hull lies in the hull of circles round its corners.
         circles = hull(points[match.clusters == k])[:, None] + pen  # (hull, corners, 2)
         rim = hull(circles.reshape(-1, 2))  # (hull * corners, 2), and of these the outermost
-        found.append(Outline(rim.tolist(), name[int(e)], int(e), k in match.whole))
-    return found
+        rims.append(Outline(rim.tolist(), name[int(e)], int(e), k in match.whole))
+    return rims
 
 
 def hull(points: Points) -> Points:
@@ -128,20 +128,20 @@ def turn(a: Points, b: Points, c: Points) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
-def ways(match: Match, moves: Moves) -> dict[tuple[int, int], list[str]]:
-    """Which symbols move the heap of one class to that of another.
+def ways(match: Match, moves: ClassMoves) -> dict[tuple[int, int], list[str]]:
+    """Which symbols move the heap of a class to that of another.
 
     Only heaps that match are moved, and only to such: elsewhere the network has no states that could be. None at all
     where there would be more than `MAX_ARROWS`.
     """
     whole = match.classes[match.whole].tolist()
-    found = {
+    symbols_between = {
         (start, end): symbols
         for start in whole
-        for end, symbols in moves.of(start).items()
+        for end, symbols in moves.from_class(start).items()
         if end in whole and end != start
     }
-    return found if len(found) <= MAX_ARROWS else {}
+    return symbols_between if len(symbols_between) <= MAX_ARROWS else {}
 
 
 def middles(points: Points, match: Match) -> dict[int, list[float]]:
@@ -149,17 +149,17 @@ def middles(points: Points, match: Match) -> dict[int, list[float]]:
     return {int(match.classes[k]): points[match.clusters == k].mean(0).tolist() for k in match.whole}
 
 
-def arrows(points: Points, match: Match, moves: Moves) -> list[Arrow]:
+def arrows(points: Points, match: Match, moves: ClassMoves) -> list[Arrow]:
     """What each symbol does, from heap to heap. Symbols that do the same share an arrow."""
     middle = middles(points, match)
     return [Arrow(middle[start], middle[end], ", ".join(of)) for (start, end), of in ways(match, moves).items()]
 
 
-def letters(match: Match, name: Sequence[str], moves: Moves | None) -> dict[int, str]:
+def letters(match: Match, name: Sequence[str], moves: ClassMoves | None) -> dict[int, str]:
     """What is written beside the cluster of each class: its name, and, of one that matches, which symbols keep it."""
     written = {int(e): name[int(e)] for e in match.classes}
     if moves is not None:
         for element in match.classes[match.whole].tolist():
-            if kept := moves.of(element).get(element):
+            if kept := moves.from_class(element).get(element):
                 written[element] += f" ↺ {', '.join(kept)}"
     return written

@@ -45,7 +45,7 @@ def state_table(run: OpenedRun, sample: Sample, options: ClusterOptions) -> dict
 
 
 def named(names: Any, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
-    """The names of numbers, the empty one as ε.
+    """The names of numbers, the empty word as ε.
 
     >>> named(["", "a"], np.array([1, 0])).tolist()
     ['a', 'ε']

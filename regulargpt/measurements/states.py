@@ -15,7 +15,7 @@ from languages.automata.words import smallest_unsigned
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.data.language import Words
-from regulargpt.measurements.layers import Layer, layers
+from regulargpt.measurements.layers import DepthStates, layers
 
 # Of each depth so many nodes are drawn, and so many distinct sub-words of theirs are kept.
 MAX_NODES, MAX_SUBWORDS = 8192, 1000
@@ -25,7 +25,7 @@ MAX_SYMBOLS = 1 << 26
 
 @dataclass(frozen=True)
 class NodeStates:
-    """Rows of hidden states: no two of one depth stand for the same sub-word.
+    """Rows of hidden states: no two of a depth stand for the same sub-word.
 
     Row n is the state at depth `depths[n]` and position `ends[n] - 1` of word `words[n]`; what it depends on is the
     sub-word from `starts[n]` (inclusive) to `ends[n]` (exclusive). Its monoid element A(sigma_{a:b}) is `elements[n]`,
@@ -65,12 +65,12 @@ def node_states(
     at: str = "",
     thinned: bool = True,
 ) -> NodeStates:
-    """The states of the model on words of one length, at every depth, with their true monoid elements.
+    """The states of the model on words of equal length, at every depth, with their true monoid elements.
 
     RegularGPT and ldru: the nodes of the tree, or of RegularGPT with `all_positions` those of every position. Of a
     thick level (K > 1), the last layer. Pads are left out; a node at an end stands for what it has of the word. With
     full attention there is no tree: all positions, with the monoid element of the prefix. Of other models the state
-    that the readout reads, at `hook_output` (recurrent models), or the one at `hook_state`, or else the residual stream
+    that the readout reads, at `hook_output` (recurrent models), or that at `hook_state`, or else the residual stream
     after each block (Transformer). Both are taken at every position, with the monoid element of the prefix. `at` names
     another hook point to take the states at.
 
@@ -84,7 +84,7 @@ def node_states(
     >>> task = languages.get("parity")
     >>> from regulargpt import RegularGPT
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8)
-    >>> found = node_states(model, np.array([[0, 1, 1]]), TransitionMonoid.of(task.machine.minimise()))
+    >>> found = node_states(model, np.array([[0, 1, 1]]), TransitionMonoid.from_machine(task.machine.minimise()))
     >>> for n in range(len(found)):
     ...     print(found.depths[n], found.starts[n], found.ends[n], found.elements[n])
     0 0 1 0
@@ -102,8 +102,8 @@ def node_states(
     return NodeStates.join(parts)
 
 
-def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int, thinned: bool = True) -> NodeStates:
-    """Rows of one depth: nodes drawn, equal sub-words taken once, the machine run on each."""
+def draw(layer: DepthStates, words: Words, monoid: TransitionMonoid, seed: int, thinned: bool = True) -> NodeStates:
+    """Rows of a depth: nodes drawn, equal sub-words taken once, the machine run on each."""
     random = rng(seed, "nodes", layer.depth)
     reach = min(layer.reach, words.shape[1])
     n_nodes = len(words) * len(layer.positions)
@@ -138,16 +138,16 @@ def sub_words(
     # In the smallest integers that hold the symbols: there are `reach` of them for each row.
     kind = smallest_unsigned(before + 1)
     padded = np.concatenate([np.full((len(words), reach - 1), before, kind), words.astype(kind)], axis=1)
-    found = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
     outside = np.arange(reach) < (start - position - 1 + reach)[:, None]  # (rows, reach)
-    return np.where(outside, kind(before), found)
+    return np.where(outside, kind(before), windows)
 
 
 def elements_of(monoid: TransitionMonoid, rows: Words) -> npt.NDArray[np.int64]:
     """The element of each sub-word (rows,), the number after the last symbol's being the identity.
 
     >>> import languages
-    >>> parity = TransitionMonoid.of(languages.get("parity").machine)
+    >>> parity = TransitionMonoid.from_machine(languages.get("parity").machine)
     >>> elements_of(parity, np.array([[2, 1], [1, 1], [0, 1]])).tolist()
     [1, 0, 1]
     """

@@ -23,7 +23,7 @@ class Model(Hooked, ABC):
     A model of your own derives from it and gives:
 
     - the constructor `(n_symbols, n_outputs, *, generator=None, **options)`. It draws all weights from `generator` (a
-      `torch.Generator`; None stands for one of its own with seed 0) and leaves the global random state alone, so that
+      `torch.Generator`; None stands for its own with seed 0) and leaves the global random state alone, so that
       a seed gives the same weights anywhere.
     - `Options`, a frozen dataclass derived from `ModelOptions`: the constructor's options with their types, defaults,
       bounds and a line of help each, and what else the trunk may ask before the model is built.
@@ -146,7 +146,7 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model computes; one without weights computes on the CPU.
+    """Where a model computes; a model without weights computes on the CPU.
 
     >>> device_of(nn.Linear(1, 1)), device_of(nn.Identity())
     (device(type='cpu'), device(type='cpu'))
@@ -166,7 +166,7 @@ def refuse_shapes(model: Model, n_outputs: int) -> None:
     symbols = torch.zeros(2, 5, dtype=torch.long)  # two words of five symbols
     shapes: dict[Readout, tuple[int, ...]] = {"last": (2, n_outputs), "all": (2, 5, n_outputs)}
     for readout, shape in shapes.items():
-        found = tuple(model(symbols, readout=readout).shape)
-        if found != shape:
+        actual = tuple(model(symbols, readout=readout).shape)
+        if actual != shape:
             name = type(model).__name__
-            raise UserError(f"{name}: the readout '{readout}' has the shape {found}; it must be {shape}")
+            raise UserError(f"{name}: the readout '{readout}' has the shape {actual}; it must be {shape}")

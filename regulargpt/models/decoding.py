@@ -18,10 +18,10 @@ class Decoder(ABC):
 
     @abstractmethod
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
-        """Read on, at least one symbol of each text; the logits after the last one."""
+        """Read on, at least one symbol of each text; the logits after the last."""
 
     def fork(self) -> Decoder:
-        """Another one, which has read the same and reads on by itself; nothing is copied before it does."""
+        """Another reader, which has read the same and reads on by itself; nothing is copied before it does."""
         return copy(self)  # what was read is replaced by each `feed`, never changed
 
 
@@ -49,7 +49,7 @@ class Recomputing(Decoder):
 
 
 def checked(window: int | None) -> int | None:
-    """The window; UserError for one that holds nothing."""
+    """The window; UserError for a window that holds nothing."""
     if window is not None and window < 1:
         raise UserError(f"window = {window}; a window has at least 1 position")
     return window

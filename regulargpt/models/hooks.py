@@ -21,7 +21,7 @@ A tree that follows brackets passes them in `plain-tree` once a level of its nod
 order in which it lists them. In `tree` equal forests are computed once: points pass for each level of the forests of
 one height, then for the pairs round them.
 
-Those of recurrent models are in docs/models.md. There a change at one symbol changes all that follows.
+Those of recurrent models are in docs/models.md. There a change at a symbol changes all that follows.
 
 A hook point is the identity. What is expensive (the attention pattern) is made, and what goes in pieces is computed
 whole, only where somebody listens.
@@ -110,7 +110,7 @@ Filter = str | Collection[str] | Callable[[str], bool]
 
 
 def listened_to(module: nn.Module) -> bool:
-    """Whether anybody registered a hook on the module or on one inside it.
+    """Whether anybody registered a hook on the module or on a module inside it.
 
     >>> point = HookPoint()
     >>> with point.register_forward_hook(lambda module, inputs, output: None):
@@ -147,9 +147,9 @@ def chosen(points: dict[str, HookPoint], names: Filter) -> list[str]:
     languages.errors.UserError: no hook point named 'hook_embedd'; did you mean 'hook_embed'?
     """
     if callable(names):
-        if not (found := [name for name in points if names(name)]):
+        if not (matching := [name for name in points if names(name)]):
             raise UserError(f"the function fits no hook point; the model has {one_of(points)}")
-        return found
+        return matching
     wanted = [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name not in points:
@@ -201,7 +201,7 @@ def carried(
 def hooks(model: nn.Module, fwd_hooks: Sequence[tuple[Filter, HookFunction]]) -> Iterator[None]:
     """As long as it is open, each function is called with what passes the hook points it is paired with.
 
-    Functions at one hook point are called in their order, each with what the one before it left.
+    Functions at one hook point are called in their order, each with what the function before it left.
 
     >>> from torch import ones
     >>> model = nn.Sequential(HookPoint())
@@ -227,7 +227,7 @@ def _forward_hook(function: HookFunction) -> Callable[[HookPoint, Any, Tensor], 
     passages = count()
 
     def call(point: HookPoint, _inputs: Any, value: Tensor) -> Tensor | None:
-        # Set before each call: several functions at one point may have been there for different times.
+        # Set before each call: several functions at a point may have been there for different times.
         point.passage = next(passages) if point.place is None else point.place
         instead = function(value, point)
         if instead is not None and instead.shape != value.shape:

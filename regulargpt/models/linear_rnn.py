@@ -44,7 +44,7 @@ def scan_last(a: Complex[Tensor, "n"], v: Complex[Tensor, "batch length n"]) -> 
 
 
 def pairs(x: Complex[Tensor, "*rows n"]) -> Float[Tensor, "*rows 2*n"]:
-    """Each complex number as two real ones, one after the other.
+    """Each complex number as two real numbers in turn.
 
     >>> pairs(torch.tensor([1 + 2j, 3j]))
     tensor([1., 2., 0., 3.])
@@ -121,7 +121,7 @@ class Lru(nn.Module):
         return unpaired(heard)[:, -1:] if readout == "last" else unpaired(heard)
 
 
-class Block(nn.Module):
+class RecurrentBlock(nn.Module):
     """h + GLU(GELU(LRU(LN(h)))): the nonlinearity stands after the recurrence, never inside it."""
 
     def __init__(self, d_model: int, generator: torch.Generator):
@@ -161,7 +161,7 @@ class LinearRnn(Recurrent):
         super().__init__(d_model, n_outputs, generator)
         self.n_symbols = n_symbols
         self.embedding = embedding(n_symbols, d_model, generator)
-        self.blocks = nn.ModuleList(Block(d_model, generator) for _ in range(n_layers))
+        self.blocks = nn.ModuleList(RecurrentBlock(d_model, generator) for _ in range(n_layers))
         self.ln_final = nn.LayerNorm(d_model)
 
     def advance(

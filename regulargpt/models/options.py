@@ -105,15 +105,15 @@ class ModelOptions(Options):
         return None
 
     def why_no_prefixes(self) -> str | None:
-        """Why it cannot be asked at every position; None if it can."""
+        """Why it cannot be queried at every position; None if it can."""
         return None
 
     def why_no_words(self) -> str | None:
-        """Why it cannot be asked about words of a language, only about a text; None if it can."""
+        """Why it cannot be queried about words of a language, only about a text; None if it can."""
         return None
 
     def why_no_texts(self) -> str | None:
-        """Why it cannot be asked for the next symbol of a text; None if it can."""
+        """Why it cannot be queried for the next symbol of a text; None if it can."""
         return None
 
     def contradiction(self) -> str | None:

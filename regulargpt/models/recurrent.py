@@ -1,6 +1,6 @@
 """What the recurrent baselines share: reading a word piece by piece, and torch's recurrent layers.
 
-Their hook points stand inside the recurrence: a change at one symbol changes all that comes after. Only `hook_output`,
+Their hook points stand inside the recurrence: a change at a symbol changes all that comes after. Only `hook_output`,
 what the readout reads, changes one answer alone. docs/models.md lists them with their shapes.
 """
 
@@ -111,7 +111,7 @@ class Stepwise(Recurrent):
     def step(
         self, state: Float[Tensor, "batch d_state"], x: Float[Tensor, "batch width"]
     ) -> Float[Tensor, "batch d_state"]:
-        """The state after one more symbol, which `x` stands for."""
+        """The state after another symbol, which `x` stands for."""
 
     def embed(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
         """What stands for each symbol; one-hot vectors by default."""
@@ -149,7 +149,7 @@ class Stepwise(Recurrent):
 
 
 class Points(nn.ModuleDict):
-    """The hook points of one layer of a recurrent network: what passes them once a symbol.
+    """The hook points of a layer of a recurrent network: what passes them once a symbol.
 
     >>> list(Points("h", "c"))
     ['hook_h', 'hook_c']
@@ -203,7 +203,7 @@ class TorchRecurrent(Stepwise):
 
     @abstractmethod
     def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """One symbol in one layer: h, and c if there is one, from the layer's products with its input and with h.
+        """One symbol in one layer: h, and c if any, from the layer's products with its input and with h.
 
         `x` and `hidden` are (batch, gates * d_model), `before` what the layer carried, (batch, d_model) each.
         """

@@ -29,7 +29,7 @@ from regulargpt.objectives.measures import Guess
 
 # Of the last answer, by position, and of whole words.
 Guesses = tuple[Guess, Guess, Guess]
-NESTED_AT_ONCE = 1 << 17  # symbols in one pass of a tree that follows brackets: all its states are kept
+NESTED_AT_ONCE = 1 << 17  # symbols in a single pass of a tree that follows brackets: all its states are kept
 
 
 class Objective(Protocol):
@@ -50,16 +50,16 @@ class Objective(Protocol):
         ...
 
     def guesses(self, words: Words) -> Mapping[str, Guess]:
-        """What guessing has of each measure, by its name; nothing of one where that means nothing."""
+        """What guessing has of each measure, by its name; nothing of a measure where that means nothing."""
         ...
 
 
 @runtime_checkable
 class AtOnce(Protocol):
-    """What an objective has beside, if it measures words of many lengths in one pass of the model."""
+    """What an objective has beside, if it measures words of many lengths in a single pass of the model."""
 
     def symbols_at_once(self, model: nn.Module) -> int:
-        """So many symbols; 0 for a model that reads words of one length only."""
+        """So many symbols; 0 for a model that reads words of equal length only."""
         ...
 
     def measure_at_once(
@@ -70,7 +70,7 @@ class AtOnce(Protocol):
 
 
 @runtime_checkable
-class Row(Protocol):
+class RowObjective(Protocol):
     """What an objective has beside, if a word is answered by a row."""
 
     def first_wrong(self, model: nn.Module, word: Words, device: torch.device) -> Mapping[str, Mapping[str, Any]]:
@@ -102,7 +102,7 @@ class Last:
         return F.cross_entropy(logits, labels), means({"accuracy": logits.argmax(-1) == labels})
 
     def logits(self, model: nn.Module, symbols: Int[Tensor, "batch length"]) -> Float[Tensor, "batch n_outputs"]:
-        """The answers in training: by the model's own tree, or by a random one where it is that batch's turn."""
+        """The answers in training: by the model's own tree, or by a random tree where it is that batch's turn."""
         if not self.bracketings:
             return model(symbols)
         tree = as_tree(model)
@@ -121,7 +121,7 @@ class Last:
         return self.right(model(self.read(words, device)), words)
 
     def symbols_at_once(self, model: nn.Module) -> int:
-        # A class derived from this one, which measures something else, does it a length at a time.
+        # A class derived from this class, which measures something else, does it a length at a time.
         if type(self).measure is not Last.measure:
             return 0
         if isinstance(model, Tree) and model.direction is not None:
@@ -146,7 +146,7 @@ class Last:
 
 
 class Prefixes(Last):
-    """The machine's answer to every prefix that has one."""
+    """The machine's answer to every prefix that has an answer."""
 
     def __init__(self, data: LanguageData):
         super().__init__(data)
@@ -199,7 +199,7 @@ class Next:
 def of_answers(
     logits: Float[Tensor, "batch length n_outputs"], labels: Int[Tensor, "batch length"]
 ) -> dict[str, Tensor]:
-    """The measures of an answer at every position that has one, the last of a word always."""
+    """The measures of an answer at every position that has an answer, the last of a word always."""
     return of_positions(logits.argmax(-1) == labels, labels != UNDEFINED)
 
 
@@ -208,16 +208,16 @@ def of_sets(
 ) -> dict[str, Tensor]:
     """The measures of a set at every position; its last element is the answer to the prefix."""
     right = (logits > 0) == legal
-    whole, asked = right.all(-1), torch.ones_like(right[..., -1])
-    found = of_positions(whole, asked)
-    sets = {"next_sets": found["words"], "next_sets_by_position": found["accuracy_by_position"]}
-    return sets | of_positions(right[..., -1], asked)
+    whole, everywhere = right.all(-1), torch.ones_like(right[..., -1])
+    measures = of_positions(whole, everywhere)
+    sets = {"next_sets": measures["words"], "next_sets_by_position": measures["accuracy_by_position"]}
+    return sets | of_positions(right[..., -1], everywhere)
 
 
-def of_positions(right: Bool[Tensor, "batch length"], asked: Bool[Tensor, "batch length"]) -> dict[str, Tensor]:
+def of_positions(right: Bool[Tensor, "batch length"], counts: Bool[Tensor, "batch length"]) -> dict[str, Tensor]:
     """Each measure of each word (batch,), from which positions are right of those that are asked."""
-    share = (right & asked).sum(1, dtype=torch.float64) / asked.sum(1)
-    return {"accuracy": right[:, -1], "accuracy_by_position": 100 * share, "words": (right | ~asked).all(1)}
+    share = (right & counts).sum(1, dtype=torch.float64) / counts.sum(1)
+    return {"accuracy": right[:, -1], "accuracy_by_position": 100 * share, "words": (right | ~counts).all(1)}
 
 
 def guesses(labels: Int[np.ndarray, "batch length"], n: int, chance: float = 0.0) -> Guesses:
@@ -227,26 +227,26 @@ def guesses(labels: Int[np.ndarray, "batch length"], n: int, chance: float = 0.0
     >>> last.shares, by_position.shares, words.shares, words.chance
     ((0.0, 1.0), (0.25, 0.75), (0.0, 0.5), 0.25)
     """
-    asked, chance = labels != UNDEFINED, chance or 1 / n
-    n_asked = asked.sum(1)  # (batch,)
+    is_question, chance = labels != UNDEFINED, chance or 1 / n
+    n_asked = is_question.sum(1)  # (batch,)
     rows = np.arange(len(labels))[:, None] * n  # each word counts in bins of its own
-    counts = np.bincount((rows + labels)[asked], minlength=len(labels) * n).reshape(-1, n)  # (batch, n)
+    counts = np.bincount((rows + labels)[is_question], minlength=len(labels) * n).reshape(-1, n)  # (batch, n)
     last = np.bincount(labels[:, -1] + 1, minlength=n + 1)[1:] / len(labels)  # some words have none there
     by_position, whole = (counts / n_asked[:, None]).mean(0), (counts == n_asked[:, None]).mean(0)
     by_last, by_all, by_word = (tuple(map(float, of)) for of in (last, by_position, whole))
     return Guess(chance, by_last), Guess(chance, by_all), Guess(float((chance**n_asked).mean()), by_word)
 
 
-def named(found: Guesses) -> dict[str, Guess]:
+def named(guesses: Guesses) -> dict[str, Guess]:
     """The guesses by the names of the measures of answers."""
-    return dict(zip(("accuracy", "accuracy_by_position", "words"), found, strict=True))
+    return dict(zip(("accuracy", "accuracy_by_position", "words"), guesses, strict=True))
 
 
-def means(found: Mapping[str, Tensor]) -> dict[str, float]:
+def means(measures: Mapping[str, Tensor]) -> dict[str, float]:
     """The mean over a batch of each measure of answers, in percent."""
     return {
         name: (100 if of_words.dtype == torch.bool else 1) * of_words.double().mean().item()
-        for name, of_words in found.items()
+        for name, of_words in measures.items()
     }
 
 

@@ -29,7 +29,7 @@ class Measure:
 
     @property
     def best(self) -> float | None:
-        """The best value there can be, if there is one."""
+        """The best value there can be, if any."""
         return self.high if self.higher_is_better else self.low
 
     def worst(self, values: Iterable[float]) -> float:
@@ -85,7 +85,7 @@ def measure(name: str) -> Measure:
     return MEASURES.get(name) or Measure(name, name, "", True, None, None)
 
 
-def denominator(found: Mapping[str, Any] | None) -> str:
+def denominator(ratios: Mapping[str, Any] | None) -> str:
     """What the ratios in summary.json are to, for a heading.
 
     >>> denominator({"base": 64, "ratios": {"128": [1.0, 0.9, 1.1]}})
@@ -93,7 +93,7 @@ def denominator(found: Mapping[str, Any] | None) -> str:
     >>> denominator({"base": 64, "ratios": {"64": [1.2, 1.1, 1.3], "128": [1.4, 1.3, 1.5]}})
     'the network as trained, at its training length'
     """
-    changed = found is not None and str(found["base"]) in found["ratios"]
+    changed = ratios is not None and str(ratios["base"]) in ratios["ratios"]
     return "the network as trained, at its training length" if changed else "the training length"
 
 

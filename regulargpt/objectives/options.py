@@ -71,7 +71,7 @@ class ObjectiveOptions(Options):
         return f"the run answers '{self.name}', not the word at its end" if self.answers_prefixes else None
 
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
-        """Why this data or model cannot be asked so: the reason and the remedy."""
+        """Why this data or model cannot be queried so: the reason and the remedy."""
         if data.kind != self.asks_of:
             yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; choose {suited(data.kind)}"
             return

@@ -20,7 +20,7 @@ from regulargpt.models.recurrent import Recurrent
 from regulargpt.objectives.answers import guesses, means, to_tensor
 from regulargpt.objectives.measures import Guess
 
-# Of the states of a recurrent network that are kept in one pass: more is no faster on a CPU, and takes memory.
+# Of the states of a recurrent network that are kept in a single pass: more is no faster on a CPU, and takes memory.
 NUMBERS_AT_ONCE = 1 << 23
 
 
@@ -36,7 +36,7 @@ class Transduction:
         self._answered: tuple[Words, Int[np.ndarray, "batch length"]] | None = None
 
     def labels(self, words: Words) -> Int[np.ndarray, "batch length"]:
-        """The machine's answers, kept until those to other words are asked for: a test asks twice, for what the network
+        """The machine's answers, kept until those to other words are requested: a test asks twice, for what the network
         has and for what guessing has."""
         if self._answered is None or self._answered[0] is not words:
             self._answered = words, self.task.labels(words, every=True)
@@ -47,10 +47,10 @@ class Transduction:
     ) -> tuple[Float[Tensor, "batch asked n_outputs"], Int[Tensor, "batch asked"]]:
         """Logits and answers from the first empty symbol of any word on."""
         labels = self.labels(words)  # (batch, length)
-        asked = labels.shape[1] - int((labels >= 0).any(0).argmax())
+        n_answers = labels.shape[1] - int((labels >= 0).any(0).argmax())
         assert isinstance(model, Model), "only a model has answers"
-        logits = model.answers(to_tensor(words, device), asked)
-        return logits, to_tensor(labels[:, -asked:], device)
+        logits = model.answers(to_tensor(words, device), n_answers)
+        return logits, to_tensor(labels[:, -n_answers:], device)
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, Mapping[str, float]]:
         """Mean cross-entropy over all answers of the batch."""
@@ -103,7 +103,7 @@ def of_rows(logits: Float[Tensor, "batch asked n_outputs"], labels: Int[Tensor, 
     >>> {name: of.tolist() for name, of in of_rows(logits, torch.tensor([[0, 1, -1], [1, 0, 1]])).items()}
     {'words': [True, False], 'accuracy_by_position': [100.0, 66.66666666666667]}
     """
-    asked = labels != UNDEFINED
+    counts = labels != UNDEFINED
     right = logits.argmax(-1) == labels
-    share = 100 * (right & asked).sum(1, dtype=torch.float64) / asked.sum(1)
-    return {"words": (right | ~asked).all(1), "accuracy_by_position": share}
+    share = 100 * (right & counts).sum(1, dtype=torch.float64) / counts.sum(1)
+    return {"words": (right | ~counts).all(1), "accuracy_by_position": share}

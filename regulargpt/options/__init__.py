@@ -1,6 +1,6 @@
 """Options: a frozen dataclass beside each part, whose fields carry their default, their bounds and one line of help.
 
-A config is a nesting of options. Whatever reads or writes one (TOML, the command line, `list`, the docs) does it by
+A config is a nesting of options. Whatever reads or writes options (TOML, the command line, `list`, the docs) does it by
 these fields, so a part that has an option says so in one place.
 """
 
@@ -48,9 +48,9 @@ def option(
 ) -> Any:
     """A field of options: its default, one line of help, its bounds and what they mean.
 
-    `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
+    `needs` names another option of the class; while that option is 0, off or empty, this one changes nothing. `flag` is
     the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the
-    config, whose value this one has while it is 0 itself. `at_test` says that a trained network may be tested with
+    config, whose value this option has while it is 0 itself. `at_test` says that a trained network may be tested with
     another value. `usual` is what stands for the default in help, where it depends on something else.
 
     >>> @dataclass(frozen=True)
@@ -159,8 +159,8 @@ def _bounds(options: Options) -> Iterator[str]:
 @cache
 def hints(owner: type[Options]) -> dict[str, Any]:
     """The types of the fields, in order."""
-    found = typing.get_type_hints(owner)
-    return {field.name: found[field.name] for field in dataclasses.fields(owner)}
+    types = typing.get_type_hints(owner)
+    return {field.name: types[field.name] for field in dataclasses.fields(owner)}
 
 
 @cache
@@ -171,17 +171,17 @@ def registries(owner: type[Options]) -> dict[str, str]:
 
 def as_mapping(options: Options) -> dict[str, Any]:
     """The nesting of mappings that `from_mapping` reads back, which is that of config.toml."""
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for field in dataclasses.fields(options):
         value = getattr(options, field.name)
         if isinstance(value, Options):
-            found[field.name] = as_mapping(value)
+            mapping[field.name] = as_mapping(value)
         elif field.name in registries(type(options)):  # several parts: a section each, under its name
             if value:
-                found[field.name] = {part.name: without_name(part) for part in value}
+                mapping[field.name] = {part.name: without_name(part) for part in value}
         else:
-            found[field.name] = value
-    return found
+            mapping[field.name] = value
+    return mapping
 
 
 def changed(options: Options) -> dict[str, Any]:
@@ -194,19 +194,19 @@ def changed(options: Options) -> dict[str, Any]:
     >>> changed(RecurrentOptions("lstm", d_model=8)), changed(PhaseOptions("my_lab:Longer"))
     ({'name': 'lstm', 'd_model': 8}, {'name': 'my_lab:Longer'})
     """
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for field in dataclasses.fields(options):
         value = getattr(options, field.name)
         usual = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if value == usual:
             continue
         if isinstance(value, Options):
-            found[field.name] = changed(value)
+            mapping[field.name] = changed(value)
         elif field.name in registries(type(options)):  # several parts: a section each, under its name
-            found[field.name] = {part.name: {k: v for k, v in changed(part).items() if k != "name"} for part in value}
+            mapping[field.name] = {part.name: {k: v for k, v in changed(part).items() if k != "name"} for part in value}
         else:
-            found[field.name] = value
-    return found
+            mapping[field.name] = value
+    return mapping
 
 
 def without_name(options: Options) -> dict[str, Any]:
@@ -226,12 +226,12 @@ def defaults(owner: type[Options]) -> dict[str, Any]:
     >>> defaults(LastOptions)
     {'output_token': False, 'bracketings': 0.0, 'merged': 0.5}
     """
-    found = {}
+    mapping = {}
     for field in dataclasses.fields(owner):
         value = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if value is not dataclasses.MISSING:
-            found[field.name] = as_mapping(value) if isinstance(value, Options) else value
-    return found
+            mapping[field.name] = as_mapping(value) if isinstance(value, Options) else value
+    return mapping
 
 
 def from_mapping(owner: type[Chosen], values: Any, path: str = "") -> Chosen:
@@ -243,17 +243,17 @@ def from_mapping(owner: type[Chosen], values: Any, path: str = "") -> Chosen:
         place = path.rstrip(".")
         raise ConfigError(f"{place} = {values!r}: {place} is a section; write [{place}]")
     known, chosen = hints(owner), registries(owner)
-    found = {}
+    chosen_values = {}
     for name, value in values.items():
         if name not in known:
             raise ConfigError(unknown(f"{path}{name}", known))
         if name in chosen:
-            found[name] = _part(chosen[name], known[name], value, f"{path}{name}")
+            chosen_values[name] = _part(chosen[name], known[name], value, f"{path}{name}")
         elif isinstance(known[name], type) and issubclass(known[name], Options):
-            found[name] = from_mapping(known[name], value, f"{path}{name}.")
+            chosen_values[name] = from_mapping(known[name], value, f"{path}{name}.")
         else:
-            found[name] = value
-    return made(owner, found, path)
+            chosen_values[name] = value
+    return made(owner, chosen_values, path)
 
 
 def made(owner: type[Chosen], values: Mapping[str, Any], path: str) -> Chosen:
@@ -303,16 +303,16 @@ def describe(owner: type[Options]) -> list[Description]:
     >>> [(d.name, d.default) for d in describe(WindowOptions)]
     [('width', '40')]
     """
-    found = []
+    descriptions = []
     for field in dataclasses.fields(owner):
         value, kind = field.default, hints(owner)[field.name]
         if value is dataclasses.MISSING and field.name != "name":  # a section of its own
-            found += [dataclasses.replace(of, name=f"{field.name}.{of.name}") for of in describe(kind)]
+            descriptions += [dataclasses.replace(of, name=f"{field.name}.{of.name}") for of in describe(kind)]
         elif field.name != "name":
             default = written(value) if isinstance(value, Options) else shown(value)
             taken = accepts(kind) + bounds(*(field.metadata.get(key) for key in ("least", "most", "below")))
-            found.append(Description(field.name, default, taken, field.metadata["help"]))
-    return found
+            descriptions.append(Description(field.name, default, taken, field.metadata["help"]))
+    return descriptions
 
 
 def written(part: Options) -> str:

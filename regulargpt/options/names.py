@@ -8,7 +8,7 @@ from languages.errors import UserError, nearest, one_of
 
 
 def read_names(text: str, known: Collection[str], noun: str) -> list[str]:
-    """The names between the commas, each once; UserError for one that there is not.
+    """The names between the commas, each once; UserError for a name that there is not.
 
     >>> read_names("yarn, bca,yarn", ["bca", "ntk", "yarn"], "method")
     ['yarn', 'bca']

@@ -38,7 +38,7 @@ class Row:
     """One line of a registry: the class ("module:Class"), its options, what it is, who published it.
 
     `recipes` are the model's own options in recipes: `recipes[recipe][language]`, "*" for every language. A row of a
-    wing is listed `after` another; `examples` are two of its verb, if it has one.
+    wing is listed `after` another; `examples` are two of its verb, if it has any.
     """
 
     place: str
@@ -66,10 +66,10 @@ class Placed(Protocol):
 Part = TypeVar("Part", bound=Placed)
 
 
-class Extended(Mapping[str, Part]):
+class ExtendedRegistry(Mapping[str, Part]):
     """What the core has of a kind, by name, and what wings bring of it in a group of entry points.
 
-    What a wing brings is imported when it is asked for by name, or all is listed.
+    What a wing brings is imported when it is requested by name, or all is listed.
     """
 
     def __init__(self, own: Mapping[str, Part], group: str):
@@ -88,12 +88,12 @@ class Extended(Mapping[str, Part]):
         return self.own[name] if name in self.own else brought(self.group, name)
 
 
-class Registry(Extended[Row]):
+class Registry(ExtendedRegistry[Row]):
     """The parts of one kind. Iterating gives the names of the core and its wings; a name may also be an entry point
     of another package, or an import path.
 
     `group` is the entry-point group in which a package offers parts under names of its own; `default` the options of a
-    class outside that declares none; `base` ("module:Class"), if there is one, what such a class derives from.
+    class outside that declares none; `base` ("module:Class"), if any, what such a class derives from.
     `synonyms` are other names that people say, as `languages.errors.nearest` takes them.
 
     >>> from regulargpt.encodings import ENCODINGS
@@ -166,8 +166,8 @@ class Registry(Extended[Row]):
         >>> MODELS.who_has("causal"), MODELS.who_has("casual")
         ("'transformer', 'looped' have", '')
         """
-        found = [name for name, row in self.items() if option != "name" and option in hints(row.options)]
-        return f"{one_of(found)} ha{'s' if len(found) == 1 else 've'}" if found else ""
+        names = [name for name, row in self.items() if option != "name" and option in hints(row.options)]
+        return f"{one_of(names)} ha{'s' if len(names) == 1 else 've'}" if names else ""
 
     def written(self, text: str, path: str) -> dict[str, Any]:
         """What the command line's `name:key=value,key=value` stands for; values are read as the options' types say."""
@@ -272,19 +272,19 @@ def outside(kind: str, place: str, default: type[Options], base: str = "") -> Ro
         ) from error
     except Exception as error:
         raise ConfigError(f"{kind} {place}: importing {module} fails with {type(error).__name__}: {error}") from error
-    found = getattr(imported, name, None)
-    if not isinstance(found, type):
+    imported_class = getattr(imported, name, None)
+    if not isinstance(imported_class, type):
         have = [key for key, value in vars(imported).items() if isinstance(value, type)]
         raise ConfigError(f"{kind} {place}: {module} has no class {name};{nearest(name, have) or ' name one of its'}")
-    if base and not issubclass(found, load(base)):
+    if base and not issubclass(imported_class, load(base)):
         raise ConfigError(
             f"{kind} {place}: {name} is no {base.rpartition(':')[2]}; derive it from {base.replace(':', '.')}"
         )
-    options = getattr(found, "Options", default)
+    options = getattr(imported_class, "Options", default)
     if not (isinstance(options, type) and issubclass(options, default)):
         raise ConfigError(f"{kind} {place}: its Options is no {default.__name__}; derive it from that class")
-    summary = (found.__doc__ or "").strip().partition("\n")[0]
-    return Row(place, options, summary, module, getattr(found, "RECIPES", {}))
+    summary = (imported_class.__doc__ or "").strip().partition("\n")[0]
+    return Row(place, options, summary, module, getattr(imported_class, "RECIPES", {}))
 
 
 def load(place: str) -> Any:

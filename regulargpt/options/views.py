@@ -43,7 +43,7 @@ class Gapless:
         raise NotImplementedError
 
     def shown(self, m: Tensor, since: Tensor | int = 0) -> Tensor:
-        """Those from the first one to m."""
+        """Those from the first to m."""
         return m + 1 - self.first(m).clamp(min=since)
 
 
@@ -84,7 +84,7 @@ class Sliding(Gapless):
 
 @dataclass(frozen=True)
 class Bca(Gapless):
-    """Blockwise causal attention (Sun et al. 2023, section 3.3): the query's block and the one before it.
+    """Blockwise causal attention (Sun et al. 2023, section 3.3): the query's block and the block before it.
 
     A block is half of the training length, so no distance occurs that training has not shown.
 

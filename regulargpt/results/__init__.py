@@ -5,7 +5,7 @@ row         a row of the table
 read        a run folder as rows
 rows        the table of a folder, and its files results.csv and results.jsonl
 columns     which columns a table has, and in which of them its runs differ
-select      which rows are asked for
+select      which rows are requested
 statistics  rows in groups, and what the runs of a group came to
 beside      what stands beside a group: what guessing has, in what its runs differ, under which conditions
 render      groups as a table

@@ -13,7 +13,7 @@ from string import ascii_lowercase
 
 from regulargpt.objectives.measures import Measure
 from regulargpt.results.columns import unequal
-from regulargpt.results.row import Key, Row, Value, cell, sortable
+from regulargpt.results.row import Key, RunRow, Value, cell, sortable
 from regulargpt.results.statistics import key_of
 from regulargpt.training.given import Given, footnotes, given, marks
 
@@ -52,33 +52,33 @@ NOTHING = Beside()
 
 
 def beside(
-    rows: Sequence[Row], by: Sequence[str], names: Mapping[str, str], measure: Measure
+    rows: Sequence[RunRow], by: Sequence[str], names: Mapping[str, str], measure: Measure
 ) -> tuple[dict[Key, Beside], tuple[str, ...]]:
     """What stands beside each group, by its key, and the sentences below the table; `names` are those of the keys."""
-    found: dict[Key, list[Row]] = defaultdict(list)
+    grouped: dict[Key, list[RunRow]] = defaultdict(list)
     for row in rows:
         if row.is_done:
-            found[key_of(row, by)].append(row)
+            grouped[key_of(row, by)].append(row)
     # In the order of the table, so that its first letter is an a.
-    found = {key: found[key] for key in sorted(found, key=lambda key: [*map(sortable, key)])}
-    differ = {key: tuple(names.get(k, k) for k in unequal(of, by)) for key, of in found.items()}
-    letters, texts = conditions(found, names)
-    had = {key: given_to(of) for key, of in found.items()}
+    grouped = {key: grouped[key] for key in sorted(grouped, key=lambda key: [*map(sortable, key)])}
+    differ = {key: tuple(names.get(k, k) for k in unequal(of, by)) for key, of in grouped.items()}
+    letters, texts = conditions(grouped, names)
+    had = {key: given_to(of) for key, of in grouped.items()}
     every = {
-        key: Beside(*guesses(of, measure), differ[key], letters.get(key, ""), had[key]) for key, of in found.items()
+        key: Beside(*guesses(of, measure), differ[key], letters.get(key, ""), had[key]) for key, of in grouped.items()
     }
     mixed = dict.fromkeys(name for of in differ.values() for name in of)
     below = footnotes(of for of_group in had.values() for of in of_group)
     return every, (*([f"†: its runs differ in {', '.join(mixed)}."] if mixed else []), *below, *texts)
 
 
-def given_to(rows: Iterable[Row]) -> tuple[Given, ...]:
+def given_to(rows: Iterable[RunRow]) -> tuple[Given, ...]:
     """What the runs of these rows had beside the answers to their batches, each run once."""
     of_runs = {row.run: row.beside_batches for row in rows}
     return tuple(of for of in of_runs.values() if of is not None)
 
 
-def guesses(rows: Iterable[Row], measure: Measure) -> tuple[float | None, float | None]:
+def guesses(rows: Iterable[RunRow], measure: Measure) -> tuple[float | None, float | None]:
     """Chance and the best single answer, the means over runs; None where no run has any."""
     of_runs = {row.run: row.guesses[measure.name] for row in rows if measure.name in row.guesses}
     if not of_runs:
@@ -87,10 +87,12 @@ def guesses(rows: Iterable[Row], measure: Measure) -> tuple[float | None, float 
     return fmean(chance), fmean(majority)
 
 
-def conditions(found: Mapping[Key, Iterable[Row]], names: Mapping[str, str]) -> tuple[dict[Key, str], tuple[str, ...]]:
+def conditions(
+    grouped: Mapping[Key, Iterable[RunRow]], names: Mapping[str, str]
+) -> tuple[dict[Key, str], tuple[str, ...]]:
     """A letter for each group that shares its language with a group under other conditions, and what they mean."""
     under: dict[str, dict[Condition, set[Key]]] = defaultdict(lambda: defaultdict(set))
-    configs = {key: list({id(row.config): row.config for row in rows}.values()) for key, rows in found.items()}
+    configs = {key: list({id(row.config): row.config for row in rows}.values()) for key, rows in grouped.items()}
     tables = compared([config for of in configs.values() for config in of])
     for key, of in configs.items():
         for config in of:
@@ -157,10 +159,10 @@ def apart(of_language: Mapping[Condition, Iterable[Key]]) -> dict[Condition, set
         for key, value in known:
             values[key].add(cell(value))
     several = {key for key, of in values.items() if len(of) > 1}
-    found: dict[Condition, set[Key]] = defaultdict(set)
+    keys_of: dict[Condition, set[Key]] = defaultdict(set)
     for known, keys in of_language.items() if several else ():
-        found[tuple((key, value) for key, value in known if key in several)].update(keys)
-    return found
+        keys_of[tuple((key, value) for key, value in known if key in several)].update(keys)
+    return keys_of
 
 
 def family(language: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from languages.errors import UserError, nearest
-from regulargpt.results.row import OWN, Key, Row, cell
+from regulargpt.results.row import OWN, Key, RunRow, cell
 
 # What everybody calls the parts of a run by, and the key that says which part it is.
 PARTS = {
@@ -24,14 +24,14 @@ IMMATERIAL = {
 }
 
 
-def known(rows: Iterable[Row]) -> dict[str, str]:
+def known(rows: Iterable[RunRow]) -> dict[str, str]:
     """The key of each column that these rows have, by its name.
 
-    A key of the config goes by its last part; of several with the same, the one with the fewest parts does, if it is
+    A key of the config goes by its last part; of several with the same, that with the fewest parts does, if it is
     one, and the others go by the whole key.
 
     >>> config = {"data.name": "parity", "data.edits": 1, "data.test.edits": 2, "training.lr": 0.1}
-    >>> [name for name in known([Row("a", "done", config=config)]) if name not in OWN and name not in PARTS]
+    >>> [name for name in known([RunRow("a", "done", config=config)]) if name not in OWN and name not in PARTS]
     ['encoding', 'edits', 'data.test.edits', 'lr']
     """
     # All lengths of a run share one config: thousands of rows have few.
@@ -53,13 +53,13 @@ def short(key: str, by_last: Mapping[str, Sequence[str]], taken: Iterable[str]) 
 
 
 def key_of(name: str, names: Mapping[str, str], option: str) -> str:
-    """The key of a column, by its name or by the key itself; UserError with the nearest one if there is none.
+    """The key of a column, by its name or by the key itself; UserError with the nearest key if there is none.
 
     >>> key_of("chunk-size", {"chunk_size": "model.chunk_size"}, "--group-by")
     Traceback (most recent call last):
     languages.errors.UserError: --group-by chunk-size: no such column; did you mean 'chunk_size'?
     """
-    # A whole key is always clear, also where its last part belongs to a shorter one.
+    # A whole key is always clear, also where its last part belongs to a shorter key.
     if name in names.values():
         return name
     if name not in names:
@@ -77,47 +77,47 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
-def differing(rows: Iterable[Row]) -> list[str]:
+def differing(rows: Iterable[RunRow]) -> list[str]:
     """The keys of which the configs of these rows have several values; a config without the key is no other value.
 
-    >>> differing([Row(name, "done", config={"training.lr": lr, "seed": 0}) for name, lr in (("a", 0.1), ("b", 0.2))])
+    >>> differing([RunRow(n, "done", config={"training.lr": lr, "seed": 0}) for n, lr in (("a", 0.1), ("b", 0.2))])
     ['training.lr']
     """
     values: dict[str, set[str]] = defaultdict(set)
     for config in {id(row.config): row.config for row in rows}.values():
         for key, value in config.items():
             values[key].add(cell(value))
-    return [key for key, found in values.items() if len(found) > 1]
+    return [key for key, different in values.items() if len(different) > 1]
 
 
-def unlike(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
+def unlike(rows: Iterable[RunRow], by: Sequence[str]) -> list[str]:
     """The keys that matter in which runs differ that agree in `by`, and in language, model, recipe, ... too."""
-    alike: dict[Key, list[Row]] = defaultdict(list)
+    alike: dict[Key, list[RunRow]] = defaultdict(list)
     for row in rows:
         alike[tuple(row.get(key) for key in (*PARTS.values(), *by))].append(row)
-    found = dict.fromkeys(key for group in alike.values() for key in differing(group))
-    return [key for key in found if key not in IMMATERIAL]
+    keys = dict.fromkeys(key for group in alike.values() for key in differing(group))
+    return [key for key in keys if key not in IMMATERIAL]
 
 
-def unequal(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
+def unequal(rows: Iterable[RunRow], by: Sequence[str]) -> list[str]:
     """The keys in which runs differ that agree in `by`: the parts of a run, and what `unlike` says.
 
-    >>> rows = [Row(name, "done", config={"model.name": name, "model.d_model": at, "seed": at}) for at, name in enumerate("ab")]
+    >>> rows = [RunRow(name, "done", config={"model.name": name, "model.d_model": at, "seed": at}) for at, name in enumerate("ab")]
     >>> unequal(rows, ["data.name"]), unequal(rows, ["model.name"])
     (['model.name'], [])
     """  # noqa: E501
     rows = list(rows)
-    alike: dict[Key, list[Row]] = defaultdict(list)
+    alike: dict[Key, list[RunRow]] = defaultdict(list)
     for row in rows:
         alike[tuple(map(row.get, by))].append(row)
     several = {key for group in alike.values() for key in differing(group)}
     return list(dict.fromkeys([*(key for key in PARTS.values() if key in several), *unlike(rows, by)]))
 
 
-def varying(rows: Sequence[Row]) -> tuple[str, ...]:
+def varying(rows: Sequence[RunRow]) -> tuple[str, ...]:
     """The keys to group by if nobody says: where runs differ, without the seed; the language if they do nowhere.
 
-    >>> varying([Row(n, "done", config={"data.name": "parity", "training.lr": lr}) for n, lr in (("a", 1), ("b", 2))])
+    >>> varying([RunRow("a", "done", config={"data.name": "parity", "training.lr": lr}) for lr in (1, 2)])
     ('training.lr',)
     """
     whole = [row for row in rows if row.config]

@@ -13,8 +13,8 @@ from regulargpt import plots
 from regulargpt.objectives.measures import MEASURES, Measure
 from regulargpt.plots import Line
 from regulargpt.results.beside import NOTHING, Beside, guesses
-from regulargpt.results.row import Key, Row, cell
-from regulargpt.results.statistics import Group, groups, key_of
+from regulargpt.results.row import Key, RunRow, cell
+from regulargpt.results.statistics import RunGroup, groups, key_of
 
 ACCURACY = MEASURES["accuracy"]
 MAX_LINES = len(plots.COLOURS)
@@ -27,7 +27,7 @@ class Curve:
     `chance` is the mean over its runs, to a tenth, and `trained` their longest training length, if they have the same.
     """
 
-    group: Group
+    group: RunGroup
     lengths: tuple[int, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...]
@@ -40,22 +40,22 @@ class Curve:
         return Line(name, self.lengths, self.mean, self.low, self.high, chance=self.chance, trained=self.trained)
 
 
-def curves(rows: Sequence[Row], by: Sequence[str], measure: Measure = ACCURACY) -> list[Curve]:
+def curves(rows: Sequence[RunRow], by: Sequence[str], measure: Measure = ACCURACY) -> list[Curve]:
     """The curves of the groups, in the order of the table.
 
-    >>> rows = [Row(run, "done", length=41, measures={"accuracy": a}) for run, a in [("a", 100.0), ("b", 90.0)]]
+    >>> rows = [RunRow(run, "done", length=41, measures={"accuracy": a}) for run, a in [("a", 100.0), ("b", 90.0)]]
     >>> (curve,) = curves(rows, ["seed"])
     >>> curve.lengths, curve.mean, curve.low, curve.high
     ((41,), (95.0,), (90.0,), (100.0,))
     """
-    found: dict[Key, list[Row]] = defaultdict(list)
+    grouped: dict[Key, list[RunRow]] = defaultdict(list)
     for row in rows:
         if row.length is not None and row.value(measure.name) is not None:
-            found[key_of(row, by)].append(row)
-    return [curve_of(group, found[group.key], measure) for group in groups(rows, by, measure)]
+            grouped[key_of(row, by)].append(row)
+    return [curve_of(group, grouped[group.key], measure) for group in groups(rows, by, measure)]
 
 
-def curve_of(group: Group, rows: Sequence[Row], measure: Measure) -> Curve:
+def curve_of(group: RunGroup, rows: Sequence[RunRow], measure: Measure) -> Curve:
     """The curve of the values of runs by length."""
     at: dict[int, list[float]] = defaultdict(list)
     for row in rows:
@@ -72,13 +72,13 @@ def curve_of(group: Group, rows: Sequence[Row], measure: Measure) -> Curve:
 
 def picture(
     path: Path,
-    rows: Sequence[Row],
+    rows: Sequence[RunRow],
     by: Sequence[str],
     names: Sequence[str],
     measure: Measure = ACCURACY,
     beside: Mapping[Key, Beside] = {},
 ) -> None:
-    """Draw the groups: up to eight in one picture, more in a panel each value of the first column.
+    """Draw the groups: up to eight in a single picture, more in a panel each value of the first column.
 
     `names` are those of the columns `by`; a length among them is the axis. A curve has the marks of its group. Raises
     UserError if a panel would have more lines than can be told apart, or there is nothing to draw.
@@ -86,19 +86,19 @@ def picture(
     kept = [at for at, column in enumerate(by) if column != "length"]
     by, names = [by[at] for at in kept], [names[at] for at in kept]
     beside = {tuple(key[at] for at in kept): of for key, of in beside.items()}
-    found = curves(rows, by, measure)
-    if not any(curve.lengths for curve in found):
+    drawn = curves(rows, by, measure)
+    if not any(curve.lengths for curve in drawn):
         raise UserError(f"--plot {shown(path)}: no run here was tested")
     height = f"{measure.label}: mean and range of runs"
-    if len(found) <= MAX_LINES:
-        lines = [curve.line(label(curve.group.key, names) + note(curve) + mark(curve, beside)) for curve in found]
+    if len(drawn) <= MAX_LINES:
+        lines = [curve.line(label(curve.group.key, names) + note(curve) + mark(curve, beside)) for curve in drawn]
         return plots.save(path, plots.single(lines, measure, label=height))
-    if (tails := len({curve.group.key[1:] for curve in found})) > MAX_LINES:
+    if (tails := len({curve.group.key[1:] for curve in drawn})) > MAX_LINES:
         raise UserError(
             f"--plot {shown(path)}: {tails} lines in a picture, at most {MAX_LINES} can be told apart; "
             "choose with --where, or --group-by fewer columns"
         )
-    return plots.save(path, plots.panels(in_panels(found, names, beside), measure, label=height))
+    return plots.save(path, plots.panels(in_panels(drawn, names, beside), measure, label=height))
 
 
 def mark(curve: Curve, beside: Mapping[Key, Beside]) -> str:
@@ -106,10 +106,10 @@ def mark(curve: Curve, beside: Mapping[Key, Beside]) -> str:
     return beside.get(curve.group.key, NOTHING).mark
 
 
-def in_panels(found: Sequence[Curve], names: Sequence[str], beside: Mapping[Key, Beside] = {}) -> dict[str, list[Line]]:
+def in_panels(drawn: Sequence[Curve], names: Sequence[str], beside: Mapping[Key, Beside] = {}) -> dict[str, list[Line]]:
     """The curves by the first column, named by the others."""
     heads: dict[Key, list[Curve]] = {}
-    for curve in found:
+    for curve in drawn:
         heads.setdefault(curve.group.key[:1], []).append(curve)
     return {
         label(head, names[:1]) + note(*of): [curve.line(named(curve, names) + mark(curve, beside)) for curve in of]
@@ -122,16 +122,16 @@ def named(curve: Curve, names: Sequence[str]) -> str:
     return label(curve.group.key[1:], names[1:]) if names[1:] else ""
 
 
-def note(*found: Curve) -> str:
-    """How many of the runs behind these curves failed, if any did, and are proven, if a proof was asked for.
+def note(*drawn: Curve) -> str:
+    """How many of the runs behind these curves failed, if any did, and are proven, if a proof was requested.
 
-    >>> runs = [Row(name, "done", length=41, measures={"accuracy": 100.0}, proven=True, as_it_is=at) for name, at in (("a", True), ("b", False))]
+    >>> runs = [RunRow(name, "done", length=41, measures={"accuracy": 100.0}, proven=True, as_it_is=at) for name, at in (("a", True), ("b", False))]
     >>> note(*curves(runs, [])), note(*curves(runs[:1], []))
     (' (2 of 2 proven, 1 without replacing a state)', ' (1 of 1 proven)')
     """  # noqa: E501
     names = ("n_failed", "n_proven", "n_asked", "n_as_it_is", "n_runs")
-    failed, proven, asked, as_it_is, runs = (sum(getattr(curve.group, name) for curve in found) for name in names)
-    parts = [f"{failed} of {runs} failed"] * bool(failed) + [f"{proven} of {runs} proven"] * bool(asked)
+    failed, proven, with_proof, as_it_is, runs = (sum(getattr(curve.group, name) for curve in drawn) for name in names)
+    parts = [f"{failed} of {runs} failed"] * bool(failed) + [f"{proven} of {runs} proven"] * bool(with_proof)
     parts += [f"{as_it_is} without replacing a state"] * (as_it_is < proven)
     return f" ({', '.join(parts)})" if parts else ""
 

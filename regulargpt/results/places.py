@@ -44,19 +44,19 @@ def places(path: str | Path) -> list[Place]:
         if not atomic.disk.is_folder(path):
             raise UserError(f"{place} is a file; {right}")
         if is_sweep(path):
-            found = of_sweep(SweepFolder(path))
+            runs = of_sweep(SweepFolder(path))
         else:
-            found = [Place(path.resolve().name, path)] if is_run(path) else in_folder(path)
-        for folder in [] if found else (path, *(path / name for name in atomic.disk.names(path))):
+            runs = [Place(path.resolve().name, path)] if is_run(path) else in_folder(path)
+        for folder in [] if runs else (path, *(path / name for name in atomic.disk.names(path))):
             if is_bias(folder):
                 refuse_bias(RunFolder(folder))
-    if not found:
+    if not runs:
         raise UserError(f"{place} holds no runs; {right}")
-    return found
+    return runs
 
 
 def is_run(path: Path) -> bool:
-    """Whether a run was begun or finished here. A finished one that lost its config is one, and damaged."""
+    """Whether a run was begun or finished here. A finished run that lost its config is a run, and damaged."""
     return (atomic.disk.exists(path / CONFIG) or atomic.disk.exists(path / DONE)) and not is_bias(path)
 
 

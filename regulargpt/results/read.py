@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.models import MODELS
 from regulargpt.options.lengths import scored_lengths
 from regulargpt.results.places import Place
-from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
+from regulargpt.results.row import DAMAGED, DONE, FAILED, RunRow, Value
 from regulargpt.runs.sweep.folder import UNKNOWN
 from regulargpt.storage import atomic, toml
 from regulargpt.storage.folder import CERTIFICATE, FALSIFIED, MEASURES, UNCERTIFIED, RunFolder
@@ -21,14 +21,14 @@ Progress = Callable[[str, int, int], None]
 NOT_PROVEN = "not proven of its language: "
 
 
-def read(place: Place, progress: Progress = lambda part, done, count: None) -> list[Row] | None:
+def read(place: Place, progress: Progress = lambda part, done, count: None) -> list[RunRow] | None:
     """The rows of a run, sorted by protocol tested under and length, its own protocol first; None if not finished.
 
     `progress` is told how far the check of a certificate has come, as the checker tells it.
     """
     folder = RunFolder(place.folder)
     try:
-        # Also a run that was done and failed then, over its certificate, is not what was asked for.
+        # Also a run that was done and failed then, over its certificate, is not what was requested.
         if place.failure and atomic.disk.exists(place.failure):
             return [failed(place)]
         return finished(place.name, folder, progress) if folder.is_done else None
@@ -38,7 +38,7 @@ def read(place: Place, progress: Progress = lambda part, done, count: None) -> l
         return [damaged(place, f"its files are not what a run writes ({error!r}); restore them from a copy")]
 
 
-def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
+def finished(name: str, folder: RunFolder, progress: Progress) -> list[RunRow]:
     """The rows of a finished run, each file that says something of it checked against the manifest."""
     config, summary = named_config(folder.config_text), folder.load_summary()
     folder.final_bytes(MEASURES)
@@ -51,7 +51,7 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
-        Row(name, DONE, config=config, tested=tested, **of_run, **point, guesses=guesses(result))
+        RunRow(name, DONE, config=config, tested=tested, **of_run, **point, guesses=guesses(result))
         for tested, result in [(own, summary), *others]
         for point in points(result)
     ]
@@ -68,12 +68,12 @@ def first_wrong(folder: RunFolder, least: int) -> dict[str, Any]:
     from regulargpt.runs.opened import open_run
 
     try:
-        found = known_wrong(open_run(folder, reads=False), folder, least, families=False)
+        known = known_wrong(open_run(folder, reads=False), folder, least, families=False)
     except UserError as error:
         return {"first_wrong": None, "reason": f"{FALSIFIED} is not borne out: {error}"}
-    if found is None or not found["wrong"]:
+    if known is None or not known["wrong"]:
         return {"first_wrong": None, "reason": NONE_WRONG}
-    return {"first_wrong": found["wrong"][0]["length"]}
+    return {"first_wrong": known["wrong"][0]["length"]}
 
 
 def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
@@ -92,18 +92,22 @@ def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress
     """Whether the run is proven now, of its language, and whether as it is; and why not, if it was when it ended, or
     another automaton is.
 
-    None where none was asked for, by the training or, later, by `verify`.
+    None where none was requested, by the training or, later, by `verify`.
     """
     tried = (atomic.disk.exists(folder.path / name) for name in (CERTIFICATE, UNCERTIFIED))
     if summary.get("proven") is None and not any(tried):
         return {"proven": None}
     from regulargpt.certificate.verdict import replaces_none, verdict
 
-    found = verdict(folder, language, progress)
+    checked = verdict(folder, language, progress)
     # A file that stands in the certificate's place, and is none, says of itself that something is proven.
-    is_lost = not found.proven and (summary.get("proven") or atomic.disk.exists(folder.path / CERTIFICATE))
-    as_it_is = found.proven and replaces_none(folder)
-    return {"proven": found.proven, "as_it_is": as_it_is, "reason": f"{NOT_PROVEN}{found.reason}" if is_lost else ""}
+    is_lost = not checked.proven and (summary.get("proven") or atomic.disk.exists(folder.path / CERTIFICATE))
+    as_it_is = checked.proven and replaces_none(folder)
+    return {
+        "proven": checked.proven,
+        "as_it_is": as_it_is,
+        "reason": f"{NOT_PROVEN}{checked.reason}" if is_lost else "",
+    }
 
 
 def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -115,8 +119,8 @@ def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """  # noqa: E501
     scored = scored_lengths(result["test_from"], result["test_len"], result.get("stride", 1), result.get("factor", 1))
     by_length: dict[int, dict[str, float]] = {int(length): {} for length in result["samples"]}
-    for name, found in result["measures"].items():
-        for length, value in found["values"].items():
+    for name, measured in result["measures"].items():
+        for length, value in measured["values"].items():
             by_length[int(length)][name] = float(value)
     return [
         {"length": T, "samples": result["samples"][str(T)], "in_score": T in scored, "measures": by_length[T]}
@@ -124,14 +128,14 @@ def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     ] or [{}]
 
 
-def failed(place: Place) -> Row:
+def failed(place: Place) -> RunRow:
     """The row of a run that a sweep gave up."""
     assert place.failure is not None
     reason = atomic.parse_json(atomic.read_bytes(place.failure), place.failure).get("reason")
     return unfinished(place, FAILED, str(reason or UNKNOWN))
 
 
-def damaged(place: Place, reason: str) -> Row:
+def damaged(place: Place, reason: str) -> RunRow:
     """The row of a run that cannot be read.
 
     Files are named from the run's folder or the sweep's on: the table says the same wherever it is made.
@@ -141,14 +145,14 @@ def damaged(place: Place, reason: str) -> Row:
     return unfinished(place, DAMAGED, reason)
 
 
-def unfinished(place: Place, status: str, reason: str) -> Row:
-    """A row without a test, with what can still be known of the run's config; the reason in one line."""
+def unfinished(place: Place, status: str, reason: str) -> RunRow:
+    """A row without a test, with what can still be known of the run's config; the reason in a line."""
     config: dict[str, Value] = {}
     for text in texts(place):
         with suppress(UserError):
             config = named_config(text)
             break
-    return Row(place.name, status, " ".join(reason.split()), config, tested=str(config.get("protocol", "")))
+    return RunRow(place.name, status, " ".join(reason.split()), config, tested=str(config.get("protocol", "")))
 
 
 def texts(place: Place) -> Iterator[str]:
@@ -167,11 +171,11 @@ def named_config(text: str) -> dict[str, Value]:
     {'model.name': 'gated-regulargpt', 'model.gates': True}
     """
     sections = toml.parse(text)
-    found = flat(sections)
-    if found.get("model.name") in MODELS:  # a class from outside is not imported for its options
+    values = flat(sections)
+    if values.get("model.name") in MODELS:  # a class from outside is not imported for its options
         with suppress(UserError):
-            found["model.name"] = MODELS.options(sections["model"], "model").title
-    return found
+            values["model.name"] = MODELS.options(sections["model"], "model").title
+    return values
 
 
 def flat(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
@@ -180,13 +184,13 @@ def flat(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
     >>> flat({"seed": 0, "model": {"name": "lstm", "encoding": {"name": "none"}, "sizes": [8, 16]}})
     {'seed': 0, 'model.name': 'lstm', 'model.encoding.name': 'none', 'model.sizes': '8,16'}
     """
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for key, value in sections.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
+            values |= flat(value, f"{prefix}{key}.")
         else:
-            found[f"{prefix}{key}"] = listed(value) if isinstance(value, list) else value
-    return found
+            values[f"{prefix}{key}"] = listed(value) if isinstance(value, list) else value
+    return values
 
 
 def listed(values: list[Any]) -> str:

@@ -9,7 +9,7 @@ from regulargpt import tables
 from regulargpt.objectives.measures import MEASURES, Measure
 from regulargpt.results.beside import NOTHING, Beside
 from regulargpt.results.row import Key, Value, cell, sortable
-from regulargpt.results.statistics import Group
+from regulargpt.results.statistics import RunGroup
 from regulargpt.tables import Bold, Table, number
 
 INTERVAL, BELOW, WRONG = "median, 95 % interval", "below 99 % at", "first wrong at"
@@ -43,13 +43,13 @@ ACCURACY = MEASURES["accuracy"]
 class Grouped:
     """Groups by columns of these names, what is shown of them, what stands beside each, and the notes below."""
 
-    groups: Sequence[Group]
+    groups: Sequence[RunGroup]
     names: Sequence[str]
     measure: Measure = ACCURACY
     beside: Mapping[Key, Beside] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
-    def mark(self, group: Group) -> Beside:
+    def mark(self, group: RunGroup) -> Beside:
         """What stands beside a group."""
         return self.beside.get(group.key, NOTHING)
 
@@ -57,7 +57,7 @@ class Grouped:
 def table(of: Grouped, caption: str = "") -> Table:
     """A row each group, as people read it: shares in percent with two digits, never rounded up to 100.
 
-    >>> group = Group(("parity",), 3, 1, (98.0, 100.0), 100.0, 99.0, 1.41421, 98.0, None, None, 73, 1, 2)
+    >>> group = RunGroup(("parity",), 3, 1, (98.0, 100.0), 100.0, 99.0, 1.41421, 98.0, None, None, 73, 1, 2)
     >>> print(tables.text(table(Grouped([group], ["language"]))))
     language  max  mean   sd    range      below 99 % at  runs  failed  proven
     parity    100  99.00  1.41  98.00-100  73             3     1       1 of 2
@@ -71,7 +71,7 @@ def table(of: Grouped, caption: str = "") -> Table:
     return Table((*of.names, *header), filled, len(of.names), caption, of.notes)
 
 
-def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping[str, str]:
+def figures(group: RunGroup, measure: Measure, beside: Beside = NOTHING) -> Mapping[str, str]:
     """A group's statistics as people read them, nothing for what there is not."""
     unit = measure.unit
     return {
@@ -115,7 +115,7 @@ def pivot(of: Grouped, caption: str = "") -> Table:
     The best of a row stands out: all that print the same. None does in a row whose cells are under different conditions,
     nor in a row of lengths, which do not compete.
 
-    >>> pair = [Group(("parity", m), 2, 0, (), None, mean, 0.5, *[None] * 4, 0, 0) for m, mean in (("gru", 99.0), ("rnn", 80.0))]
+    >>> pair = [RunGroup(("parity", m), 2, 0, (), None, mean, 0.5, *[None] * 4, 0, 0) for m, mean in (("gru", 99.0), ("rnn", 80.0))]
     >>> print(tables.text(pivot(Grouped(pair, ["language", "model"]))))
     language  gru            rnn
     parity    99.00 ± 0.50*  80.00 ± 0.50
@@ -129,13 +129,13 @@ def pivot(of: Grouped, caption: str = "") -> Table:
 def pivot_csv(of: Grouped) -> str:
     """The means of a pivot with every digit."""
     cells, across = crossed(of.groups)
-    rows = [[*down, *(found[at].mean if at in found else None for at in across)] for down, found in cells.items()]
+    rows = [[*down, *(row[at].mean if at in row else None for at in across)] for down, row in cells.items()]
     return tables.csv([(*of.names[:-1], *headings(across, of.names[-1])), *([*map(cell, row)] for row in rows)])
 
 
-def crossed(groups: Sequence[Group]) -> tuple[dict[Key, dict[Value, Group]], list[Value]]:
+def crossed(groups: Sequence[RunGroup]) -> tuple[dict[Key, dict[Value, RunGroup]], list[Value]]:
     """The groups by what goes down and what goes across, and what goes across in its order."""
-    cells: dict[Key, dict[Value, Group]] = {}
+    cells: dict[Key, dict[Value, RunGroup]] = {}
     for group in groups:
         cells.setdefault(group.key[:-1], {})[group.key[-1]] = group
     return cells, sorted({group.key[-1] for group in groups}, key=sortable)
@@ -150,7 +150,7 @@ def headings(across: Iterable[Value], name: str) -> list[str]:
     return [value if isinstance(value, str) and value else f"{name} {cell(value) or '–'}" for value in across]
 
 
-def best(row: Mapping[Value, Group], across: Sequence[Value], of: Grouped) -> list[str]:
+def best(row: Mapping[Value, RunGroup], across: Sequence[Value], of: Grouped) -> list[str]:
     """The cells of a row of a pivot, the best in bold if they can be compared, and how many runs failed."""
     measure, marks = of.measure, {at: of.mark(group).mark for at, group in row.items()}
     comparable = of.names[-1] != "length" and len(row) > 1 and len(set(marks.values())) == 1

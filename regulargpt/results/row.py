@@ -16,16 +16,16 @@ DONE, FAILED, DAMAGED = "done", "failed", "damaged"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunRow:
     """A run, a test of it, and a length; a run that failed or is damaged is one row without length.
 
     `config` is its config.toml by dotted keys, `tested` the protocol of the test, `measures` what was measured at the
-    length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
+    length, `measure` that of these which the run's score is the mean of, `in_score` whether the length is one of
     those scored. `guesses` has chance and the best single answer of a measure, over all scored lengths of the test.
     `as_it_is` is whether it is proven without replacing a state, `first_wrong` the length of the shortest wrong word
     that is known, no shorter than the words of training. `given` is what training had beside the answers to its
     batches, and `n_given` how many of it. None is what a row does not have: the proof of a run of which
-    none was asked. `reason` says why a run failed, or why one that ended with a proof is not proven of its language
+    none was asked. `reason` says why a run failed, or why a run that ended with a proof is not proven of its language
     now.
     """
 
@@ -56,7 +56,7 @@ class Row:
     def get(self, key: str) -> Value:
         """A value by its name, one of the config by its dotted key; None if the row has none.
 
-        >>> row = Row("a", "done", config={"model.chunk_size": 2}, length=41)
+        >>> row = RunRow("a", "done", config={"model.chunk_size": 2}, length=41)
         >>> row.get("model.chunk_size"), row.get("length"), row.get("training.lr")
         (2, 41, None)
         """
@@ -70,15 +70,15 @@ class Row:
     def value(self, name: str) -> float | None:
         """What was measured by this name; a scaled measure is made of another and of chance.
 
-        >>> row = Row("a", "done", measures={"accuracy": 60.0}, guesses={"accuracy": (20.0, 25.0)})
+        >>> row = RunRow("a", "done", measures={"accuracy": 60.0}, guesses={"accuracy": (20.0, 25.0)})
         >>> row.value("accuracy"), row.value("scaled_accuracy"), row.value("words")
         (60.0, 50.0, None)
         """
         scaled = measure(name).scales
         if not scaled:
             return self.measures.get(name)
-        found, (chance, _) = self.measures.get(scaled), self.guesses.get(scaled, (100.0, 100.0))
-        return None if found is None or chance == 100 else 100 * (found - chance) / (100 - chance)
+        score, (chance, _) = self.measures.get(scaled), self.guesses.get(scaled, (100.0, 100.0))
+        return None if score is None or chance == 100 else 100 * (score - chance) / (100 - chance)
 
 
 # The values of a row by name, besides those of its config and of its measures.

@@ -16,7 +16,7 @@ from regulargpt import tables
 from regulargpt.results.columns import NAMES, PARTS, differing, known
 from regulargpt.results.places import Place, places
 from regulargpt.results.read import Progress, read
-from regulargpt.results.row import Row, Value, cell
+from regulargpt.results.row import RunRow, Value, cell
 from regulargpt.storage import atomic
 from regulargpt.storage.metrics import render_rows
 
@@ -32,19 +32,19 @@ LAST += ("measure", "length", "samples", "in_score")
 class Results:
     """The rows of all runs that came to an end, and the names of those that did not."""
 
-    rows: list[Row]
+    rows: list[RunRow]
     unfinished: list[str]
 
 
-def rows(path: str | Path) -> list[Row]:
-    """The table of a sweep, of a folder of run folders, of one run, or of a results.csv, sorted by run.
+def rows(path: str | Path) -> list[RunRow]:
+    """The table of a sweep, of a folder of run folders, of a run, or of a results.csv, sorted by run.
 
     Unfinished runs have no rows. Raises UserError if the folder holds no runs.
     """
     return collect([path]).rows
 
 
-def write(path: str | Path) -> list[Row]:
+def write(path: str | Path) -> list[RunRow]:
     """Write results.csv and results.jsonl into the folder, each atomically; the rows.
 
     The bytes depend on the run folders alone, not on when or in which order the runs were done.
@@ -56,16 +56,16 @@ def write(path: str | Path) -> list[Row]:
 
 
 def collect(paths: Sequence[str | Path], progress: Progress = lambda part, done, count: None) -> Results:
-    """The runs of several folders in one table. A run that lies in two of them, or is given twice, is there once.
+    """The runs of several folders in a single table. A run that lies in two of them, or is given twice, is there once.
 
     Different runs of the same name are named with their folders. `progress` is as in `read`.
     """
-    found: dict[Path, tuple[Path, Place]] = {}
+    distinct: dict[Path, tuple[Path, Place]] = {}
     for path in map(Path, paths):
         for place in places(path):
-            found.setdefault(place.folder.resolve(), (path, place))
-    runs: list[tuple[Path, str, list[Row] | None]] = []
-    for path, place in found.values():
+            distinct.setdefault(place.folder.resolve(), (path, place))
+    runs: list[tuple[Path, str, list[RunRow] | None]] = []
+    for path, place in distinct.values():
         if place.folder.suffix == ".csv" and not atomic.disk.is_folder(place.folder):
             by_run = groupby(from_csv(place.folder), key=lambda row: row.run)
             runs += [(path, name, list(of_run)) for name, of_run in by_run]
@@ -82,21 +82,21 @@ def collect(paths: Sequence[str | Path], progress: Progress = lambda part, done,
     return Results(sorted(table, key=lambda row: row.run), sorted(unfinished))
 
 
-def columns(rows: Sequence[Row]) -> dict[str, str]:
+def columns(rows: Sequence[RunRow]) -> dict[str, str]:
     """The columns of results.csv but for the measures, and their keys: of the configs those in which runs differ."""
     names, several = known(rows), set(differing(rows))
     apart = {name: key for name, key in names.items() if key in several and name not in FIRST and name not in LAST}
     return {name: names.get(name, name) for name in FIRST} | apart | {name: names[name] for name in LAST}
 
 
-def measures(rows: Iterable[Row]) -> list[str]:
+def measures(rows: Iterable[RunRow]) -> list[str]:
     """The names of all measures, those that scores are made of first."""
     rows = list(rows)
     first = dict.fromkeys(row.measure for row in rows if row.measure)
     return list(first | dict.fromkeys(name for row in rows for name in row.measures))
 
 
-def lines(rows: Sequence[Row]) -> tuple[list[str], list[list[Value]]]:
+def lines(rows: Sequence[RunRow]) -> tuple[list[str], list[list[Value]]]:
     """The header and the values of results.csv."""
     keys, named = columns(rows), measures(rows)
     guessed = [name for name in named if any(name in row.guesses for row in rows)]
@@ -107,15 +107,15 @@ def lines(rows: Sequence[Row]) -> tuple[list[str], list[list[Value]]]:
     return [*keys, *named, *(f"{name}{part}" for name in guessed for part in GUESSES)], values
 
 
-def guess(row: Row, measure: str) -> tuple[float | None, float | None]:
+def guess(row: RunRow, measure: str) -> tuple[float | None, float | None]:
     """Chance and the best single answer of a measure, None where there is nothing to guess."""
     return row.guesses.get(measure, (None, None))
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+def to_csv(rows: Sequence[RunRow]) -> str:
     """results.csv.
 
-    >>> print(to_csv([Row("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
+    >>> print(to_csv([RunRow("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
     run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,as_it_is,first_wrong,given,n_given,measure,length,samples,in_score,accuracy
     a,done,,,,,,,,3,,,,,,,,,41,,,100.0
     """
@@ -123,13 +123,13 @@ def to_csv(rows: Sequence[Row]) -> str:
     return tables.csv([header, *([cell(value) for value in line] for line in values)])
 
 
-def to_jsonl(rows: Sequence[Row]) -> bytes:
+def to_jsonl(rows: Sequence[RunRow]) -> bytes:
     """results.jsonl: the same table, one JSON object a row."""
     header, values = lines(rows)
     return render_rows(dict(zip(header, line, strict=True)) for line in values)
 
 
-def from_csv(path: Path) -> list[Row]:
+def from_csv(path: Path) -> list[RunRow]:
     """The rows of a results.csv, with as much of the configs as it says; FormatError if it is none."""
     table = csv.reader(io.StringIO(atomic.parse_text(atomic.read_bytes(path), path)))
     header = next(table, [])
@@ -137,7 +137,7 @@ def from_csv(path: Path) -> list[Row]:
         raise atomic.FormatError(f"{atomic.shown(path)} is no table of runs; give results.csv, or a folder of runs")
     end = header.index(LAST[-1]) + 1
     configs: dict[tuple[Any, ...], dict[str, Value]] = {}
-    found = []
+    rows = []
     for number, line in enumerate(table, 2):
         if len(line) != len(header):
             place = f"{atomic.shown(path)}, line {number}"
@@ -155,8 +155,8 @@ def from_csv(path: Path) -> list[Row]:
         }
         # Tables that were written before the column was there have one measure a run.
         measure = own.pop("measure") or next(iter(numbers), "")
-        found.append(Row(**own, config=config, measure=measure, measures=numbers, guesses=guesses))
-    return found
+        rows.append(RunRow(**own, config=config, measure=measure, measures=numbers, guesses=guesses))
+    return rows
 
 
 def value_of(name: str, text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Which rows are asked for: by the values of columns, by the protocol of the test, by the measure."""
+"""Which rows are requested: by the values of columns, by the protocol of the test, by the measure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from languages.errors import UserError, nearest, one_of
 from regulargpt.objectives.measures import Measure
 from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.results.columns import key_of
-from regulargpt.results.row import OF_A_TEST, Row, Value, cell, sortable
+from regulargpt.results.row import OF_A_TEST, RunRow, Value, cell, sortable
 from regulargpt.results.rows import measures
 
 Wanted = Mapping[str, Sequence[str]]
@@ -30,10 +30,10 @@ def conditions(texts: Iterable[str]) -> dict[str, list[str]]:
     return wanted
 
 
-def where(rows: Sequence[Row], wanted: Wanted, names: Mapping[str, str]) -> list[Row]:
+def where(rows: Sequence[RunRow], wanted: Wanted, names: Mapping[str, str]) -> list[RunRow]:
     """The rows with one of the values in every column. What a failed run does not have is not held against it.
 
-    Raises UserError if no row has one of the values in a column, or none has them all.
+    Raises UserError if no row has any of the values in a column, or none has them all.
     """
     keys = {name: key_of(name, names, "--where") for name in wanted}
     for name, texts in wanted.items():
@@ -47,7 +47,7 @@ def where(rows: Sequence[Row], wanted: Wanted, names: Mapping[str, str]) -> list
     return kept
 
 
-def matches(row: Row, key: str, texts: Sequence[str]) -> bool:
+def matches(row: RunRow, key: str, texts: Sequence[str]) -> bool:
     """Whether a row has one of these values in a column."""
     return any(says(row.get(key), text) for text in texts) or (not row.is_done and key in OF_A_TEST)
 
@@ -66,25 +66,25 @@ def says(value: Value, text: str) -> bool:
     return cell(value) == text
 
 
-def under(rows: Sequence[Row], protocol: str) -> list[Row]:
+def under(rows: Sequence[RunRow], protocol: str) -> list[RunRow]:
     """The tests under a protocol, named with or without its version; failed runs stay.
 
     Raises UserError if no test was under it, or tests were under several versions of it.
     """
     there = sorted({row.tested for row in rows if row.is_done})
-    found = [name for name in there if name == protocol] or [
+    names = [name for name in there if name == protocol] or [
         name for name in there if re.fullmatch(re.escape(protocol) + r"-\d+", name)
     ]
-    if not found:
+    if not names:
         known = [name for name in there if name]
         have = f"tests here are under {one_of(known)}" if known else "no test here was under a protocol"
         raise UserError(f"--tested {protocol}: {have}")
-    if len(found) > 1:
-        raise UserError(f"--tested {protocol}: tests here are under {one_of(found)}; name one of them")
-    return [row for row in rows if not row.is_done or row.tested == found[0]]
+    if len(names) > 1:
+        raise UserError(f"--tested {protocol}: tests here are under {one_of(names)}; name one of them")
+    return [row for row in rows if not row.is_done or row.tested == names[0]]
 
 
-def under_own(rows: Sequence[Row]) -> list[Row]:
+def under_own(rows: Sequence[RunRow]) -> list[RunRow]:
     """The tests of each run under the protocol that it was trained for; failed runs stay.
 
     Raises UserError if there are only tests under others.
@@ -96,8 +96,8 @@ def under_own(rows: Sequence[Row]) -> list[Row]:
     return own
 
 
-def measured(rows: Sequence[Row], name: str | None) -> Measure:
-    """The measure to show: the one of this name, else that of the runs' scores; accuracy if no run has any.
+def measured(rows: Sequence[RunRow], name: str | None) -> Measure:
+    """The measure to show: that of this name, else that of the runs' scores; accuracy if no run has any.
 
     Raises UserError if no run has it, or runs have different ones.
     """
@@ -111,10 +111,10 @@ def measured(rows: Sequence[Row], name: str | None) -> Measure:
     return measure_of(name or next(iter(own), "accuracy"))
 
 
-def beside_it(rows: Sequence[Row], measure: Measure) -> list[tuple[Measure, list[Row]]]:
+def beside_it(rows: Sequence[RunRow], measure: Measure) -> list[tuple[Measure, list[RunRow]]]:
     """The other shares that were measured, each with the runs that have it: nobody has to ask for them.
 
-    >>> rows = [Row("a", "done", measures={"accuracy": 50.0, "words": 0.0}), Row("b", "done", measures={"accuracy": 9.0})]
+    >>> rows = [RunRow("a", "done", measures={"accuracy": 50.0, "words": 0.0}), RunRow("b", "done", measures={"accuracy": 9.0})]
     >>> [(other.name, [row.run for row in of]) for other, of in beside_it(rows, measure_of("accuracy"))]
     [('words', ['a'])]
     """  # noqa: E501

@@ -44,17 +44,17 @@ def evaluate(
 ) -> dict[str, Any]:
     """What a trained network scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
-    It is that of a run folder, or one that is open, as a checkpoint is.
+    It is that of a run folder, or a run that is open, as a checkpoint is.
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
     what attention is divided by, `bias` what is added to it. A `quantised` network has the state of every node above
     the symbols, or after every symbol, replaced by the nearest prototype of the run's certificate, or the nearest
     point. To `words_out` the test words are written with their answers (`regulargpt.runs.answered`).
 
-    Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
+    Raises UserError as `Retest.prepare` does, and where there is no certificate to be `quantised` by.
     """
     run = opened(place)
     prototypes = prototypes_of(folder_of(run)) if quantised else None
-    test = Retest.of(run, config, lengths, seed)
+    test = Retest.prepare(run, config, lengths, seed)
     if words_out is not None:
         refuse(test.data, test.objective, lengths, config.evaluation)
     model = test.model(changes, temperature, prototypes, bias)
@@ -90,8 +90,8 @@ def points_again(
     temperature: Temperature | None = None,
 ) -> list[Point]:
     """The measures of a trained network at those of these lengths that there are words of; the refusals of
-    `Retest.of`."""
-    test = Retest.of(opened(place), config, lengths, seed)
+    `Retest.prepare`."""
+    test = Retest.prepare(opened(place), config, lengths, seed)
     return test.points(test.model(temperature=temperature))
 
 
@@ -107,7 +107,7 @@ class Retest:
     objective: Objective
 
     @classmethod
-    def of(cls, run: Opened, config: RunConfig, lengths: Sequence[int], seed: int) -> Retest:
+    def prepare(cls, run: Opened, config: RunConfig, lengths: Sequence[int], seed: int) -> Retest:
         """The test of a run under this config.
 
         Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of
@@ -176,8 +176,8 @@ class Retest:
     def facts(self, points: Sequence[Point]) -> dict[str, Any]:
         """What a test on segments says beside its measures: held against the network with the options of its training.
 
-        Nothing of other words. Where the lengths have no ratio, without the training length or a longer one, it is held
-        against nothing: a second pass over the text would be in vain.
+        Nothing of other words. Where the lengths have no ratio, without the training length or a longer length, it is
+        held against nothing: a second pass over the text would be in vain.
         """
         if not isinstance(self.data, Segmented):
             return {}

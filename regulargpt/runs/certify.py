@@ -64,7 +64,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     try:
         learned = learned_machine(folder, config, model)
         if learned is None:
-            certifier = Certifier.of(task, model.chunk_size, model.aligned)
+            certifier = Certifier.for_task(task, model.chunk_size, model.aligned)
         else:
             certifier = Certifier.of_machine(learned.machine, model.chunk_size, model.aligned)
         quantised = certifier.certify(model, known_prototypes(folder, model))
@@ -107,16 +107,16 @@ def from_outside(folder: RunFolder, config: RunConfig, weights: bytes, reason: s
 def learned_machine(folder: RunFolder, config: RunConfig, model: Model) -> LearnedMachine | None:
     """The machine of the network's answers, for a run whose training used no other; None for other runs.
 
-    It is that of an earlier certificate, if the network bears it out, or the one that the training took; where there is
-    neither it is learned anew. Raises UserError if the answers give none.
+    It is that of an earlier certificate, if the network bears it out, or the automaton that the training took; where
+    there is neither it is learned anew. Raises UserError if the answers give none.
     """
     phase = proof_phase(config.model)
     tuning = next((options for options in config.phases if options.name == phase), None)
     if getattr(tuning, "automaton", "known") != "learned":
         return None
     learner = AnswerLearner(of_words(config.data), config.seed)
-    recalled = (learner.recalled(machine, asked) for machine, asked in earlier_machines(folder, model, phase))
-    learned = next((found for found in recalled if found is not None), None) or learner.learned(model)
+    recalled = (learner.recalled(machine, state) for machine, state in earlier_machines(folder, model, phase))
+    learned = next((machine for machine in recalled if machine is not None), None) or learner.learned(model)
     if learned is None:
         raise UserError(NOT_LEARNED)
     return learned
@@ -164,7 +164,7 @@ def last_tuning(folder: RunFolder, name: str) -> dict[str, Any] | None:
 
 
 def last_phase(folder: RunFolder, name: str) -> dict[str, Any] | None:
-    """A phase as the last checkpoint has it; None without one, which a finished run does not need."""
+    """A phase as the last checkpoint has it; None without a checkpoint, which a finished run does not need."""
     try:
         last = checkpoint.load_latest(folder.path)
     except UserError:

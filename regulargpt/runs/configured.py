@@ -1,4 +1,4 @@
-"""The config of a run, as its folder has it: the one way from a run folder to the language that it was trained on."""
+"""The config of a run, as its folder has it: the only way from a run folder to the language that it was trained on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from regulargpt.storage.folder import RunFolder
 
 
 def config_of(folder: RunFolder) -> RunConfig:
-    """The config of a run, whose language is read from the file that the run keeps, if it keeps one.
+    """The config of a run, whose language is read from the file that the run keeps, if it keeps any.
 
     UserError for the folder of a bias that `lengthen` trains, which is none; IntegrityError for a kept file that has
     changed.

@@ -16,7 +16,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.by_length import seen_through
-from regulargpt.falsification.asked import Asked
+from regulargpt.falsification.asked import Examinee
 from regulargpt.falsification.known import Known
 from regulargpt.falsification.search import Progress, falsify
 from regulargpt.models.base import Model
@@ -35,26 +35,26 @@ def falsified(run: OpenedRun, words: int, seconds: float, seed: int, progress: P
     """Look for wrong words of a finished run, and write falsified.json; the report.
 
     What was wrong in the run's test or in an earlier search stays, if the network is wrong on it now, too. A proof that
-    it is wrong for ever may take as many seconds again; where the time is over before, an earlier one stands.
+    it is wrong for ever may take as many seconds again; where the time is over before, an earlier report stands.
     Raises UserError for a run without right and wrong answers to words.
     """
     goal, device = objectives.build(run.config.objective, run.data), torch.device("cpu")
     budget = {"seconds": seconds, "seed": seed, "progress": progress, "known": known(run.folder, run.data)}
-    found = report_of(run.model, run.data, goal, run.config, device, words, **budget)
+    report = report_of(run.model, run.data, goal, run.config, device, words, **budget)
     refutation = refutation_report(run.folder, progress, seconds) or {"refuted": False}
     if refutation.get("late"):
-        found["budget"]["late"] = True
+        report["budget"]["late"] = True
         refutation = earlier_refutation(run) or refutation
     if refutation["refuted"]:
         proved: dict[str, Any] = {name: refutation[name] for name in FAMILY} | {"to": None}
-        observed = [family for family in found["families"] if not is_said(family, proved)]
-        found = {**found, "families": [proved, *observed]}
-    write(run.folder, run.folder.final_bytes(WEIGHTS), found)
-    return found
+        observed = [family for family in report["families"] if not is_said(family, proved)]
+        report = {**report, "families": [proved, *observed]}
+    write(run.folder, run.folder.final_bytes(WEIGHTS), report)
+    return report
 
 
 def is_said(family: Mapping[str, Any], proved: Mapping[str, Any]) -> bool:
-    """Whether a family that is proved to be wrong has all words of this one.
+    """Whether a family that is proved to be wrong has all words of this family.
 
     >>> proved = {"u": "", "v": "1", "w": "", "from": 12, "period": 2, "residues": [0]}
     >>> [is_said({**proved, "from": start, "period": 4}, proved) for start in (10, 12)]
@@ -82,7 +82,7 @@ def earlier_refutation(run: OpenedRun) -> dict[str, Any] | None:
 def known(folder: RunFolder, data: Data) -> Known:
     """What was wrong in the run's test and in the last search, as far as it was written.
 
-    It is asked again: what a damaged file has in its place is left out.
+    It is queried again: what a damaged file has in its place is left out.
     """
     assert isinstance(data, LanguageData), "a run on words has words"
     last = folder.load_falsified() or {"wrong": [], "families": []}
@@ -101,7 +101,7 @@ def report_of(
     if not isinstance(data, LanguageData):
         raise UserError(f"{data.name} has no right and wrong answers to words; give a run on a language")
     with seen_through(model, config.evaluation.attention, config.data.train_len):
-        return falsify(Asked.of(model, data, goal, device, config.network), words, **budget)
+        return falsify(Examinee.from_model(model, data, goal, device, config.network), words, **budget)
 
 
 def write(folder: RunFolder, weights: bytes, report: Mapping[str, Any]) -> None:

@@ -24,10 +24,10 @@ def to_keep(options: DataOptions, words: Data) -> list[KeptFile]:
 
     Raises UserError if the files have changed since.
     """
-    found = [KeptFile(key, called(key, options, file), read_bytes(file)) for key, file in fitting(options)]
-    if found and data.build(options).fingerprint() != words.fingerprint():
+    files = [KeptFile(key, called(key, options, file), read_bytes(file)) for key, file in fitting(options)]
+    if files and data.build(options).fingerprint() != words.fingerprint():
         raise UserError(f"{options.name} changed while it was read; try again")
-    return found
+    return files
 
 
 def digests(options: DataOptions) -> dict[str, str]:

@@ -44,7 +44,7 @@ class HasResults(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Opened(ABC):
-    """A trained network, the config that it was trained with, and the one to measure it with: usually on the CPU."""
+    """A trained network, the config that it was trained with, and the config to measure it with: usually on the CPU."""
 
     trained: RunConfig
     config: RunConfig
@@ -141,7 +141,7 @@ class Opened(ABC):
         return self.network().to(device)
 
     def through(self, attention: str | None = None) -> AbstractContextManager[None]:
-        """While it lasts, each position of the model sees what the run's attention, or another one, says."""
+        """While it lasts, each position of the model sees what the run's attention, or another attention, says."""
         from regulargpt.evaluation.by_length import seen_through
 
         return seen_through(self.model, attention or self.attention, self.train_len)

@@ -58,7 +58,7 @@ def warn_of_changes(folder: RunFolder, config: RunConfig) -> None:
 
 @contextmanager
 def mistakes(config: RunConfig) -> Iterator[None]:
-    """What a class from outside raises becomes a `UserError` in one line; without such a class nothing changes."""
+    """What a class from outside raises becomes a `UserError` in a line; without such a class nothing changes."""
     try:
         yield
     except UserError:
@@ -74,24 +74,24 @@ def digest(cls: type[Any]) -> str:
     """The SHA-256 of the files that a class comes from: its module's, those of its bases, and what these import of
     their own packages. Line ends do not count."""
     given = sys.stdlib_module_names | {*HERE, "torch"}
-    found = sha256()
+    sha = sha256()
     for name in sorted(modules_of([base.__module__ for base in cls.__mro__ if root(base.__module__) not in given])):
         source = source_of(name)
         # Each part with its length, so that no two sets of files have the same bytes in a row.
         for part in (name.encode(), b"\n".join(source.splitlines())):
-            found.update(len(part).to_bytes(8, "big") + part)
-    return found.hexdigest()
+            sha.update(len(part).to_bytes(8, "big") + part)
+    return sha.hexdigest()
 
 
 def modules_of(names: list[str]) -> set[str]:
     """The modules of these names, and those of the same packages that they import."""
-    found: set[str] = set()
+    modules: set[str] = set()
     while names:
         name = names.pop()
-        if name in sys.modules and name not in found:
-            found.add(name)
+        if name in sys.modules and name not in modules:
+            modules.add(name)
             names += [other for other in imports(name) if root(other) == root(name)]
-    return found
+    return modules
 
 
 def imports(name: str) -> Iterator[str]:

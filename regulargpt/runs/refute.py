@@ -61,8 +61,8 @@ def refutation_report(
         progress(part, done, count)
 
     try:
-        found = refutation_of(words.task, model, weights, network, watched)
+        refutation = refutation_of(words.task, model, weights, network, watched)
     except Late:
         return none_of(f"nothing was proven in {seconds:g} seconds").report | {"late": True}
-    found.write(folder)
-    return found.report | ({"file": str(folder.path / REFUTATION)} if found.files else {})
+    refutation.write(folder)
+    return refutation.report | ({"file": str(folder.path / REFUTATION)} if refutation.files else {})

@@ -101,7 +101,7 @@ def run(
 def refuse_faulty(config: RunConfig, words: Data) -> None:
     """Let a class from outside read two words, so that a mistake in it is found before a folder is made.
 
-    Raises UserError in one line for a class that cannot be built, or does not give the logits that it should.
+    Raises UserError in a line for a class that cannot be built, or does not give the logits that it should.
     """
     if outside(config):
         goal = objectives.build(config.objective, words)
@@ -173,7 +173,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Results:
+class TestResults:
     """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text; of each
     length the first word that was `wrong`."""
 
@@ -203,14 +203,14 @@ def build(work: Work, further: Sequence[FurtherPhase] | None = None) -> Trainer:
 
 def phases_of(config: RunConfig, words: Data, on_refusal: Callable[[str, UserError], None]) -> list[FurtherPhase]:
     """The phases beside the training on words; one that cannot be had is left out, and its name and why are told."""
-    found = []
+    phases = []
     for options in config.phases:
         if options.is_on:
             try:
-                found.append(PHASES[options.name].load()(options, config, words))
+                phases.append(PHASES[options.name].load()(options, config, words))
             except UserError as error:
                 on_refusal(options.name, error)
-    return found
+    return phases
 
 
 def fit(work: Work, trainer: Trainer) -> None:
@@ -228,7 +228,7 @@ def fit(work: Work, trainer: Trainer) -> None:
     work.seconds["train_seconds"] = trainer.seconds
 
 
-def test(work: Work, model: nn.Module, conclusions: Sequence[Conclusion]) -> Results:
+def test(work: Work, model: nn.Module, conclusions: Sequence[Conclusion]) -> TestResults:
     """The measures at the lengths of a test, under the run's own protocol and under further ones."""
     is_proven = any(conclusion.proven for conclusion in conclusions)
 
@@ -252,11 +252,11 @@ def test(work: Work, model: nn.Module, conclusions: Sequence[Conclusion]) -> Res
         for name in work.config.evaluation.extra_protocols:
             other = protocol(name).test_of(work.config)
             words = data.build(other.data)
-            found = tested(other, words, objectives.build(other.objective, words))
-            extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
+            results = tested(other, words, objectives.build(other.objective, words))
+            extra[other.protocol] = {"language": other.data.name, **as_result(results, other)}
         beside = facts_beside(work, model, points)
         wrong = shortest_wrong(points, work.data, model, work.objective, work.device)
-    return Results(
+    return TestResults(
         as_result(points, work.config) | wrong | beside,
         extra,
         segments.render(segments.of_points(points)),
@@ -292,14 +292,16 @@ def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
     """Write the weights; what the phases can say of them, as a proof."""
     work.folder.write_weights(trainer.model.state_dict(), model_record(work.config, work.data, work.objective))
     weights, network = (read_bytes(work.folder.path / name) for name in (WEIGHTS, MODEL_CONFIG))
-    found = []
+    conclusions = []
     for phase in trainer.further:
         with timed(work.seconds, phase.timer):
-            found.append(phase.conclude(trainer.model, weights, network, while_checking(work)))
-    return found
+            conclusions.append(phase.conclude(trainer.model, weights, network, while_checking(work)))
+    return conclusions
 
 
-def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any] | None:
+def falsify(
+    work: Work, trainer: Trainer, results: TestResults, conclusions: Sequence[Conclusion]
+) -> dict[str, Any] | None:
     """Look for words that the network answers wrongly, among no more than a test has, by their symbols; the report.
 
     It ends after a share of the training's time, or a second. None where none is due: for a network that is proven
@@ -331,7 +333,7 @@ def falsify(work: Work, trainer: Trainer, results: Results, conclusions: Sequenc
 def save(
     work: Work,
     trainer: Trainer,
-    results: Results,
+    results: TestResults,
     conclusions: Sequence[Conclusion],
     falsified: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -360,7 +362,7 @@ def heading(config: RunConfig, summary: Mapping[str, Any]) -> str:
     return "\n".join([plots.title(config), *[verdict_line(summary)] * bool(summary["proven"])])
 
 
-def summarise(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any]:
+def summarise(work: Work, trainer: Trainer, results: TestResults, conclusions: Sequence[Conclusion]) -> dict[str, Any]:
     """summary.json: what was run, how far it went and how long each part took."""
     config = work.config
     return {

@@ -1,4 +1,4 @@
-"""What a run has come to, in one sentence."""
+"""What a run has come to, in a single sentence."""
 
 from __future__ import annotations
 

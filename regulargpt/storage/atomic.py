@@ -1,4 +1,4 @@
-"""Files that are either absent, the old version, or the new version; never half of one.
+"""Files that are either absent, the old version, or the new version; never half of a version.
 
 The order of calls is the trick (SQLite, "Atomic Commit"; Pillai et al., OSDI 2014): a temporary file in the
 same folder, fsync, rename over the name, fsync of the folder. A failure is reported and leaves the old file.
@@ -18,7 +18,7 @@ from languages.errors import UserError, shown
 class StorageError(UserError):
     """The disk said no: one line with the file, the reason and the remedy; `code` is the errno behind it.
 
-    `is_failure` if that is no mistake in what was asked for: the machine is short of something, or the work has begun.
+    `is_failure` if that is no mistake in what was requested: the machine is short of something, or the work has begun.
     """
 
     def __init__(self, message: str, code: int = 0):
@@ -58,7 +58,7 @@ class Disk:
         os.close(handle)
 
     def replace(self, source: Path, target: Path) -> None:
-        """Give a file the name of another, which is gone then: in one step, so that nobody sees neither."""
+        """Give a file the name of another, which is gone then: in a single step, so that nobody sees neither."""
         self.refuse_special(target)
         os.replace(source, target)
 
@@ -217,7 +217,7 @@ def is_temporary(name: str) -> bool:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Put `data` at `path`: after a crash at any moment the file is the old one or this one, whole.
+    """Put `data` at `path`: after a crash at any moment the file is the old or the new, whole.
 
     Raises StorageError (disk full, permission, vanished folder, too many open files); the old file is then
     intact.
@@ -229,7 +229,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             write_new(draft, data)
             disk.replace(draft, path)
         except BaseException:
-            # The first failure is the one to report; a temporary left behind is swept up on resume.
+            # The first failure is what to report; a temporary left behind is swept up on resume.
             with contextlib.suppress(OSError):
                 disk.remove(draft)
             raise

@@ -1,7 +1,7 @@
 """Checkpoints: folder/checkpoints/000001000/{model.safetensors,state.pt,manifest.json}, the last two kept.
 
 A checkpoint is built under another name, synced, and renamed when complete, so that a name of digits always
-means a whole one. Loading trusts nothing: the newest checkpoint whose digests hold is used, and reports those
+means a whole checkpoint. Loading trusts nothing: the newest checkpoint whose digests hold is used, and reports those
 that it skipped.
 """
 
@@ -22,7 +22,7 @@ FOLDER = "checkpoints"
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
 KEPT = 2
-# Counted up with what a checkpoint keeps. Another one is refused; before 1.0 none is converted.
+# Counted up with what a checkpoint keeps. Another version is refused; before 1.0 none is converted.
 FORMAT = 5
 _NAME = re.compile(r"(\.replaced-)?([0-9]{9,})")
 
@@ -57,11 +57,11 @@ def save(folder: Path, step: int, weights: Mapping[str, "Tensor"], state: Mappin
             _build(draft, files)
             _install(draft, final)
         except BaseException:
-            # The first failure is the one to report; what cannot be removed now is removed by the next save.
+            # The first failure is what to report; what cannot be removed now is removed by the next save.
             with contextlib.suppress(OSError):
                 atomic.remove_tree(draft)
             raise
-        # Last: until the new one is in place, the old ones are all that there is.
+        # Last: until the new checkpoint is in place, the old ones are all that there is.
         _prune(parent, final, step)
     return final
 
@@ -78,7 +78,7 @@ def _render(step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]
 def load_latest(folder: Path) -> Checkpoint | None:
     """The newest valid checkpoint of the run in `folder`, with what was passed over; None if there is none.
 
-    Raises IntegrityError if there are checkpoints but every one is damaged, UserError for one of another version.
+    Raises IntegrityError if there are checkpoints but all are damaged, UserError for a checkpoint of another version.
     """
     skipped: list[str] = []
     for step, path in _candidates(folder / FOLDER):
@@ -100,7 +100,7 @@ def load_latest(folder: Path) -> Checkpoint | None:
 def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
     contents = manifest.read_verified(path, (WEIGHTS, STATE))
     saved = tensors.parse_state(contents[STATE], path / STATE)
-    # The folder's name is in no digest; a renamed one would put wrong steps behind right weights.
+    # The folder's name is in no digest; a renamed folder would put wrong steps behind right weights.
     if not isinstance(saved, dict) or saved.get("step") != step or not isinstance(saved.get("state"), dict):
         place = atomic.shown(path / STATE)
         raise atomic.FormatError(f"{place} is not the state of step {step}; undo a renaming of its folder")
@@ -113,11 +113,11 @@ def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
 
 
 def _candidates(parent: Path) -> list[tuple[int, Path]]:
-    # Newest first; of one step the new one before the one that it replaces.
+    # Newest first; of a step the new before the old that it replaces.
     with atomic.reported(parent):
         names = atomic.disk.names(parent) if atomic.disk.is_folder(parent) else []
-    found = [(int(match[2]), match[1] is None, name) for name in names if (match := _NAME.fullmatch(name))]
-    return [(step, parent / name) for step, _, name in sorted(found, reverse=True)]
+    matches = [(int(match[2]), match[1] is None, name) for name in names if (match := _NAME.fullmatch(name))]
+    return [(step, parent / name) for step, _, name in sorted(matches, reverse=True)]
 
 
 def _build(draft: Path, files: Mapping[str, bytes]) -> None:
@@ -131,7 +131,7 @@ def _build(draft: Path, files: Mapping[str, bytes]) -> None:
 
 def _install(draft: Path, final: Path) -> None:
     if atomic.disk.is_folder(final):
-        # A folder cannot be renamed over another: the old one keeps a name that `load_latest` still knows.
+        # A folder cannot be renamed over another: the old keeps a name that `load_latest` still knows.
         aside = final.with_name(f".replaced-{final.name}")
         if atomic.disk.is_folder(aside):
             atomic.remove_tree(aside)
@@ -141,7 +141,7 @@ def _install(draft: Path, final: Path) -> None:
 
 
 def _prune(parent: Path, final: Path, step: int) -> None:
-    # Two: should the newest be damaged later, the one before it is still there.
+    # Two: should the newest be damaged later, the checkpoint before it is still there.
     older = [path for other, path in _candidates(parent) if other < step]
     kept = {final.name, *(path.name for path in older[: KEPT - 1])}
     for name in atomic.disk.names(parent):

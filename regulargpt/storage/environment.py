@@ -73,7 +73,7 @@ def _device_name(device: str) -> str:
 
 
 def _commit() -> str | None:
-    # Only of a repository that holds the package at its top: a virtual environment may lie inside another one, even
+    # Only of a repository that holds the package at its top: a virtual environment may lie inside another, even
     # committed.
     if _git("ls-files", "--full-name", "__init__.py") != f"{PACKAGE.name}/__init__.py":
         return None

@@ -1,4 +1,4 @@
-"""The folder of one run, written so that a crash at any moment loses nothing that was finished."""
+"""The folder of a run, written so that a crash at any moment loses nothing that was finished."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ SUMMARY = "summary.json"
 DONE = "DONE"
 # What `verify` says of a run: no part of the manifest, and written anew by each `verify`.
 CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
-# The same of a proof that the network is wrong for ever, on words of one family; its automaton is the language's.
+# The same of a proof that the network is wrong for ever, on words of a family; its automaton is the language's.
 REFUTATION, REFUTED_AUTOMATON = "refutation.json", "refutation-automaton.json"
 # What `falsify` says of it, and the end of a run: no part of the manifest, and written anew by each `falsify`.
 FALSIFIED = "falsified.json"
@@ -47,8 +47,8 @@ class Fields(dict[str, Any]):
     regulargpt.storage.atomic.FormatError: summary.json has no 'worst'; read it with the version that wrote it
     """
 
-    def __init__(self, found: Mapping[str, Any], file: str):
-        super().__init__(found)
+    def __init__(self, values: Mapping[str, Any], file: str):
+        super().__init__(values)
         self._file = file
 
     def __or__(self, changes: Mapping[str, Any]) -> "Fields":  # type: ignore[override]
@@ -61,7 +61,7 @@ class Fields(dict[str, Any]):
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run's folder. Make one with `create` or `open`; hold `locked()` while writing.
+    """A run's folder. Make it with `create` or `open`; hold `locked()` while writing.
 
     >>> import tempfile
     >>> run = RunFolder.create(Path(tempfile.mkdtemp()) / "parity", "seed = 0\\n", {"python": "3.11"})
@@ -158,21 +158,21 @@ class RunFolder:
         """Go back to the newest valid checkpoint, metrics.jsonl included; without any, to the start (None).
 
         Call it under `locked()`. `skipped` of the result says which newer ones were damaged. Raises
-        IntegrityError if all are, if metrics.jsonl lost rows, or if config.toml is no longer the one that the
+        IntegrityError if all are, if metrics.jsonl lost rows, or if config.toml is no longer the config that the
         checkpoint was made with.
         """
-        found = checkpoint.load_latest(self.path)
-        if found is None:
+        newest = checkpoint.load_latest(self.path)
+        if newest is None:
             self.truncate_metrics(0)
             return None
-        config, offset, state = (found.state.get(key) for key in ("config", "metrics_offset", "state"))
+        config, offset, state = (newest.state.get(key) for key in ("config", "metrics_offset", "state"))
         if not (isinstance(config, str) and isinstance(offset, int) and isinstance(state, dict)):
             place = atomic.shown(self.path / checkpoint.FOLDER)
             raise atomic.FormatError(f"{place} was not saved by a run; remove that folder to start again")
         if config != self._config_digest():
             raise manifest.damaged(self.path / CONFIG, config, self._config_digest())
         self.truncate_metrics(offset)
-        return checkpoint.Checkpoint(found.step, found.weights, state, found.skipped)
+        return checkpoint.Checkpoint(newest.step, newest.weights, state, newest.skipped)
 
     def write_weights(self, weights: Mapping[str, "Tensor"], model_config: Mapping[str, Any]) -> None:
         """model.safetensors and, to build the model again, config.json."""
@@ -225,20 +225,20 @@ class RunFolder:
     def kept_files(self) -> dict[str, Path]:
         """The user's files that the run keeps, by the options of `data` that name them.
 
-        Each is checked now: IntegrityError for one that has changed or is missing.
+        Each is checked now: IntegrityError for a file that has changed or is missing.
         """
-        found = {}
+        files = {}
         for option, (name, digest) in self.kept_names().items():
             manifest.read_checked(self.path / name, digest)
-            found[option] = (self.path / name).absolute()
-        return found
+            files[option] = (self.path / name).absolute()
+        return files
 
     def kept_names(self) -> dict[str, tuple[str, str]]:
         """What each of these files is called in the folder, and its digest."""
         return kept.names(self.checked_environment(), self.path)
 
     def named(self, language: str) -> str:
-        """The name of the run's language, with which its kept file is read, where it keeps one."""
+        """The name of the run's language, with which its kept file is read, where it keeps any."""
         file = self.kept_files().get("name")
         return language if file is None else Kept(language, file)
 
@@ -286,17 +286,17 @@ class RunFolder:
         path = self.path / FALSIFIED
         if not atomic.disk.exists(path):
             return None
-        found = atomic.parse_json(atomic.read_bytes(path), path)
+        report = atomic.parse_json(atomic.read_bytes(path), path)
         try:
-            if found["weights"]["sha256"] != manifest.digest(self.final_bytes(WEIGHTS)):
+            if report["weights"]["sha256"] != manifest.digest(self.final_bytes(WEIGHTS)):
                 return None
-            _ = [found[key] for key in ("all_up_to", "budget", "families", "ruled_out", "tried")]
-            _ = [(w["length"] + 0, len(w["word"] or ""), w["expected"], w["answered"]) for w in found["wrong"]]
-            _ = [family["v"] for family in found["families"]]
+            _ = [report[key] for key in ("all_up_to", "budget", "families", "ruled_out", "tried")]
+            _ = [(w["length"] + 0, len(w["word"] or ""), w["expected"], w["answered"]) for w in report["wrong"]]
+            _ = [family["v"] for family in report["families"]]
         except (KeyError, TypeError) as error:
             again = f"remove it, and run `regulargpt falsify {atomic.shown(self.path)}` again"
             raise UserError(f"{atomic.shown(path)} is no result of `falsify`; {again}") from error
-        return found
+        return report
 
     def owes_outcome(self, summary: Mapping[str, Any]) -> bool:
         """Whether a finished run was killed between its last file and what its proof came to, which `resume` writes."""

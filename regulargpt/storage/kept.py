@@ -41,10 +41,10 @@ def names(environment: Mapping[str, Any], folder: Path) -> dict[str, tuple[str, 
     {'name': ('language.json', '2c26')}
     """
     try:
-        found = {key: (str(of["file"]), str(of["sha256"])) for key, of in environment.get(KEY, {}).items()}
+        files = {key: (str(of["file"]), str(of["sha256"])) for key, of in environment.get(KEY, {}).items()}
     except (AttributeError, KeyError, TypeError):
-        found = {"": ("", "")}
-    if not all(NAME.fullmatch(name) for name, _ in found.values()):
+        files = {"": ("", "")}
+    if not all(NAME.fullmatch(name) for name, _ in files.values()):
         place = atomic.shown(folder / "environment.json")
         raise atomic.FormatError(f"{place}: {KEY!r} is not what a run writes there; restore it from a copy")
-    return found
+    return files

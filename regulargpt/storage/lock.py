@@ -35,7 +35,7 @@ class Owner:
         return cls(os.getpid(), platform.node(), start_time(os.getpid()) or "", slurm_job())
 
     def is_alive(self) -> bool:
-        """Whether the process still runs; one on another host cannot be asked and counts as running."""
+        """Whether the process still runs; a process on another host cannot be queried and counts as running."""
         return self.host != platform.node() or start_time(self.pid) == self.started
 
 
@@ -75,7 +75,7 @@ def _start_time_by_ps(pid: int) -> str | None:
 def locked(folder: Path) -> Iterator[Owner]:
     """Hold the lock of `folder` while the block runs.
 
-    Raises LockedError naming the process and folder if another process (or this one) holds it, StorageError
+    Raises LockedError naming the process and folder if another process (or this process) holds it, StorageError
     if the lock file cannot be written. The lock of a process that is dead is taken over.
     """
     owner = Owner.current()
@@ -104,7 +104,7 @@ def owner_of(folder: Path) -> Owner | None:
 
 
 def release(folder: Path, owner: Owner) -> None:
-    """Take away the lock of a process that the caller knows to be dead, as one on another host may be.
+    """Take away the lock of a process that the caller knows to be dead, as a process on another host may be.
 
     The lock of anybody else stays.
     """
@@ -171,7 +171,7 @@ def _enter(handle: int, path: Path, owner: Owner) -> None:
         os.ftruncate(handle, 0)
         atomic.write_all(handle, json.dumps(asdict(owner), sort_keys=True).encode())
     except OSError:
-        # Half a name would lock the folder for good. The first failure is the one to report.
+        # Half a name would lock the folder for good. The first failure is what to report.
         with suppress(OSError):
             path.unlink()
         raise

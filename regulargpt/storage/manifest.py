@@ -21,7 +21,7 @@ _HEX = 64
 
 
 class IntegrityError(UserError):
-    """A file is not the one that was written: the message names the file and both digests."""
+    """A file is not the file that was written: the message names the file and both digests."""
 
 
 def is_damage(error: UserError) -> bool:
@@ -46,7 +46,7 @@ def render(digests: Mapping[str, str]) -> bytes:
     >>> text.splitlines()[-2][:12], len(text.splitlines())
     ('  "sha256": ', 7)
     """
-    # The digest of itself cannot be part of what is digested: an empty one stands in for it.
+    # The digest of itself cannot be part of what is digested: an empty section stands in for it.
     blank = atomic.render_json({"files": dict(digests), "format": FORMAT, "sha256": ""})
     head = blank[: -len(_TAIL)]
     return head + digest(blank).encode() + _TAIL
@@ -57,20 +57,20 @@ def parse(data: bytes, path: Path) -> dict[str, str]:
     # By position, not by parsing: the digest must vouch for the bytes before anything reads meaning into them.
     cut = len(data) - len(_TAIL) - _HEX
     head, written, tail = data[: max(cut, 0)], data[max(cut, 0) : cut + _HEX], data[cut + _HEX :]
-    found = digest(head + tail)
-    if written != found.encode():
-        raise damaged(path, written.decode("ascii", "backslashreplace"), found)
+    actual = digest(head + tail)
+    if written != actual.encode():
+        raise damaged(path, written.decode("ascii", "backslashreplace"), actual)
     body = atomic.parse_json(data, path)
     refuse_other_format(body, path.parent)
     return _plain_names(body.get("files"), path)
 
 
-def damaged(path: Path, expected: str, found: str) -> IntegrityError:
+def damaged(path: Path, expected: str, actual: str) -> IntegrityError:
     """The error for a file whose bytes are not those that were written."""
     if not re.fullmatch(r"[!-~]{64}", expected):
         expected = "unreadable (the file was cut, or its last line changed)"
     return IntegrityError(
-        f"{atomic.shown(path)} is damaged: SHA-256 expected {expected}, found {found}; restore it from a copy"
+        f"{atomic.shown(path)} is damaged: SHA-256 expected {expected}, found {actual}; restore it from a copy"
     )
 
 

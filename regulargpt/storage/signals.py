@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a question that training asks between steps, not an exception inside one."""
+"""Ctrl-C and SIGTERM as a question that training asks between steps, not an exception inside a step."""
 
 import signal
 import threading

@@ -33,13 +33,13 @@ def parse(text: str, name: str = "config.toml") -> dict[str, Any]:
     {'seed': 0}
     """
     try:
-        found = tomllib.loads(text)
+        mapping = tomllib.loads(text)
         # Python reads hexadecimal numbers of any length, and cannot write them in decimal.
-        str(found)
+        str(mapping)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{name} is not TOML: {error}; write one `key = value` a line") from error
     except ValueError as error:
         raise UserError(f"{name}: a number has thousands of digits; write one that a computer can use") from error
     except RecursionError as error:
         raise UserError(f"{name}: the brackets are nested too deeply; write one `key = value` a line") from error
-    return found
+    return mapping

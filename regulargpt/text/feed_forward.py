@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import ACTIVATIONS, choose, linear
 
-# The published T5 1.1 and GPT-2 have the approximation, which differs from the exact one in the fourth digit.
+# The published T5 1.1 and GPT-2 have the approximation, which differs from the exact interval in the fourth digit.
 PRETRAINED: dict[str, Callable[[Tensor], Tensor]] = {
     **ACTIVATIONS,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),

@@ -33,7 +33,7 @@ LONGEST_CHARACTER = 4
 
 @dataclass(frozen=True)
 class Writer:
-    """A trained model, the symbols of its text, and those that end one."""
+    """A trained model, the symbols of its text, and those that end a text."""
 
     model: Model
     encode: Callable[[str], Symbols]
@@ -41,7 +41,7 @@ class Writer:
     ends: frozenset[int] = frozenset()
 
     @classmethod
-    def of(
+    def from_run(
         cls, place: RunFolder | Opened, length: int, changes: Mapping[str, Any] = {}, attention: str = "full"
     ) -> Writer:
         """The model of a run on a text, or of a checkpoint, for texts of up to so many symbols.

@@ -101,7 +101,7 @@ class Frozen(Model):
         return self.frozen[0].encoding
 
 
-def lengthen(run: Opened, asked: Lengthening, out: Path, watch: Watch = UNWATCHED) -> Bias:
+def lengthen(run: Opened, training: Lengthening, out: Path, watch: Watch = UNWATCHED) -> Bias:
     """Train a bias in the folder `out`, which gets bias.json; the same call goes on where it was stopped.
 
     The bias is 0 before the first step, and batches are from the training part of the text, by (seed, step).
@@ -109,13 +109,20 @@ def lengthen(run: Opened, asked: Lengthening, out: Path, watch: Watch = UNWATCHE
     Raises UserError before anything is written for a network or text that cannot be used, and a folder that holds
     another training; Interrupted after Ctrl-C, with the state saved.
     """
-    config = asked.config(run)
+    config = training.config(run)
     device, data = prepare(config), run.data
-    network = run.network(asked.changes or {}).requires_grad_(False)
+    network = run.network(training.changes or {}).requires_grad_(False)
     model = run.config.model
-    sets = getattr(model, "n_layers", 1) if asked.per == "layer" else 1
-    about = {"changes": asked.changes or {}, "train_len": run.train_len, "length": asked.length, "steps": asked.steps}
-    begin = Bias.start(asked.kernel, sets, getattr(model, "n_heads", 1), **about, text=data.name, weights=run.weights)
+    sets = getattr(model, "n_layers", 1) if training.per == "layer" else 1
+    about = {
+        "changes": training.changes or {},
+        "train_len": run.train_len,
+        "length": training.length,
+        "steps": training.steps,
+    }
+    begin = Bias.start(
+        training.kernel, sets, getattr(model, "n_heads", 1), **about, text=data.name, weights=run.weights
+    )
     begin.set_on(network)
     trained = Frozen(network.to(device))
     folder = folder_of(out, config, begin, {**environment(str(device)), **data.fingerprint()})
@@ -125,13 +132,13 @@ def lengthen(run: Opened, asked: Lengthening, out: Path, watch: Watch = UNWATCHE
             watch.on_notice(skipped)
         train(trainer, folder, stop, time.monotonic, watch.on_step, watch.on_row)
         numbers = {name: tuple(map(tuple, table)) for name, table in trained.added.numbers.items()}
-        found = replace(begin, numbers=numbers)
-        files.write(out / FILE, found)
-    return found
+        bias = replace(begin, numbers=numbers)
+        files.write(out / FILE, bias)
+    return bias
 
 
 def folder_of(out: Path, config: RunConfig, begin: Bias, made_with: Mapping[str, Any]) -> RunFolder:
-    """The folder of a training, new or begun; UserError where it is of another one. Its test may be another.
+    """The folder of a training, new or begun; UserError where it is of another training. Its test may be another.
 
     Its config.toml says beside the config what is trained, and on what: `run` and `resume` refuse it for that.
     """
@@ -147,15 +154,15 @@ def folder_of(out: Path, config: RunConfig, begin: Bias, made_with: Mapping[str,
 
 
 def other_training(there: str, here: str) -> str | None:
-    """The first key in which two trainings differ, and both values; None where they are one, whatever its test is.
+    """The first key in which two trainings differ, and both values; None where they are equal, whatever its test is.
 
     >>> other_training("[training]\\nlr = 0.1", "[training]\\nlr = 0.2\\n[evaluation]\\nsamples = 4")
     'training.lr = 0.1 there, 0.2 here'
     """
-    kept, asked = (flat(toml.parse(text)) for text in (there, here))
+    kept, wanted = (flat(toml.parse(text)) for text in (there, here))
     different = (
-        f"{key} = {kept.get(key)!r} there, {asked.get(key)!r} here"
-        for key in kept | asked
-        if not key.startswith("evaluation.") and kept.get(key) != asked.get(key)
+        f"{key} = {kept.get(key)!r} there, {wanted.get(key)!r} here"
+        for key in kept | wanted
+        if not key.startswith("evaluation.") and kept.get(key) != wanted.get(key)
     )
     return next(different, None)

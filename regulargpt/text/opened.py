@@ -20,7 +20,7 @@ from regulargpt.data.base import Data
 from regulargpt.runs.opened import Opened
 from regulargpt.text.data.options import TextOptions
 from regulargpt.text.data.segments import TextData
-from regulargpt.text.decoders.checkpoint import BYTES, Checkpoint, refuse_no_name
+from regulargpt.text.decoders.checkpoint import BYTES, DecoderCheckpoint, refuse_no_name
 from regulargpt.text.decoders.families import NAME
 from regulargpt.text.pretrained import folder_of, place_of
 
@@ -39,7 +39,7 @@ NEEDS_TEXT = "name a file or folder of yours, or text:code, with --text"
 class OpenedCheckpoint(Opened):
     """A checkpoint and a text. All models of it share their weights."""
 
-    checkpoint: Checkpoint
+    checkpoint: DecoderCheckpoint
 
     @property
     def path(self) -> Path:
@@ -130,20 +130,20 @@ def open_checkpoint(
     scoring: str = "",
     device: str = "cpu",
 ) -> OpenedCheckpoint:
-    """The checkpoint in a folder, on a text: a file, folder or name of one.
+    """The checkpoint in a folder, on a text: a file, folder or name of a text.
 
     It was trained on `train_len` tokens, by default as many as its config has positions for. Raises UserError, before
     the weights are read, for a folder or text that cannot be read, and an attention that there is not.
     """
     named = refuse_no_text(place, named)
-    found = Checkpoint.open(place)
-    refuse_no_name(found)
-    config = config_of(found, place_of(named), train_len)
+    checkpoint = DecoderCheckpoint.open(place)
+    refuse_no_name(checkpoint)
+    config = config_of(checkpoint, place_of(named), train_len)
     changes = {"evaluation.attention": attention or "full", "device": device}
     measured = config.replaced(changes | ({"data.scoring": scoring} if scoring else {}))
     if (reason := refuse_attention(measured)) is not None:
         raise UserError(reason)
-    return OpenedCheckpoint(config, measured, found)
+    return OpenedCheckpoint(config, measured, checkpoint)
 
 
 def open_alone(place: str | Path, train_len: int | None = None, *, device: str = "cpu") -> OpenedCheckpoint:
@@ -151,13 +151,13 @@ def open_alone(place: str | Path, train_len: int | None = None, *, device: str =
     return open_checkpoint(place, NO_TEXT, train_len, device=device)
 
 
-def config_of(found: Checkpoint, text: str, train_len: int | None) -> RunConfig:
+def config_of(checkpoint: DecoderCheckpoint, text: str, train_len: int | None) -> RunConfig:
     """The config of a run that would have trained it: the recipe of texts, with its own network and tokens."""
-    tokens, longest = found.tokens, train_len or found.train_len
+    tokens, longest = checkpoint.tokens, train_len or checkpoint.train_len
     usual = resolve("text", NAME, text)
     assert isinstance(usual.data, TextOptions)
     data = replace(usual.data, train_len=longest, tokenizer="" if tokens is None else str(tokens.path))
-    config = replace(usual, data=data, model=found.options, device="cpu", threads=cores())
+    config = replace(usual, data=data, model=checkpoint.options, device="cpu", threads=cores())
     # A table of positions ends: beyond it nothing is tested, unless somebody says how.
     is_endless = config.network.too_long(config.test_len) is None
     return config if is_endless else config.replaced({"evaluation.test_len": longest})

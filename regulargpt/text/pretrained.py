@@ -27,7 +27,7 @@ ON_DISK = {"local_files_only": True, "trust_remote_code": False}
 
 
 @dataclass(frozen=True)
-class Family:
+class CheckpointFamily:
     """What can be read: by which class of `transformers`, of which `model_type`, and what a message calls it."""
 
     reader: str
@@ -133,10 +133,10 @@ def fitting(tokens: Tokens, embeddings: int) -> Tokens:
     return tokens
 
 
-def read_config(folder: Path, family: Family) -> Any:
+def read_config(folder: Path, family: CheckpointFamily) -> Any:
     """The config of a checkpoint, as `transformers` has it.
 
-    Raises UserError for a folder without one, another architecture, an adapter, quantised weights, or values that
+    Raises UserError for a folder without a config, another architecture, an adapter, quantised weights, or values that
     `transformers` does not take.
     """
     path = folder / CONFIG
@@ -154,7 +154,7 @@ def read_config(folder: Path, family: Family) -> Any:
         return transformers.AutoConfig.from_pretrained(folder, **ON_DISK)
 
 
-def read_network(folder: Path, config: Any, family: Family) -> Any:
+def read_network(folder: Path, config: Any, family: CheckpointFamily) -> Any:
     """The network of `transformers` in float32, with all of its tensors from the folder.
 
     Raises UserError for weights that are a pickle, and for tensors that are missing, unknown, damaged or misshaped.
@@ -171,7 +171,7 @@ def read_network(folder: Path, config: Any, family: Family) -> Any:
 
 
 @contextmanager
-def quiet(path: Path, family: Family) -> Iterator[Any]:
+def quiet(path: Path, family: CheckpointFamily) -> Iterator[Any]:
     """`transformers`, which prints nothing, and whose errors about `path` become one line."""
     transformers = needed("transformers", f"a {family.noun} checkpoint")
     log = transformers.logging
@@ -188,7 +188,7 @@ def quiet(path: Path, family: Family) -> Iterator[Any]:
 
 
 @contextmanager
-def refused(path: Path, family: Family) -> Iterator[None]:
+def refused(path: Path, family: CheckpointFamily) -> Iterator[None]:
     """A UserError of one line for whatever is wrong with a file: the library raises errors of all kinds."""
     try:
         yield
@@ -201,7 +201,7 @@ def refused(path: Path, family: Family) -> Iterator[None]:
         ) from None
 
 
-def refuse_tensors(folder: Path, report: dict[str, Any], family: Family) -> None:
+def refuse_tensors(folder: Path, report: dict[str, Any], family: CheckpointFamily) -> None:
     """UserError for the first tensor of another shape, missing or unknown: the library would draw or ignore it."""
     for name, stored, wanted in sorted(report["mismatched_keys"]):
         shapes = f"{tuple(stored)}; config.json says {tuple(wanted)}"

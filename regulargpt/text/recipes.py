@@ -45,7 +45,7 @@ OF_RETRIEVAL: Fields = {
     "evaluation.samples": 128,
     "evaluation.symbols": 33_554_432,
 }
-# With 64 symbols there are three documents, and a network stays at guessing one of them.
+# With 64 symbols there are three documents, and a network stays at guessing among them.
 DOCUMENTS: Fields = {"data.train_len": 96}
 
 TEXT = Recipe(

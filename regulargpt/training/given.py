@@ -13,7 +13,7 @@ from regulargpt.training.proof import PROOFS
 
 
 @dataclass(frozen=True)
-class Kind:
+class GivenKind:
     """What can be given: its mark in a table, and its name in a sentence; `{}` stands for how many."""
 
     mark: str
@@ -21,10 +21,10 @@ class Kind:
 
 
 ANSWERS, AUTOMATON, WRONG = "answers", "automaton", "wrong words"
-KINDS: Mapping[str, Kind] = {
-    ANSWERS: Kind("‡", "{}answers beside the batches"),
-    AUTOMATON: Kind("§", "the language's automaton"),
-    WRONG: Kind("¶", "{}words that a proof with the language's machine shows to be wrong"),
+KINDS: Mapping[str, GivenKind] = {
+    ANSWERS: GivenKind("‡", "{}answers beside the batches"),
+    AUTOMATON: GivenKind("§", "the language's automaton"),
+    WRONG: GivenKind("¶", "{}words that a proof with the language's machine shows to be wrong"),
 }
 COUNTED = {ANSWERS: "labels_used", WRONG: "wrong_words"}
 """The number of them in the summary of a phase."""
@@ -84,7 +84,7 @@ def kind_of(options: Mapping[str, Any]) -> str | None:
     return WRONG if options["words"] else None
 
 
-def phrase(found: Iterable[Given]) -> str:
+def phrase(given: Iterable[Given]) -> str:
     """What runs were given that were given the same kind, and how many to each.
 
     >>> phrase([Given("answers", "chain_fine_tuning", n) for n in (8330, 5122)])
@@ -92,29 +92,29 @@ def phrase(found: Iterable[Given]) -> str:
     >>> phrase([Given("automaton", "table_fine_tuning")])
     "the language's automaton (table_fine_tuning)"
     """
-    found = list(found)
-    counts = sorted({of.count for of in found if of.count is not None})
+    given = list(given)
+    counts = sorted({of.count for of in given if of.count is not None})
     number = " to ".join(f"{count:,}" for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
-    phases = ", ".join(dict.fromkeys(of.phase for of in found))
-    return f"{KINDS[found[0].kind].what.format(number and number + ' ')} ({phases})"
+    phases = ", ".join(dict.fromkeys(of.phase for of in given))
+    return f"{KINDS[given[0].kind].what.format(number and number + ' ')} ({phases})"
 
 
-def marks(found: Iterable[Given | None]) -> str:
+def marks(given: Iterable[Given | None]) -> str:
     """The marks behind a figure of runs that were given this.
 
     >>> marks([Given("answers", "chain_fine_tuning", 5122), None]), marks([None])
     (' ‡', '')
     """
-    kinds = {of.kind for of in found if of is not None}
+    kinds = {of.kind for of in given if of is not None}
     return "".join(f" {kind.mark}" for name, kind in KINDS.items() if name in kinds)
 
 
-def footnotes(found: Iterable[Given | None]) -> tuple[str, ...]:
+def footnotes(given: Iterable[Given | None]) -> tuple[str, ...]:
     """What the marks of a table mean, a sentence each.
 
     >>> footnotes([Given("answers", "chain_fine_tuning", 5122), None])
     ('‡: was also given 5,122 answers beside the batches (chain_fine_tuning).',)
     """
-    known = [of for of in found if of is not None]
+    known = [of for of in given if of is not None]
     by_kind = {kind: [of for of in known if of.kind == name] for name, kind in KINDS.items()}
     return tuple(f"{kind.mark}: was also given {phrase(of)}." for kind, of in by_kind.items() if of)

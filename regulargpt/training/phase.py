@@ -38,7 +38,7 @@ class Observer(Protocol):
     """
 
     def see(self, trainer: Trainer, folder: RunFolder) -> None:
-        """Training begins or goes on here, or has taken one more step."""
+        """Training begins or goes on here, or has taken another step."""
         ...
 
 

@@ -21,7 +21,7 @@ class ProofOptions(PhaseOptions):
 
     @property
     def is_on(self) -> bool:
-        """Whether a proof is asked for."""
+        """Whether a proof is requested."""
         return self.every > 0
 
 

@@ -19,6 +19,6 @@ class Snapshots:
         self.steps = set(options.steps(config.training.steps))
 
     def see(self, trainer: Trainer, folder: RunFolder) -> None:
-        """Training is at this step: none taken, or one more."""
+        """Training is at this step: none taken, or a step more."""
         if trainer.step_count in self.steps:
             folder.write_snapshot(trainer.step_count, trainer.model.state_dict())

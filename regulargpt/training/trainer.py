@@ -99,7 +99,7 @@ class Trainer:
         optimiser.zero_grad(set_to_none=True)
         loss, measured = phase.backward(self)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
-        # Before the weights move: the state that is saved then is still a good one.
+        # Before the weights move: the state that is saved then is still a good state.
         self._refuse_infinite(phase, loss, norm)
         optimiser.step()
         # Here and not before the next pass: the last weights are those that are tested and kept.

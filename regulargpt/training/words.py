@@ -20,7 +20,7 @@ from regulargpt.training.progress import SILENT, Plan, Progress
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
 
-# One step in so many is on words near a wrong one.
+# One step in so many is on words near a wrong word.
 NEAR_EVERY = 4
 
 
@@ -74,7 +74,7 @@ class WordTraining:
         # Summed on the device: asking for each group's number would make a GPU wait.
         total = torch.zeros((), device=trainer.device)
         measured: dict[str, float] = {}
-        # One batch for all groups: words near a wrong one have its length.
+        # One batch for all groups: words near a wrong word have its length.
         near = self.near_wrong(step)
         for group in range(groups):
             words = (
@@ -82,10 +82,10 @@ class WordTraining:
                 if near is None
                 else near
             )
-            loss, found = self.objective.loss(trainer.model, words, trainer.device)
+            loss, measures = self.objective.loss(trainer.model, words, trainer.device)
             (loss / groups).backward()
             total += loss.detach() / groups
-            measured = {name: measured.get(name, 0.0) + value / groups for name, value in found.items()}
+            measured = {name: measured.get(name, 0.0) + value / groups for name, value in measures.items()}
         return total.item(), measured
 
     def near_wrong(self, step: int) -> Words | None:

@@ -11,12 +11,12 @@ from regulargpt.cli import call
 from regulargpt.runs import falsify as falsifying
 from regulargpt.text.measurements import variance_by_position
 from regulargpt.text.measurements.position_probe import ProbeSetting
-from regulargpt.text.measurements.position_variance import Setting
+from regulargpt.text.measurements.position_variance import RandomModel
 from tests.cli.places import build
 
 TINY = variance_by_position.Preset(
-    Setting(d_model=16, n_heads=2, length=9, draws=4),
-    ProbeSetting(Setting(d_model=8, n_heads=2, length=6, n_layers=1), updates=2, batch_size=2),
+    RandomModel(d_model=16, n_heads=2, length=9, draws=4),
+    ProbeSetting(RandomModel(d_model=8, n_heads=2, length=6, n_layers=1), updates=2, batch_size=2),
 )
 
 

@@ -134,8 +134,8 @@ def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path
 
 
 def test_the_windows_of_a_table_are_worked_out_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    made, of = [], Certifier.of
-    monkeypatch.setattr(Certifier, "of", staticmethod(lambda *given: made.append(given) or of(*given)))
+    made, of = [], Certifier.for_task
+    monkeypatch.setattr(Certifier, "for_task", staticmethod(lambda *given: made.append(given) or of(*given)))
     small = ("--steps", "2", "--d-model", "8", "--test-len", "42", "--samples", "8")
     assert cli("run", "parity", "--certify", *small, "--out", tmp_path / "r").code == 0
     assert len(made) == 1

@@ -224,7 +224,7 @@ def test_of_a_recurrent_class_from_outside_the_machine_or_what_it_lacks(cli: Cli
 
 def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.extraction.blind.MAX_PROTOTYPES", 3)
-    monkeypatch.setattr("regulargpt.extraction.blind.Blind.of.__func__.__defaults__", (3,))
+    monkeypatch.setattr("regulargpt.extraction.blind.Blind.quantise.__func__.__defaults__", (3,))
     changes = COMMON | RUNS["regulargpt"] | {"training.steps": 2, "data.name": "symmetric-3"}
     running.run(RunConfig().replaced(changes), tmp_path / "run")
     before = everything(tmp_path)

@@ -144,7 +144,7 @@ def test_a_network_that_is_proven_as_it_is_is_left_alone(report: dict[str, Any],
     trainer: Any = SimpleNamespace(seconds=1.0, model=Gru(2, 2, d_model=8))
     goal, device = Last(data), torch.device("cpu")
     work: Any = running.Work(RunFolder(Path()), small, data, goal, device, running.UNWATCHED, StopRequested())
-    results = running.Results({"samples": {"8": 16}}, {})
+    results = running.TestResults({"samples": {"8": 16}}, {})
     found = running.falsify(work, trainer, results, [Outcome(report, {})])
     assert (found is None) == is_left_alone
 
@@ -160,7 +160,7 @@ def test_the_search_of_a_run_takes_a_third_of_its_training_at_most(monkeypatch):
     monkeypatch.setattr("regulargpt.runs.falsify.report_of", lambda *args, **budget: given.append(budget))
     for seconds in (0.1, 60.0):
         trainer: Any = SimpleNamespace(seconds=seconds, model=Gru(2, 2, d_model=8))
-        running.falsify(work, trainer, running.Results({"samples": {"8": 16}}, {}), [])
+        running.falsify(work, trainer, running.TestResults({"samples": {"8": 16}}, {}), [])
     assert [(budget["seconds"], budget["clock"]) for budget in given] == [(1.0, time.monotonic), (18.0, time.monotonic)]
 
 

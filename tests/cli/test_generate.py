@@ -38,7 +38,7 @@ def test_json_has_the_text_and_what_was_asked(at_home: Cli):
 
 
 def test_at_temperature_0_each_symbol_is_the_likeliest(home: Path):
-    writer = Writer.of(RunFolder.open(home / "text"), 20)
+    writer = Writer.from_run(RunFolder.open(home / "text"), 20)
     prompt = writer.encode("gämm")
     assert prompt.tolist() == list("gämm".encode())
     written = list(writer.continuation(prompt, 9, temperature=0, seed=0))

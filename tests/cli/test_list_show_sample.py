@@ -142,7 +142,7 @@ def test_show_tells_the_truth_about_every_language(cli: Cli, name: str):
     task = languages.get(name)
     shown = json.loads(cli("show", name, "--json").out)
     assert shown == shown | {"language": task.name, "states": task.machine.n_states, "alphabet": list(task.alphabet)}
-    assert shown["monoid"]["size"] == TransitionMonoid.of(task.machine.minimise()).size
+    assert shown["monoid"]["size"] == TransitionMonoid.from_machine(task.machine.minimise()).size
     assert shown["minimal_states"] <= shown["states"]
     for pair in shown["examples"] + shown["samples"]:
         word = task.machine.encode(pair["word"])

@@ -80,7 +80,7 @@ def asked(cli: Cli, folder: Path, monkeypatch) -> Callable[..., tuple[Called, Kn
 
     def call(*arguments: str, made: Knowing | None = None) -> tuple[Called, Knowing]:
         answers = made or Knowing()
-        monkeypatch.setattr(network.OnDisk, "load", lambda self: answers)
+        monkeypatch.setattr(network.DiskCheckpoint, "load", lambda self: answers)
         given_ = ("reproduce", "table-5.4", "--model", f"hf:{folder}", "--scale", "smoke", "--out", "r")
         return cli(*given_, *arguments), answers
 
@@ -156,9 +156,9 @@ def test_stopped_and_gone_on_with_is_as_never_stopped(asked, after: int):
     # Of two prompts a column: the one that was interrupted is asked anew.
     assert len(found_in()["missing"]) == COLUMNS - after // 2
     called, again = asked("--page-only")
-    assert (called.code, again.asked) == (75, [])
+    assert (called.code, again.examinee) == (75, [])
     called, again = asked()
-    assert (called.code, len(again.asked)) == (0, 2 * (COLUMNS - after // 2))
+    assert (called.code, len(again.examinee)) == (0, 2 * (COLUMNS - after // 2))
     assert everything(PLACE / "answers") == whole
     assert asked("--page-only")[0].code == 0
 

@@ -11,7 +11,7 @@ import torch
 import languages
 from languages.convert.pushdown import from_json
 from regulargpt.findings import Dots
-from regulargpt.finite.stack_product import Product, Proven, Transducer
+from regulargpt.finite.stack_product import Proven, StackProduct, Transducer
 from regulargpt.measurements.measuring import measured
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.runs import run as running
@@ -94,7 +94,7 @@ def test_a_wrong_run_says_by_which_word(cli: Cli, runs: dict[str, Path]):
 def test_the_machine_of_a_run_is_extracted(cli: Cli, runs: dict[str, Path], tmp_path: Path):
     result = json.loads(cli("extract", runs["proven"], "--json").out)
     machine = from_json(Path(result["out"]).read_text())
-    assert isinstance(Product(Transducer(machine, MACHINE), MACHINE).run(), Proven)
+    assert isinstance(StackProduct(Transducer(machine, MACHINE), MACHINE).run(), Proven)
     assert (result["states"], result["equal"], result["lag"]) == (machine.n_states, True, 0)
     assert machine.n_states < result["network_states"]
     shown = cli("extract", runs["wrong"], "--out", tmp_path / "wrong.dot")

@@ -16,7 +16,7 @@ from regulargpt.config.schema import RunConfig, flat
 from regulargpt.options import shown
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver
-from regulargpt.runs.sweep.driver import Outcome
+from regulargpt.runs.sweep.driver import SweepOutcome
 from regulargpt.runs.sweep.grid import Grid
 from regulargpt.runs.sweep.names import name_of
 from tests.cli.conftest import Cli, assert_refused
@@ -149,7 +149,7 @@ def test_a_failed_run_ends_the_sweep_with_1_and_retry_runs_it_again(cli: Cli, mo
 
 
 def test_a_stopped_sweep_ends_with_75(cli: Cli, monkeypatch):
-    monkeypatch.setattr(driver, "sweep", lambda *arguments: Outcome(("a",), (), ("b", "c"), "SIGINT"))
+    monkeypatch.setattr(driver, "sweep", lambda *arguments: SweepOutcome(("a",), (), ("b", "c"), "SIGINT"))
     code, out, err = cli("sweep", "parity", *SMALL, "--out", "here")
     assert code == 75
     assert out.splitlines()[-1] == "3 runs in here: 1 done, 2 missing, 0 failed"

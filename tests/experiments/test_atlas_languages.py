@@ -59,7 +59,7 @@ def test_the_sample_is_of_different_minimal_automata_with_small_monoids() -> Non
     for number, dfa in islice(different(), 40):
         assert dfa.n_states == 3 + number % 4
         assert dfa.minimise() == dfa
-        assert TransitionMonoid.of(dfa).size <= LARGEST
+        assert TransitionMonoid.from_machine(dfa).size <= LARGEST
 
 
 def test_a_file_is_read_as_the_language(tmp_path) -> None:

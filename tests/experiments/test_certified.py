@@ -74,9 +74,9 @@ def test_the_longest_length_is_the_worst_of_the_tests_there():
 
     others = {"hard-2": test({"99": 60.0, "50": 10.0}), "x": test({"98": 0.0})}
     summary = {**test({"42": 70.0, "99": 80.0}), "extra_protocols": others}
-    assert certified.Run(ASKED, summary, {}).longest == (99, 60.0)
+    assert certified.CertifiedRun(ASKED, summary, {}).longest == (99, 60.0)
     summary["extra_protocols"] = {"hard-2": test({"500": 90.0})}
-    assert certified.Run(ASKED, summary, {}).longest == (500, 90.0)
+    assert certified.CertifiedRun(ASKED, summary, {}).longest == (500, 90.0)
 
 
 def test_what_is_refused(tmp_path: Path, monkeypatch, capsys):

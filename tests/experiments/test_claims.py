@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from experiments import claims
-from experiments.claims import Bound, Claim, Gap, Level, Place, Ratio, change, lead
+from experiments.claims import Bound, Claim, ClaimPlace, Gap, MeasureAt, Ratio, change, lead
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.score_claims import Scores, solved, unsolved
+from experiments.score_claims import PageScores, solved, unsolved
 from regulargpt.evaluation.interval import Interval
-from regulargpt.results.statistics import Group
+from regulargpt.results.statistics import RunGroup
 from regulargpt.text.experiments.page import points
-from regulargpt.text.experiments.results import Results, Unknown, paired
+from regulargpt.text.experiments.results import TextResults, Unknown, paired
 from regulargpt.text.experiments.table import TextTable
 
 L, SEGMENTS = 64, 32
@@ -35,7 +35,7 @@ def sure(value: float) -> Interval:
     return Interval(value, value, value)
 
 
-RESULTS = Results(
+RESULTS = TextResults(
     L,
     {
         "flat": {0: model(1, 1, 1, 1, 1)},
@@ -62,7 +62,7 @@ RESULTS = Results(
 )
 
 
-def trained(**steps: int) -> Results:
+def trained(**steps: int) -> TextResults:
     """The same, of rows that were trained for so many steps."""
     return replace(RESULTS, steps=steps)
 
@@ -111,19 +111,19 @@ def test_the_figure_is_the_one_that_decides():
     assert claims.stays_within("rising", 3)(RESULTS).figure.startswith("rising, PPL(16x) / PPL(1x) = 1.400 [1.3")
     assert claims.explodes("exploding")(RESULTS).figure.startswith("exploding, PPL(2x) / PPL(1x) = 2.000")
     losses = {"seeds": {0: model(1, 1.01, spread=0.001)}, "noisy": {0: model(1, 1.02, spread=1.0)}}
-    verdict = Bound((Ratio("seeds", 2), Ratio("noisy", 2)), "below", 1.0)(Results(L, losses))
+    verdict = Bound((Ratio("seeds", 2), Ratio("noisy", 2)), "below", 1.0)(TextResults(L, losses))
     assert verdict.answer == NO
     assert verdict.figure.startswith("seeds, ")
     # No end of an interval is printed as the bound that it is beside.
     near = {L: np.array([0.0, 0.0]), 2 * L: np.log(1.00496) + np.array([0.0, 1e-9])}
-    verdict = claims.stays_within("near", 0.5, (2,))(Results(L, {"near": {0: near}}))
+    verdict = claims.stays_within("near", 0.5, (2,))(TextResults(L, {"near": {0: near}}))
     assert (verdict.answer, verdict.seeds) == (YES, 1)
     assert verdict.figure == "near, PPL(2x) / PPL(1x) = 1.00496 [1.00496, 1.00496]"
 
 
 def test_a_claim_is_of_as_many_seeds_as_its_figures_have_and_segments_of_one_file_count_together():
     many = {seed: model(1, 0.9) for seed in range(4)}
-    results = Results(L, {"many": many, "few": {0: model(1, 0.8), 1: model(1, 0.8)}})
+    results = TextResults(L, {"many": many, "few": {0: model(1, 0.8), 1: model(1, 0.8)}})
     assert claims.falls_below("many")(results).seeds == 4
     assert claims.beats("few", "many", at=(2,))(results).seeds == 2
     both = Claim("", "", (claims.falls_below("many"), claims.falls_below("few")))
@@ -131,7 +131,7 @@ def test_a_claim_is_of_as_many_seeds_as_its_figures_have_and_segments_of_one_fil
     numbers = np.repeat([0.01, 0.03, 0.05, 0.07], 8)
     losses = {L: np.zeros(32), 2 * L: numbers}
     alone, in_files = (
-        Results(L, {"row": {0: losses}}, files=files).difference(("row", 2), ("row", 1))
+        TextResults(L, {"row": {0: losses}}, files=files).difference(("row", 2), ("row", 1))
         for files in ({}, {0: {32: np.repeat(np.arange(4), 8)}})
     )
     assert alone.value == in_files.value
@@ -162,8 +162,11 @@ UNKNOWN = [
     (lambda: RESULTS.measure("share", "falling", 4), "share of falling at 256 symbols was not measured"),
     (lambda: RESULTS.measure("share", "half", 4), "share of half at 256 symbols was not measured"),
     (lambda: RESULTS.change("share", ("apart", 1), ("other", 1)), "apart and other have no seed in common"),
-    (lambda: Results(L, {"a": {0: model(1)}, "b": {1: model(1)}}).difference(("a", 1), ("b", 1)), "no seed in common"),
-    (lambda: Results(L, {"a": {0: {L: np.ones(1)}}}).loss("a", 1), "one segment has no interval"),
+    (
+        lambda: TextResults(L, {"a": {0: model(1)}, "b": {1: model(1)}}).difference(("a", 1), ("b", 1)),
+        "no seed in common",
+    ),
+    (lambda: TextResults(L, {"a": {0: {L: np.ones(1)}}}).loss("a", 1), "one segment has no interval"),
 ]
 
 
@@ -187,8 +190,8 @@ def test_a_claim_holds_if_all_its_tests_do_and_says_why_not():
 
 def scored(score: float, *steps: int) -> Any:
     """The results of one cell, parity of an LSTM, whose runs had these steps."""
-    group = asdict(Group((), 1, 0, (score,), score, score, None, score, None, None, None, 0, 0))
-    return Scores.of([{"row": "lstm", "column": "parity", "group": group, "steps": steps}])
+    group = asdict(RunGroup((), 1, 0, (score,), score, score, None, score, None, None, None, 0, 0))
+    return PageScores.from_cells([{"row": "lstm", "column": "parity", "group": group, "steps": steps}])
 
 
 LEARNS, FAILS = solved(["lstm"], "parity"), unsolved(["lstm"], "parity")
@@ -226,7 +229,7 @@ def test_a_score_that_was_not_to_be_reached_refutes_in_few_steps_beside_ones_tha
     short = scored(50.0, *FEW)
     cells = {**short.cells, ("gru", "parity"): {**scored(99.0, *FEW).cells["lstm", "parity"], "row": "gru"}}
     assert both.verdict(short).text == "not reached in 4,000 steps"  # of the other there is no run
-    every: Any = Scores(cells)
+    every: Any = PageScores(cells)
     assert both.verdict(every).text == "does not"
 
 
@@ -246,7 +249,7 @@ def test_claims_are_about_rows_that_are_there_and_rules_printed_with_their_bound
     for claim in table.claims:
         assert claim.tests, claim.sentence
         for figure in (figure for test in claim.tests for figure in test.figures):
-            assert isinstance(figure, Ratio | Level)
+            assert isinstance(figure, Ratio | MeasureAt)
             assert {figure.row, figure.other or figure.row} <= table.subjects.keys(), claim.sentence
             assert figure.multiple in (*table.multiples, 1, 2, 4, 8, 16)
             assert isinstance(figure, Ratio) or figure.measure in {*table.measuring, *table.sharpening}
@@ -283,7 +286,7 @@ def test_a_difference_is_printed_where_both_values_are(first: float | None, seco
     assert change("share", "row", 8, 1, is_printed=True).printed(value) == printed
     assert change("share", "row", 8, 1).printed(value) is None
     assert lead("share", "row", "other", 8).printed(value) == printed
-    assert Gap("share", Place("line", "log", 1), Place("line", "none", 1)).printed(value) == printed
+    assert Gap("share", ClaimPlace("line", "log", 1), ClaimPlace("line", "none", 1)).printed(value) == printed
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -12,7 +12,7 @@ from experiments.cells import cells, differences_of, standing
 from experiments.cells import lines as lines_of
 from experiments.experiment import Experiment, Scale
 from experiments.page.record import Values
-from experiments.recorded import Rules, Run, gathered, read_rules, write_rules
+from experiments.recorded import RecordedRun, Rules, gathered, read_rules, write_rules
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.shortcuts import rules_beside
 from experiments.table_6_1 import EVEN
@@ -33,7 +33,7 @@ def lines(found: Values) -> list[str]:
     return [line.text for line in lines_of(found)]
 
 
-def shown(of: Experiment, scale: Scale, runs: list[Run], rules: list[Rules] | None = None) -> Cells:
+def shown(of: Experiment, scale: Scale, runs: list[RecordedRun], rules: list[Rules] | None = None) -> Cells:
     """The cells by row and column."""
     return {(one["row"], one["column"]): one for one in cells(of, scale, runs, rules or [])}
 
@@ -45,7 +45,7 @@ def made(place: Path, name: str, scale: Scale = "smoke", row: str = "parity", **
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory) -> list[Run]:
+def mixed(tmp_path_factory) -> list[RecordedRun]:
     """Parity at the scale cpu: three seeds, of which the RNN's last failed and the Transformer's first is missing."""
 
     def result(config: RunConfig) -> float | str | None:
@@ -103,7 +103,7 @@ def test_a_line_of_several_runs_says_what_a_line_each_says(mixed):
     score = type(three[0].tests[""])
     scores = tuple(sorted(run.tests[""].scores[0] for run in three))
     worst, below = min(run.tests[""].worst for run in three), min(run.tests[""].below_99 for run in three)
-    one = Run(
+    one = RecordedRun(
         ("parity",), "regulargpt-C3", "done", n=3, steps=(1400, 1400), train_seconds=7.5,
         tests={"": score(scores, worst, below)},
         by_length=dict.fromkeys(three[0].by_length, (80.0, 70.0, 90.0)),

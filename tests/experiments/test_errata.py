@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.published import published
-from regulargpt.text.measurements.position_variance import Lemmas, Setting
+from regulargpt.text.measurements.position_variance import Lemmas, RandomModel
 
 ERRATA = " ".join((Path(__file__).parents[2] / "docs" / "errata.md").read_text("utf-8").split())
 LENGTHS = (512, 1024, 2048, 4096, 8192)
@@ -84,7 +84,7 @@ def test_what_lemma_2_2_prints_and_what_is_true():
     """Both formulas of the guide, in numbers: those of the lemma and of the simulation."""
     said = re.search(r"\*\*Lemma 2\.2\*\* prints .* = (\S+), and (\S+) after .* True are (\S+) and (\S+)\.", ERRATA)
     assert said
-    lemmas = Lemmas.of(Setting(d_model=768, n_heads=12, sigma=0.02))
+    lemmas = Lemmas.from_setting(RandomModel(d_model=768, n_heads=12, sigma=0.02))
     printed, printed_scaled, true, true_scaled = (in_numbers(formula, d=768, H=12, s=0.02) for formula in said.groups())
     assert (printed, true) == pytest.approx((lemmas.logit_printed, lemmas.logit))
     assert (printed_scaled, true_scaled) == pytest.approx((lemmas.scaled_printed, lemmas.scaled))

@@ -12,10 +12,10 @@ from experiments.cells import cells, lines
 from experiments.claims import FAILS, HOLDS, OPEN
 from experiments.page.record import Values
 from experiments.published import published
-from experiments.recorded import DONE, Run, Score, key_of
+from experiments.recorded import DONE, RecordedRun, RecordedScore, key_of
 from experiments.registry import experiment
 from experiments.reproduction import write_page
-from experiments.score_claims import Scores, solved, unsolved
+from experiments.score_claims import PageScores, solved, unsolved
 from experiments.score_page import verdicts
 from experiments.shortcuts import scored
 from languages.registry import has_brackets, has_rows
@@ -34,8 +34,12 @@ def done(rows: Sequence[str], scores: Mapping[str, Sequence[float]]) -> dict[tup
     runs = []
     for row, (name, of_seeds) in product(rows, scores.items()):
         for config, score in zip(deletang.runs(row, name, "cpu"), of_seeds, strict=True):
-            tests = {"": Score((0.0,)), deletang.TOKENS: Score((score,))} if has_rows(row) else {"": Score((score,))}
-            runs.append(Run((row,), name, DONE, names=(name_of(config),), tests=tests))
+            tests = (
+                {"": RecordedScore((0.0,)), deletang.TOKENS: RecordedScore((score,))}
+                if has_rows(row)
+                else {"": RecordedScore((score,))}
+            )
+            runs.append(RecordedRun((row,), name, DONE, names=(name_of(config),), tests=tests))
     return {(cell["row"], cell["column"]): cell for cell in cells(DELETANG, "cpu", runs)}
 
 
@@ -81,7 +85,7 @@ def test_claims_by_the_worst_and_the_best_run():
         (unsolved(only, "rnn"), HOLDS, 1), (solved(only, "rnn"), FAILS, 1), (solved(only, "tape-rnn"), HOLDS, 1),
         (solved(only, "stack-rnn"), OPEN, 3), (solved(only, "rnn", "lstm"), FAILS, 1),
     ]  # fmt: skip
-    scores: Any = Scores.of(found.values())
+    scores: Any = PageScores.from_cells(found.values())
     for bound, answer, seeds in cases:
         verdict = bound(scores)
         assert (verdict.answer, verdict.seeds) == (answer, seeds)
@@ -110,6 +114,9 @@ def test_a_row_without_a_language_here_keeps_its_published_value():
 
 
 def test_rules_stand_beside_tokens_and_single_answers_only():
-    runs = [Run((row,), "rnn", DONE, tests={"": Score((0.0,)), deletang.TOKENS: Score((97.5,))}) for row in ROWS]
+    runs = [
+        RecordedRun((row,), "rnn", DONE, tests={"": RecordedScore((0.0,)), deletang.TOKENS: RecordedScore((97.5,))})
+        for row in ROWS
+    ]
     places = {(row, name, key_of(shows)) for row, name, shows, _ in scored(DELETANG, "cpu", runs)}
     assert places == {("bucket-sort", "rnn", deletang.TOKENS), ("parity", "rnn", "")}

@@ -15,7 +15,7 @@ from experiments.page.compact import dense, packed, unpacked
 from experiments.page.files import draw, rendered
 from experiments.page.layout import page_of
 from experiments.page.markdown import markdown
-from experiments.page.record import Cell, Curve, Items, Line, Page, Picture, Section, Table, Verdict
+from experiments.page.record import Cell, CellLine, ClaimVerdict, Curve, ItemList, Page, PagePicture, PageTable, Section
 from experiments.registry import experiment
 from experiments.reproduction import write_page
 from regulargpt.config.schema import RunConfig, value_of
@@ -111,10 +111,12 @@ def test_records_by_column_are_read_as_they_were_written(records: list[dict], ti
 
 
 def test_every_kind_of_block_is_read_as_it_was_written():
-    table = Table(("", "a"), (("x", Cell((Line("1", "ours"), Line("2")), (3,), {"value": 1.0})), ("y", "–")), "more")
-    curve = Picture("c", "curves/c.svg", "c: 1 to 2", (Curve("c", (1, 2), (1.0, 2.0), (0.5, 1.5), (1.5, 2.5)),))
-    blocks = ("Text.", Items(("a", "b"), numbered=True), table, curve, Picture("p", "p.png", "dots"))
-    claims = (Verdict("holds", "x = 1", sentence="So it is.", source="paper", rules=("x below 2",)),)
+    table = PageTable(
+        ("", "a"), (("x", Cell((CellLine("1", "ours"), CellLine("2")), (3,), {"value": 1.0})), ("y", "–")), "more"
+    )
+    curve = PagePicture("c", "curves/c.svg", "c: 1 to 2", (Curve("c", (1, 2), (1.0, 2.0), (0.5, 1.5), (1.5, 2.5)),))
+    blocks = ("Text.", ItemList(("a", "b"), numbered=True), table, curve, PagePicture("p", "p.png", "dots"))
+    claims = (ClaimVerdict("holds", "x = 1", sentence="So it is.", source="paper", rules=("x below 2",)),)
     page = Page(experiment="e", scale="cpu", heading="H", lead=("L",), claims=claims, sections=(Section("S", blocks),))
     text = rendered(page)
     assert page_of(json.loads(text)) == page

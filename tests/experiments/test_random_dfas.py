@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments import random_dfas
-from experiments.page.record import Picture, Table
+from experiments.page.record import PagePicture, PageTable
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage.folder import RunFolder
 
@@ -54,13 +54,13 @@ def test_the_page_counts_what_was_proven_by_the_number_of_elements():
     found = random_dfas.page(rows)
     (section,) = found.sections
     table, curve = section.blocks
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     assert [row[:5] for row in table.rows] == [
         ("2 to 4", "1", "1", "1", "1"),
         ("5 to 9", "2", "1", "0", "0"),
         ("30 to 50", "1", "1", "1", "0"),
     ]
     assert found.lead[1].startswith("2 of 5 are proven, and 4 have 100 %")
-    assert isinstance(curve, Picture)
+    assert isinstance(curve, PagePicture)
     assert list(curve.lines[0].values) == [42.0] * 3
     assert [failure["reason"] for failure in found.failed] == ["diverged"]

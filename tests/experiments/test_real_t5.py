@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.claims import ALL, Gap, Place
+from experiments.claims import ALL, ClaimPlace, Gap
 from experiments.page import files
 from experiments.page.markdown import markdown
 from experiments.page.record import Page
 from regulargpt.text.corpora.retrieval.prompts import PROMPTS
-from regulargpt.text.experiments.checkpoint.answers import Answer, Column, Identity
+from regulargpt.text.experiments.checkpoint.answers import Answer, AnswerColumn, Identity
 from regulargpt.text.experiments.checkpoint.claims import claims
 from regulargpt.text.experiments.checkpoint.page import checkpoint_page, wilson
-from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, TRAIN_LEN, Plan, plan
+from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, TRAIN_LEN, ColumnPlan, plan
 
 XL = {"d_model": 2048, "num_layers": 24, "d_ff": 5120, "num_heads": 32}
 
@@ -48,8 +48,8 @@ def test_temperatures_are_found_on_prompts_that_are_not_asked(task: str):
     assert prompts[:2] == [prompt.text for prompt in plan("smoke").prompts(task, size)]
 
 
-def column(*right: bool) -> Column:
-    return Column(1, 1.0, False, tuple(Answer("", "", one) for one in right))
+def column(*right: bool) -> AnswerColumn:
+    return AnswerColumn(1, 1.0, False, tuple(Answer("", "", one) for one in right))
 
 
 @given(right=st.integers(0, 300), wrong=st.integers(0, 300))
@@ -76,14 +76,14 @@ def identity(sizes: dict[str, int]) -> Identity:
 Share = Callable[[str, int, str], tuple[int, float]]
 
 
-def made(share: Share, sizes: dict[str, int] = XL, asked: Plan | None = None) -> Page:
+def made(share: Share, sizes: dict[str, int] = XL, asked: ColumnPlan | None = None) -> Page:
     """The record of a checkpoint of which so many of 100 answers are right, at a temperature."""
     whole, found = asked or plan("full"), {}
     for task, size in whole.columns:
         for strategy in STRATEGIES:
             right, tau = share(task, size, strategy)
             answers = tuple(Answer("1", "1", at < right) for at in range(100))
-            found[task, size, strategy] = Column(size, tau, False, answers)
+            found[task, size, strategy] = AnswerColumn(size, tau, False, answers)
     return checkpoint_page(whole, identity(sizes), found, "regulargpt reproduce", (61.0,))
 
 
@@ -137,7 +137,7 @@ def test_claims_hold_where_results_are_as_published_and_not_the_other_way_round(
     rows = {(task, size) for task, sizes in plan("full").sizes.items() for size in (*sizes, 0)} | {(ALL, 0)}
     assert len(places) > 50
     assert all((place.task, place.size) in rows and place.strategy in STRATEGIES for place in places)
-    assert Place("line", "p_max", 680).text == "p_max in line/680"
+    assert ClaimPlace("line", "p_max", 680).text == "p_max in line/680"
 
 
 def test_equal_results_and_tasks_not_asked_decide_nothing_and_published_figures_are_printed():

@@ -8,11 +8,11 @@ from experiments.cells import cells
 from experiments.cells import lines as shown
 from experiments.claims import FAILS, HOLDS, OPEN
 from experiments.experiment import SCALES
-from experiments.page.record import Items
+from experiments.page.record import ItemList
 from experiments.published import published
 from experiments.recorded import gathered
 from experiments.rivals import EXPERIMENT, PUBLISHED, TASKS, runs
-from experiments.score_claims import Average, Score, Scores
+from experiments.score_claims import Average, PageScores, ScoreFigure
 from experiments.score_page import newer, verdicts
 from regulargpt.config.schema import RunConfig
 from tests.experiments.folders import filled
@@ -30,10 +30,10 @@ def score(config: RunConfig) -> float:
 def test_every_claim_is_about_cells_that_have_runs():
     kinds = set()
     for figure in (figure for claim in EXPERIMENT.claims for bound in claim.bounds for figure in bound.figures):
-        assert isinstance(figure, Average | Score)
+        assert isinstance(figure, Average | ScoreFigure)
         kinds.add(type(figure))
         assert all(runs(figure.row, at, "cpu") for at in getattr(figure, "columns", (getattr(figure, "column", ""),)))
-    assert kinds == {Score, Average}
+    assert kinds == {ScoreFigure, Average}
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -49,7 +49,7 @@ def test_every_network_has_the_same_words(scale):
 def test_averages_and_verdicts(tmp_path: Path):
     folder = filled(tmp_path / "sweep", EXPERIMENT, "cpu", ["pd-ssm", "rwkv7"], score)
     values = cells(EXPERIMENT, "cpu", gathered(EXPERIMENT, "cpu", folder))
-    average = Average("pd-ssm", PUBLISHED).of(Scores.of(values))
+    average = Average("pd-ssm", PUBLISHED).value_in(PageScores.from_cells(values))
     assert (average.value, average.low, average.high, average.seeds) == pytest.approx((98.5, 97.5, 99.5, 3))
     said = {verdict.sentence: verdict for verdict in verdicts(EXPERIMENT, "cpu", values)}
     assert said["RWKV-7 fails parity."].answer == HOLDS
@@ -64,5 +64,5 @@ def test_averages_and_verdicts(tmp_path: Path):
 @pytest.mark.parametrize("name", EXPERIMENT.related)
 def test_other_tables_say_what_contradicts_them(name: str):
     *_, doubts = newer(published(name))
-    assert isinstance(doubts, Items)
+    assert isinstance(doubts, ItemList)
     assert len(doubts.items) == len(published(name).doubts) > 0

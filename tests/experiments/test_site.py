@@ -7,7 +7,7 @@ import pytest
 
 from experiments import site
 from experiments.gallery import INDEX
-from experiments.page.record import Picture
+from experiments.page.record import PagePicture
 from tests.regulargpt.browser import chromium, needs_browser
 from tests.test_documentation import anchors
 
@@ -18,7 +18,7 @@ HREF = re.compile(r'(?:href|src)="([^"]*)"')
 def out(tmp_path_factory) -> Path:
     """The pages that are made from Markdown; what is drawn of them stands in other tests."""
 
-    def draw(picture: Picture, place: Path) -> None:
+    def draw(picture: PagePicture, place: Path) -> None:
         (place / picture.file).parent.mkdir(parents=True, exist_ok=True)
         (place / picture.file).touch()
 

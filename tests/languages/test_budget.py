@@ -147,7 +147,7 @@ def test_monoids_of_large_machines_stop_sooner(monkeypatch: pytest.MonkeyPatch) 
         (random_dfa(12, seed=1, alphabet=numbered(1000)), "0.01", "more than 40 elements"),
     ):
         monkeypatch.setenv("LANGUAGES_BUDGET", budget)
-        assert said in refusal(TransitionMonoid.of, machine, error=TooLarge)
+        assert said in refusal(TransitionMonoid.from_machine, machine, error=TooLarge)
 
 
 def cycles(*sizes: int) -> Dfa:

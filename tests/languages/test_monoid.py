@@ -25,18 +25,18 @@ def test_libsemigroups_finds_the_same_monoid_aperiodic_exactly_if_all_groups_are
     generators = [Transf(column) for column in [list(range(n)), *machine.table.T.tolist()]]
     _silent = ReportGuard(False)
     theirs = FroidurePin(generators)
-    ours = TransitionMonoid.of(machine)
+    ours = TransitionMonoid.from_machine(machine)
     assert (ours.size, len(ours.idempotents)) == (theirs.size(), theirs.number_of_idempotents())
     assert all(theirs.contains(Transf(function)) for function in ours.elements.tolist())
-    monoid = TransitionMonoid.of(machine)
-    assert monoid.is_aperiodic == (set(GreenRelations.of(monoid).group_sizes) == {1})
+    monoid = TransitionMonoid.from_machine(machine)
+    assert monoid.is_aperiodic == (set(GreenRelations.from_monoid(monoid).group_sizes) == {1})
     assert monoid.is_group == (len(monoid.idempotents) == 1)
 
 
 @given(MACHINES)
 def test_the_table_composes_functions(machine: Semiautomaton) -> None:
     """Associativity and identity follow from it; they are checked too where the table is small."""
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     table = monoid.table.astype(np.intp)
     pairs = np.random.default_rng(0).integers(0, monoid.size, (200, 2))
     for i, j in pairs:
@@ -52,7 +52,7 @@ def test_the_table_composes_functions(machine: Semiautomaton) -> None:
 
 @given(MACHINES, WORDS, WORDS)
 def test_of_word_is_a_homomorphism(machine: Semiautomaton, u: list[int], v: list[int]) -> None:
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     first, second = np.array(u, int) % machine.n_symbols, np.array(v, int) % machine.n_symbols
     both = monoid.of_word(np.concatenate([first, second]))
     assert both == monoid.table[monoid.of_word(first), monoid.of_word(second)]
@@ -61,7 +61,7 @@ def test_of_word_is_a_homomorphism(machine: Semiautomaton, u: list[int], v: list
 
 @given(MACHINES)
 def test_words_are_the_least_of_their_elements(machine: Semiautomaton) -> None:
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     assert [int(monoid.of_word(word)) for word in monoid.words] == list(range(monoid.size))
     keys = [(len(word), word) for word in monoid.words]
     assert keys == sorted(keys)
@@ -80,13 +80,13 @@ def test_the_reversed_language_has_the_opposite_monoid(machine: Semiautomaton, d
 
 
 def test_of_word_takes_texts_batches_and_prefixes_and_the_identity_is_an_element() -> None:
-    monoid = TransitionMonoid.of(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
+    monoid = TransitionMonoid.from_machine(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
     assert monoid.of_word([[0, 1], [1, 1]]).tolist() == [1, 0]
     assert monoid.of_word("0111", every=True).tolist() == [0, 1, 0, 1]
     assert monoid.of_word("").item() == monoid.identity
     assert monoid.generators.tolist() == [0, 1]
     # The identity is one even if no other word induces it.
-    reset = TransitionMonoid.of(Semiautomaton(("p", "q"), "ab", ((0, 1), (0, 1))))
+    reset = TransitionMonoid.from_machine(Semiautomaton(("p", "q"), "ab", ((0, 1), (0, 1))))
     assert reset.words == ("", "a", "b")
     assert not reset.is_group
 

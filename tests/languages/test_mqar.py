@@ -97,7 +97,7 @@ def test_the_automaton_has_more_states_than_values_to_the_power_of_keys(vocabula
     assert (machine.answers(words, every=True) == task.labels(words, every=True)).all()
     keys, values = vocabulary // 2 - 1, vocabulary // 2
     assert machine.minimise().n_states > (values + 1) ** keys
-    assert languages.TransitionMonoid.of(machine.minimise()).is_aperiodic
+    assert languages.TransitionMonoid.from_machine(machine.minimise()).is_aperiodic
 
 
 # The name, lengths, and how many pairs a word of a length may have.

@@ -19,7 +19,7 @@ def test_classes_states_and_answers_of_all_short_words(p: int, k: int) -> None:
     task = prefix(p, k)
     assert task.output_names == (*("".join(word) for word in product("0123"[:k], repeat=p)), "too short")
     assert task.machine.answers("").item() == k**p
-    monoid = TransitionMonoid.of(task.machine.minimise())
+    monoid = TransitionMonoid.from_machine(task.machine.minimise())
     assert task.machine.n_states == monoid.size == sum(k**n for n in range(p + 1))
     assert monoid.is_aperiodic
     for length in range(1, LONGEST[k] + 1):

@@ -75,9 +75,9 @@ def by_definition(machine, word):
 @settings(max_examples=60)
 @given(machines())
 def test_runs_algebra_and_grammar_agree_with_the_moves_on_all_short_words(machine):
-    visibly = VisiblyPushdown.of(machine)
+    visibly = VisiblyPushdown.from_machine(machine)
     assert visibly.direction.tolist() == DIRECTION
-    algebra = NestedAlgebra.of(visibly)
+    algebra = NestedAlgebra.from_machine(visibly)
     minimal = algebra.minimal()
     assert minimal.size <= algebra.size
     assert [len(word) for word in algebra.least] == sorted(map(len, algebra.least))
@@ -97,7 +97,7 @@ def test_runs_algebra_and_grammar_agree_with_the_moves_on_all_short_words(machin
 @settings(max_examples=60)
 @given(machines(), machines())
 def test_two_machines_differ_first_where_the_words_do(first, second):
-    found = VisiblyPushdown.of(first).counterexample(VisiblyPushdown.of(second))
+    found = VisiblyPushdown.from_machine(first).counterexample(VisiblyPushdown.from_machine(second))
     empty = first.outputs[first.initial_index] != second.outputs[second.initial_index]
     differ = [words for words in WORDS if (first.answers(words) != second.answers(words)).any()]
     shortest = 0 if empty else differ[0].shape[1] if differ else None
@@ -124,9 +124,9 @@ def test_a_minimal_algebra_is_the_same_for_every_machine_with_these_answers(mach
         for i in range(2)
     }
     double = PushdownTransducer.from_outputs(ALPHABET, f"{machine.initial}0", moves, outputs, machine.output_names)
-    one, two = VisiblyPushdown.of(machine), VisiblyPushdown.of(double)
+    one, two = VisiblyPushdown.from_machine(machine), VisiblyPushdown.from_machine(double)
     assert one.counterexample(two) is None
-    first, second = NestedAlgebra.of(one).minimal(), NestedAlgebra.of(two).minimal()
+    first, second = NestedAlgebra.from_machine(one).minimal(), NestedAlgebra.from_machine(two).minimal()
     assert first.size == second.size
     assert sorted(map(len, first.least)) == sorted(map(len, second.least))
     assert sorted(first.answers.tolist()) == sorted(second.answers.tolist())
@@ -145,7 +145,10 @@ def test_without_calls_the_algebra_is_the_transition_monoid(name):
     same = PushdownTransducer.from_outputs(
         machine.alphabet, machine.initial, moves, machine.named_outputs, machine.output_names
     )
-    monoid, algebra = TransitionMonoid.of(machine), NestedAlgebra.of(VisiblyPushdown.of(same))
+    monoid, algebra = (
+        TransitionMonoid.from_machine(machine),
+        NestedAlgebra.from_machine(VisiblyPushdown.from_machine(same)),
+    )
     assert algebra.size == monoid.size
     # The two number their elements in orders of their own; words tell which is which.
     number = [monoid.of_word(np.array(word, dtype=np.intp)).item() for word in algebra.least]
@@ -221,14 +224,16 @@ def test_a_stack_symbol_that_nothing_pushes():
 def test_what_is_not_visibly_pushdown(move, said):
     moves = (*MOVES, Move("p", "x", "q") if move.source == "q" else Move("q", "x", "q"), move)
     with pytest.raises(AutomatonError, match=re.escape(said)):
-        VisiblyPushdown.of(PushdownTransducer.from_outputs("()x", "p", moves, {"p": "no", "q": None}, ("no",)))
+        VisiblyPushdown.from_machine(
+            PushdownTransducer.from_outputs("()x", "p", moves, {"p": "no", "q": None}, ("no",))
+        )
 
 
 def test_what_moves_at_the_bottom_alone_is_a_return_that_closes_nothing():
     """As in a product of two machines, of which one never closes what is open."""
     moves = (Move("p", "(", "q", push="g"), Move("p", ")", "p", (None,)), Move("q", "x", "q"), Move("p", "x", "p"))
     machine = PushdownTransducer.from_outputs("()x", "p", moves, {"p": "yes", "q": "no"}, ("no", "yes"))
-    visibly = VisiblyPushdown.of(machine)
+    visibly = VisiblyPushdown.from_machine(machine)
     assert visibly.direction.tolist() == [1, -1, 0]
     assert (visibly.return_to == machine.n_states).all()  # the sink
     assert visibly.bottom_to[:, 0].tolist() == [0, machine.n_states, machine.n_states]

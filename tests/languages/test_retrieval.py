@@ -80,8 +80,8 @@ def by_hand(task: Retrieval, text: str) -> tuple[list[int], list[int], list[int]
 def agrees_with_the_oracle(task: Retrieval, words: np.ndarray) -> None:
     expected = [by_hand(task, task.decode(word)) for word in words]
     found, answers, labels, depths = (np.array(part) for part in zip(*expected, strict=True))
-    assert np.array_equal(task.found(words), found)
-    assert np.array_equal(task.asked(words), answers)
+    assert np.array_equal(task.needles_in(words), found)
+    assert np.array_equal(task.answers_in(words), answers)
     assert np.array_equal(task.labels(words), labels)
     assert np.array_equal(task.depths(words), depths, equal_nan=True)
 
@@ -106,7 +106,7 @@ def test_the_answers_are_those_of_a_reader(task: Retrieval, more: int, seed: int
     words = task.sample(rng(seed, "test"), length, 3)
     assert words.shape == (3, length)
     assert np.array_equal(words, task.sample(rng(seed, "test"), length, 3))
-    assert (task.asked(words) >= 0).all()  # every question of a drawn word has its answer
+    assert (task.answers_in(words) >= 0).all()  # every question of a drawn word has its answer
     agrees_with_the_oracle(task, words)
     for word in words:
         assert np.array_equal(task.encode(task.decode(word)), word)
@@ -156,7 +156,7 @@ def test_of_100_documents_one_has_the_needle_in_each_hundredth(name: str, length
     task = retrieval(name)
     words = task.sample(rng(0, "test"), length, 100)
     if stem(name) == "passkey":
-        starts, items = task.found(words)[:, 0] - 1, length - task.tail - 5
+        starts, items = task.needles_in(words)[:, 0] - 1, length - task.tail - 5
     else:  # a mark and the symbol behind it are one thing
         documents = [task.decode(word[: -task.tail]).split() for word in words]
         places = [document.index("=") for document in documents]
@@ -279,7 +279,7 @@ def test_words_and_their_answers(name: str):
     task = retrieval(f"retrieval:{name}")
     for text, answers in WORDS[name].items():
         word = task.encode(text)[None]
-        assert task.asked(word).tolist() == [answers], text
+        assert task.answers_in(word).tolist() == [answers], text
         agrees_with_the_oracle(task, word)
 
 
@@ -288,7 +288,10 @@ def test_words_that_a_task_does_not_have_are_refused():
     for act, said in (
         (lambda: task.encode("k3 v0 ? k4"), f"{task.name} has no symbol 'k4'; as in n0 k1 v2"),
         (lambda: task.encode("kk3"), " has no symbol 'kk3'; did you mean 'k3'?"),
-        (lambda: task.asked(task.encode("? k0")[None]), "ends with 2 symbols of questions; put a document before them"),
+        (
+            lambda: task.answers_in(task.encode("? k0")[None]),
+            "ends with 2 symbols of questions; put a document before them",
+        ),
     ):
         assert refusal(act, error=WordError).endswith(said)
 
@@ -302,7 +305,7 @@ def test_the_names_of_symbols_and_answers(name: str):
     assert task.symbols[task.first_answer : task.first_answer + len(task.answers)] == task.answers
     assert task.chance == pytest.approx(len(task.answers) ** -TOGETHER.get(stem(name), 1))
     words = task.sample(rng(0, "test"), 200, 400)
-    assert set(task.asked(words).flatten().tolist()) == set(range(len(task.answers)))
+    assert set(task.answers_in(words).flatten().tolist()) == set(range(len(task.answers)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -312,6 +315,6 @@ def test_many_keys_and_questions_need_little_memory(name: str):
     task = retrieval(f"{name}:{sizes}" + ("" if stem(name) == "topic" else f",values={LARGEST_SIZE}"))
     tracemalloc.start()
     words = task.sample(rng(0, "test"), 25_000 + task.tail, 8)
-    assert (task.asked(words) >= 0).all()
+    assert (task.answers_in(words) >= 0).all()
     assert tracemalloc.get_traced_memory()[1] < 20 * words.nbytes
     tracemalloc.stop()

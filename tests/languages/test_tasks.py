@@ -34,7 +34,7 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
     machine, least = get(name).machine, get(name).machine.minimise()
-    monoid = TransitionMonoid.of(least)
+    monoid = TransitionMonoid.from_machine(least)
     assert (least.n_states, monoid.size, monoid.is_aperiodic) == SIZES[name]
     assert machine.n_states == least.n_states
 

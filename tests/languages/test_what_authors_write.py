@@ -14,7 +14,7 @@ from languages.automata import Dfa, MooreMachine
 from languages.convert.dot import from_dot
 from languages.convert.reading import Reading
 from languages.errors import AutomatonError, LanguageError
-from languages.unknown.cells import Row, meant
+from languages.unknown.cells import WordRow, meant
 from languages.unknown.table import one_each, rows_of
 from regulargpt.data import read_data
 from regulargpt.data.given import GivenData
@@ -222,7 +222,7 @@ TABLES = [
 ]
 
 
-def read_rows(rows: list[str]) -> dict[str, Row]:
+def read_rows(rows: list[str]) -> dict[str, WordRow]:
     return one_each(meant(list(rows_of("\n".join(["word,answer" + ",split" * rows[0].endswith("train"), *rows]), ","))))
 
 

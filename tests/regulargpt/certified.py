@@ -62,7 +62,7 @@ def certify(
 
     `believed` is what a page would show of it.
     """
-    specification = specification or Specification.of(languages.get(language))
+    specification = specification or Specification.from_task(languages.get(language))
     aligned = RunConfig.parse(run.config_text).model.aligned
     table = Target(specification, chunk_size, aligned)
     answers = np.maximum(specification.answers, 0)

@@ -108,7 +108,7 @@ def certificate_of(
 ) -> Outcome:
     """What is said of the network, and its files in the folder."""
     weights, network = save(model.state_dict()), json.dumps(config).encode()
-    certifier = Certifier.of(task, model.chunk_size, model.aligned)
+    certifier = Certifier.for_task(task, model.chunk_size, model.aligned)
     outcome = outcome_of(certifier, task, model, quantised or certifier.certify(model), weights, network)
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(weights)

@@ -14,7 +14,7 @@ from languages.automata import MooreMachine
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
-from regulargpt.falsification.asked import Asked
+from regulargpt.falsification.asked import Examinee
 from regulargpt.models.base import Model
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.recurrent import Stepwise
@@ -82,13 +82,13 @@ def whole(machine: MooreMachine) -> Model:
     return Whole(machine.answers, len(machine.output_names))
 
 
-def asked(model: Model, language: str = "parity", **changes: str) -> Asked:
+def asked(model: Model, language: str = "parity", **changes: str) -> Examinee:
     """The network, asked about a language."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
     config = RunConfig().replaced({"data.name": language, "model.name": "gru"} | dotted)
     words = of_words(config.data)
     goal = objectives.build(config.objective, words)
-    return Asked.of(model, words, goal, torch.device("cpu"), config.network)
+    return Examinee.from_model(model, words, goal, torch.device("cpu"), config.network)
 
 
 def with_error(machine: MooreMachine, regex: str) -> MooreMachine:

@@ -117,14 +117,14 @@ def by_hand(model: Any, word: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, 
 @pytest.mark.parametrize("stop", [0, 3, -1])
 def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(alignments: Path, stop: int):
     found, whole = told(alignments), seen(alignments)
-    task, (word,) = whole.run.source.task, (whole.long.asked.word,)  # type: ignore[attr-defined]
+    task, (word,) = whole.run.source.task, (whole.long.questioned.word,)  # type: ignore[attr-defined]
     assert np.array_equal(word, whole.run.source.test(whole.run.seed, 128, 1))
     tau = whole.stops[stop].tau
     patterns, logits = by_hand(whole.setting.model, word, tau)
     at = [128 - 2 * (task.questions - i) + 1 for i in range(task.questions)]
     heads = [patterns[-1].mean(0), *patterns.reshape(-1, *patterns.shape[2:])]
     expected = np.array([[head[m] for head in heads] for m in at])  # (questions, views, keys)
-    long, needles = found["long"], task.found(word)[0]
+    long, needles = found["long"], task.needles_in(word)[0]
     assert [question["asked"] for question in long["questions"]] == at
     assert [question["needle"] for question in long["questions"]] == needles.tolist()
     shown = attention(long, found["views"])[:, :, stop]
@@ -134,7 +134,7 @@ def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(alignment
     for name, value in (("p_max", expected.max(-1)), ("entropy", entropy), ("needle", on_needle)):
         assert np.allclose(np.array(long[name])[:, :, stop], value, atol=2e-4), name
     p = np.exp(logits[at]) / np.exp(logits[at]).sum(-1, keepdims=True)
-    right = task.asked(word)[0]
+    right = task.answers_in(word)[0]
     assert np.allclose([row[stop] for row in long["p"]], p[np.arange(len(at)), right], atol=2e-4)
     assert [row[stop] for row in long["answers"]] == [task.answers[i] for i in logits[at].argmax(-1)]
     assert [question["right"] for question in long["questions"]] == [task.answers[i] for i in right]
@@ -142,14 +142,14 @@ def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(alignment
 
 def test_the_short_word_is_shown_as_trained(alignments: Path):
     found, whole = told(alignments), seen(alignments)
-    patterns, _ = by_hand(whole.setting.model, whole.short.asked.word, np.ones((2, 2)))
+    patterns, _ = by_hand(whole.setting.model, whole.short.questioned.word, np.ones((2, 2)))
     shown = attention(found["short"], found["views"])
     assert shown.shape == (3, 5, 1, 16)
     assert np.abs(np.sqrt(shown[0, 0, 0]) - np.sqrt(patterns[-1].mean(0)[11])).max() < 0.51 / 255 + 1e-4
     assert [stop["label"] for stop in found["stops"]][found["trained"]] == "1"
     # The page leaves the network as it was.
     fresh = load_reader(RunFolder.open(alignments / "retrieval"))
-    word = torch.from_numpy(whole.long.asked.word).long()
+    word = torch.from_numpy(whole.long.questioned.word).long()
     assert torch.equal(whole.setting.model(word), fresh(word))
 
 
@@ -176,12 +176,12 @@ def test_what_comes_next_is_asked_of_a_text(alignments: Path):
     assert found["long"]["p"][0][found["trained"]] == pytest.approx(p, abs=1e-4)
     # Both segments end where the other does: the same symbol is asked for.
     assert question["right"] == found["short"]["questions"][0]["right"]
-    assert whole.long.asked.names[-8:] == whole.short.asked.names[-8:]
+    assert whole.long.questioned.names[-8:] == whole.short.questioned.names[-8:]
 
 
 def test_which_symbols_may_follow_is_asked_of_a_language(alignments: Path):
     whole, found = seen(alignments, "next", length=24), told(alignments, "next")
-    word = whole.long.asked.word
+    word = whole.long.questioned.word
     task = whole.run.source.task  # type: ignore[attr-defined]
     legal = task.next_symbols(word)[0, -1]
     names = [name for name, there in zip([*task.alphabet, "end"], legal, strict=True) if there]
@@ -198,9 +198,9 @@ def test_a_token_behind_the_word_is_read_and_shown(tmp_path: Path):
     folder = RunFolder.open(tmp_path / "run")
     whole = look(shown_of(folder), setting_of(folder, 24, 2), {})
     assert whole is not None
-    assert whole.long.asked.word.shape == (1, 25)
-    assert whole.long.asked.names[-1] == questions.TOKEN
-    assert whole.long.asked.at == (24,)
+    assert whole.long.questioned.word.shape == (1, 25)
+    assert whole.long.questioned.names[-1] == questions.TOKEN
+    assert whole.long.questioned.at == (24,)
     assert whole.long.rows.shape[-1] == 25
 
 
@@ -393,7 +393,7 @@ def test_the_address_keeps_question_head_and_temperature(browser: Browser, align
 def test_strange_symbols_are_text(browser: Browser, alignments: Path):
     browser.open(page(alignments, "strange"))
     boxes = browser.all(".long .boxes span")
-    assert boxes == list(seen(alignments, "strange", length=24).long.asked.names)
+    assert boxes == list(seen(alignments, "strange", length=24).long.questioned.names)
     assert set(boxes) <= set(SYMBOLS)
     assert browser.count("main b, main i") == 0
     # A bidirectional model sees all of the word.

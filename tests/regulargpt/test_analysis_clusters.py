@@ -57,7 +57,7 @@ def test_the_rand_index_is_that_of_scikit_learn(pairs: list[tuple[int, int]]):
 def test_clusters_are_merged_as_scikit_learn_merges_them(noise: float):
     states, _ = blobs(5, noise=noise)
     tree = AgglomerativeClustering(n_clusters=1, linkage="average", compute_distances=True).fit(states)
-    made = Dendrogram.of(states, "average")
+    made = Dendrogram.from_states(states, "average")
     assert np.array_equal(made.merges, tree.children_)
     assert np.array_equal(made.heights, tree.distances_)
 

@@ -22,9 +22,9 @@ SHAPES = [("brackets-2", 2, "right"), ("brackets-2", 3, "right"), ("formula", 2,
 def test_each_node_has_its_own_state_and_what_its_sub_word_does(name: str, C: int, aligned: str):
     task, model = nested(name), tree(name, C, aligned)
     words = task.sample(rng(0, "nodes"), 21, 6)
-    labels = Labels(NestedSpecification.of(task), C, model.aligned)
+    labels = Labels(NestedSpecification.from_task(task), C, model.aligned)
     found = nested_node_states(model, words, labels)
-    nodes = NestedLevels.of(model, torch.from_numpy(words.astype(np.int64)))
+    nodes = NestedLevels.from_words(model, torch.from_numpy(words.astype(np.int64)))
     states = nodes.states()
     node_of = {(node.level, node.word, node.start, node.end): node for level in nodes.nodes for node in level}
     assert found.counts.sum() == len(node_of)  # none is left out, and equal ones count

@@ -24,7 +24,7 @@ SMALL = {"d_model": 8, "n_heads": 2, "d_ff": 16}
 def sample(language: str, length: int, count: int = 4) -> tuple[Any, Any, TransitionMonoid]:
     task = languages.get(language)
     machine = task.machine.minimise()
-    return task.sample(rng(0, "test"), length, count), machine, TransitionMonoid.of(machine)
+    return task.sample(rng(0, "test"), length, count), machine, TransitionMonoid.from_machine(machine)
 
 
 def regulargpt(n_symbols: int, **options: Any) -> RegularGPT:

@@ -85,7 +85,7 @@ def test_a_state_without_an_answer_is_not_drawn_as_one_that_rejects():
     outputs = {"p": "accept", "q": "reject", "r": None}
     table = ((1, 2), (2, 0), (0, 1))
     machine = MooreMachine.from_outputs(("p", "q", "r"), "ab", table, "p", outputs, ("reject", "accept"))
-    assert not Diagram.of(machine).is_acceptor
+    assert not Diagram.from_machine(machine).is_acceptor
     assert re.findall(r'class="answer">([^<]+)<', drawing(machine)) == ["accept", "reject", "–"]
 
 

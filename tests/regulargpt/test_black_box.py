@@ -23,9 +23,9 @@ from languages.regular.user import task_of
 from regulargpt.extraction import black_box
 from regulargpt.extraction.answers import FromAnswers, every_short, learn_from_answers, shrunk
 from regulargpt.extraction.black_box import compared, learned_from, ruled_out, shortest_wrong
-from regulargpt.extraction.queries import Queries, Spent
+from regulargpt.extraction.queries import Queries, QueriesSpent
 from regulargpt.finite import conformance, from_answers
-from regulargpt.finite.from_answers import Answers, answers_of
+from regulargpt.finite.from_answers import NetworkAnswers, answers_of
 from regulargpt.finite.held_out import batches
 from regulargpt.finite.lstar import Learner
 from regulargpt.finite.nonempty import Word, counterexample
@@ -40,7 +40,7 @@ PARITY = languages.get("parity")
 def learned(network: nn.Module, spec: str = "parity", seconds: float = 100.0, **fields: Any) -> FromAnswers:
     """What the answers of a network say that is asked for those of a language."""
     words = data_of(spec, **{"data.train_len": 14, **fields})
-    return learned_from(Answers(network, 14, words.task), words, 0, seconds, lambda asked, most: None)
+    return learned_from(NetworkAnswers(network, 14, words.task), words, 0, seconds, lambda asked, most: None)
 
 
 def other_than(found: MooreMachine, answers: Mapping[Word, int], most: int) -> int:
@@ -63,11 +63,11 @@ def test_a_network_that_is_a_machine_gives_it_and_is_asked_about_questions_only(
         task = task_of(machine, "planted")
     except LanguageError:  # no word has an answer
         assume(False)
-    network, asked = Answers(Machine(machine), 9, task), set[Word]()
+    network, asked = NetworkAnswers(Machine(machine), 9, task), set[Word]()
 
     def ask(words: Sequence[Word]) -> list[int]:
         asked.update(words)
-        return network.of(words)
+        return network.to_words(words)
 
     found = learn_from_answers(task, ask, every_short(task, 3), 9)
     assert found.machine is not None
@@ -83,11 +83,11 @@ def test_what_is_ruled_out_is_true_of_all_small_machines(monkeypatch: pytest.Mon
     few = 0
     for machine in [*all_minimal(1, 0), *all_minimal(2, 0)[::3], *all_minimal(3, 0)[::300]]:
         task = task_of(machine, "planted")
-        found = learn_from_answers(task, Answers(Machine(machine), 14, task).of, [], 14)
+        found = learn_from_answers(task, NetworkAnswers(Machine(machine), 14, task).to_words, [], 14)
         assert isinstance(found.machine, MooreMachine)
         assert found.classes > found.machine.n_states - 1
         assert other_than(found.machine, found.answers, found.classes) == 0
-        silent = Learner(2, Answers(Machine(machine), 14, task).of, 9)
+        silent = Learner(2, NetworkAnswers(Machine(machine), 14, task).to_words, 9)
         silent.hypothesis  # noqa: B018
         few += other_than(found.machine, silent.known, found.classes) > 0
     assert few > 5
@@ -114,11 +114,11 @@ def test_a_network_of_too_many_states_is_said_to_be_so():
         [f"{q}" for q in range(9)], "01", [((q + 1) % 9, q) for q in range(9)], "0", [q == 0 for q in range(9)], "ab"
     )
     task = task_of(counting, "planted")
-    network = Answers(Machine(counting), 14, task)
-    found = learn_from_answers(task, network.of, every_short(task, 5), 14, most_states=5)
+    network = NetworkAnswers(Machine(counting), 14, task)
+    found = learn_from_answers(task, network.to_words, every_short(task, 5), 14, most_states=5)
     assert (found.machine, found.classes, found.reason) == (None, 0, "its answers need more than 5 states")
     assert found.so_far <= 5
-    exact = learn_from_answers(task, replace(network, longest=20).of, every_short(task, 5), 20, most_states=10)
+    exact = learn_from_answers(task, replace(network, longest=20).to_words, every_short(task, 5), 20, most_states=10)
     assert exact.machine is not None
     assert exact.machine.n_states == 9
 
@@ -138,9 +138,9 @@ class Clock:
 def test_whatever_the_budget_nothing_is_claimed_that_was_not_tried(spec: str):
     """Stopped after any number of questions: no machine, or one that gives all answers, and rules out nothing early."""
     task = languages.find(spec)
-    network = Answers(Machine(task.machine), 10, task)
+    network = NetworkAnswers(Machine(task.machine), 10, task)
     words = every_short(task, 4)
-    whole = learn_from_answers(task, network.of, words, 10)
+    whole = learn_from_answers(task, network.to_words, words, 10)
     assert whole.classes
     stopped = 0
     for seconds in range(60):
@@ -158,16 +158,16 @@ def test_whatever_the_budget_nothing_is_claimed_that_was_not_tried(spec: str):
 
 
 def test_answers_are_kept_while_there_is_room():
-    network = Answers(Machine(of("parity")), 40, PARITY)
+    network = NetworkAnswers(Machine(of("parity")), 40, PARITY)
     asking = Queries(network, 100, most=200)
     assert asking([(0, 1), (1, 1)]) == [1, 0]
-    with pytest.raises(Spent, match="the answers that may be kept are not enough"):
+    with pytest.raises(QueriesSpent, match="the answers that may be kept are not enough"):
         asking([(0,) * 40] * 4)
 
 
 def test_a_word_is_shrunk_to_what_is_wrong_in_it():
-    network = Answers(Machine(of("tomita-4")), 40, languages.get("tomita-4"))
-    learner = Learner(2, network.of, 9)
+    network = NetworkAnswers(Machine(of("tomita-4")), 40, languages.get("tomita-4"))
+    learner = Learner(2, network.to_words, 9)
     assert shrunk(learner, (1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0)) == (0, 0, 0)  # so far every word is accepted
 
 
@@ -181,7 +181,7 @@ def test_above_the_regular_languages(name: str):
         return
     assert isinstance(found.machine, PushdownTransducer)
     assert isinstance(task, NestedTask)
-    assert VisiblyPushdown.of(found.machine).counterexample(task.visibly) is None
+    assert VisiblyPushdown.from_machine(found.machine).counterexample(task.visibly) is None
     assert ruled_out(found.classes, task)[0].endswith(f"at most {found.classes} elements, they are this machine's")
 
 

@@ -31,7 +31,7 @@ from regulargpt.models.tree.depth import depth
 
 
 def target_of(spec: str, C: int) -> Target:
-    return Target.of(Specification.of(languages.get(spec)), C)
+    return Target.from_specification(Specification.from_task(languages.get(spec)), C)
 
 
 @pytest.mark.parametrize(("spec", "C"), [("parity", 2), ("dyck-2", 2), ("dyck-2", 3), ("tomita-3", 3)])
@@ -92,12 +92,12 @@ def test_an_element_that_is_taken_for_others_gets_the_mean_of_what_is_most_often
 
 def test_of_codebooks_that_prove_nothing_the_one_that_is_right_farthest_is_taken():
     """By the shortest wrong words of each, given prototypes before its own."""
-    certifier, lengths = Certifier.of(languages.get("tomita-4"), 2), []
+    certifier, lengths = Certifier.for_task(languages.get("tomita-4"), 2), []
     for seed in range(8):
         model = untrained(seed=seed)
         given = torch.randn(3, 16, generator=torch.Generator().manual_seed(seed))
         books = [unlabelled(given), *codebooks(Float64Network(model), certifier.target)]
-        each = [QuantisedNetwork.of(Float64Network(model), book, certifier.specification) for book in books]
+        each = [QuantisedNetwork.compute(Float64Network(model), book, certifier.specification) for book in books]
         wrong = [len(one.proof.wrong) for one in each if one.proof.wrong is not None]
         assert len(wrong) == len(books)
         found = certifier.certify(model, given).proof.wrong
@@ -132,7 +132,7 @@ def test_means_of_elements_are_those_of_their_windows_once_each_has_one(spec: st
 def test_the_windows_and_answers_are_those_of_all_trees_of_short_words(spec: str, C: int):
     task, target = languages.get(spec), target_of(spec, C)
     machine = task.machine.minimise()
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     # Each tree of each word that has an answer: its windows of symbols, of elements, and what they give.
     of_symbols, of_elements, answers = set(), set(), {}
     for length in range(1, max(7, C**2 + 1) + 1):
@@ -149,7 +149,7 @@ def test_the_windows_and_answers_are_those_of_all_trees_of_short_words(spec: str
                     (of_symbols if is_leaf else of_elements).add((window, monoid.words[product]))
                 nodes, is_leaf = products, False
             answers[monoid.words[nodes[0]]] = int(machine.answers(np.array([word]))[0])
-    name = Specification.of(task).monoid.words
+    name = Specification.from_task(task).monoid.words
     leaves = {(tuple(w), name[p]) for w, p in zip(target.symbol_windows.tolist(), target.symbol_products, strict=True)}
     assert leaves == of_symbols
     number = {word: i for i, word in enumerate(monoid.words)}

@@ -18,7 +18,7 @@ from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.forests import states_of
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Machine
-from regulargpt.certificate.checker.tables import Table
+from regulargpt.certificate.checker.tables import WindowTable
 from regulargpt.certificate.search.codebook import Target
 from regulargpt.finite import levels
 from regulargpt.finite.levels import TooManyWindows
@@ -90,9 +90,9 @@ def machine_of_checker(machine: MooreMachine) -> Machine:
     return Machine(json.loads(to_json(machine)), "it")
 
 
-def listed(table: dict[tuple[int, ...], int], C: int) -> Table:
+def listed(table: dict[tuple[int, ...], int], C: int) -> WindowTable:
     windows, images = np.array(list(table), dtype=np.int64), np.array(list(table.values()), dtype=np.int64)
-    return Table(100, windows.reshape(-1, C), images)
+    return WindowTable(100, windows.reshape(-1, C), images)
 
 
 @settings(max_examples=60)
@@ -268,7 +268,7 @@ SPECS = ["parity", "even-pairs", "cycle-navigation", "tomita-3", "dyck-3", "aa-s
 @pytest.mark.parametrize("C", [2, 3])
 @pytest.mark.parametrize("spec", [*SPECS, "modular-arithmetic:modulus=2", "modular-arithmetic:modulus=3,plus=true"])
 def test_the_monoid_itself_is_proven_and_a_wrong_answer_is_found(spec: str, C: int):
-    specification = Specification.of(languages.get(spec))
+    specification = Specification.from_task(languages.get(spec))
     answers = np.maximum(specification.answers, 0)
     proof = prove(specification, C, ideal_network(specification), answers)
     assert proof.holds
@@ -284,7 +284,7 @@ def test_the_monoid_itself_is_proven_and_a_wrong_answer_is_found(spec: str, C: i
 
 
 def test_the_size_of_modular_arithmetic_is_that_of_section_4_of_the_protocols():
-    target = Target.of(Specification.of(languages.get("modular-arithmetic:plus=true")), 2)
+    target = Target.from_specification(Specification.from_task(languages.get("modular-arithmetic:plus=true")), 2)
     occurring = np.unique(np.concatenate([target.symbol_products, target.products]))
     assert len(occurring) == 129
     # All pairs, and alone at the left end, with the pad, the 25 that a word can begin with.
@@ -303,7 +303,7 @@ def test_words_outside_the_domain_are_not_asked():
 def test_a_task_whose_words_have_even_length_only_leaves_odd_ones_out():
     even = Dfa(("even", "odd"), "ab", ((1, 1), (0, 0)), "even", {"even"})
     count_a = MooreMachine(("0", "1"), "ab", ((1, 0), (0, 1)), "0", (0, 1), ("even a", "odd a"))
-    specification = Specification.of(Task("even", count_a, "", "", (), domain=even))
+    specification = Specification.from_task(Task("even", count_a, "", "", (), domain=even))
     # From the level of two symbols on, full nodes have even length; so have left ones that can begin a word.
     for level in itertools.islice(levels.levels(specification, 2, ideal_network(specification)), 1, None):
         for kinds in (level.full, level.rest):
@@ -369,9 +369,9 @@ def assert_same_proofs(found: Found, expected: Found) -> None:
 @pytest.mark.parametrize("aligned", ["right", "left"])
 @pytest.mark.parametrize("spec", ["modular-arithmetic:modulus=2,plus=true", "dyck-3", "tomita-3"])
 def test_windows_are_counted_before_they_are_made(spec: str, aligned: Side, monkeypatch: pytest.MonkeyPatch):
-    specification = Specification.of(languages.get(spec))
+    specification = Specification.from_task(languages.get(spec))
     for height, level in enumerate(levels.levels(specification, 3, ideal_network(specification, aligned), aligned)):
-        windows = levels.Windows.of(level, 3 ** (height + 1), specification.top, 3, aligned)
+        windows = levels.Windows.over(level, 3 ** (height + 1), specification.top, 3, aligned)
         count = max(sum(len(kept) for kept in windows.kept(n)) for n in (1, 2, 3))
         message = rf"{count:,} windows of \d nodes at level {height}: too many to look at"
         with monkeypatch.context() as patch:
@@ -383,7 +383,7 @@ def test_windows_are_counted_before_they_are_made(spec: str, aligned: Side, monk
 
 
 def test_too_many_windows_are_refused_in_one_line():
-    specification = Specification.of(languages.get("symmetric-5"))
+    specification = Specification.from_task(languages.get("symmetric-5"))
     with pytest.raises(UserError, match=r"windows of 5 nodes at level \d: too many to look at"):
         prove(specification, 5, ideal_network(specification), specification.answers)
 

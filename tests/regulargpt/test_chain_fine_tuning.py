@@ -15,7 +15,7 @@ from regulargpt.certificate.chain import phase as chain_phase
 from regulargpt.certificate.chain import tuning
 from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
 from regulargpt.certificate.chain.box_search import OfCells, closed
-from regulargpt.certificate.chain.intervals import Interval
+from regulargpt.certificate.chain.intervals import TensorInterval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.phase import ChainFineTuning, Chains, ChainTuning
 from regulargpt.certificate.chain.points import Candidate
@@ -49,16 +49,16 @@ def followed(model: Any) -> BoxNetwork:
     return network
 
 
-def boxes_of(model: Any, seed: int, widest: float = 0.5) -> tuple[Interval, Tensor]:
+def boxes_of(model: Any, seed: int, widest: float = 0.5) -> tuple[TensorInterval, Tensor]:
     """A box round a random state for each symbol, of another radius in each coordinate; some have none."""
     generator = torch.Generator().manual_seed(seed)
     shape = (2 * SYMBOLS, prod(followed(model).shape))
     centre = torch.empty(shape, dtype=torch.float64).uniform_(-1.5, 1.5, generator=generator)
     radius = torch.empty(shape, dtype=torch.float64).uniform_(-0.1, widest, generator=generator).relu()
-    return Interval.round(centre, radius), torch.arange(SYMBOLS).repeat(2)
+    return TensorInterval.round(centre, radius), torch.arange(SYMBOLS).repeat(2)
 
 
-def points_in(box: Interval, count: int, seed: int) -> Tensor:
+def points_in(box: TensorInterval, count: int, seed: int) -> Tensor:
     """Points (count, n, D): some inside, some at corners."""
     generator = torch.Generator().manual_seed(seed)
     at = torch.empty((count, *box.lower.shape), dtype=torch.float64).uniform_(-1, 1, generator=generator)
@@ -128,8 +128,8 @@ def test_slopes_at_a_point_are_the_derivatives(kind: str):
     cell, chain = followed(model).cell(followed(model).sums[0], d), LiveChain(model)
     states, symbol = boxes_of(model, 2)[0].centre[:1], torch.tensor([1])
     x = followed(model).read(symbol)
-    parts = [Interval(part, part) for part in states.unflatten(1, (count, -1)).unbind(1)]
-    slopes = cell.slopes(cell.summed(Interval(x, x), parts[0]).unbind(1), parts)
+    parts = [TensorInterval(part, part) for part in states.unflatten(1, (count, -1)).unbind(1)]
+    slopes = cell.slopes(cell.summed(TensorInterval(x, x), parts[0]).unbind(1), parts)
     found = torch.einsum("pgi,gij->pij", slopes.by_sum.centre[0], cell.of_hidden)
     found = torch.stack([found + torch.diag_embed(slopes.by_carried.centre[0, :, 0])], 2)  # (parts, d, 1, d)
     for part in range(1, count):
@@ -173,7 +173,7 @@ def test_what_may_be_saturated_is_what_passes_the_hooks(kind: str, names: str, l
 def test_a_target_has_a_point_for_each_state_and_last_symbol():
     """Reached ones alone; its moves are the machine's, and nothing is asked of what has no answer any more."""
     machine = languages.get("tomita-3").machine.minimise()
-    target = ChainTarget.of(machine)
+    target = ChainTarget.from_machine(machine)
     words = torch.randint(0, 2, (500, 9), generator=torch.Generator().manual_seed(0))
     to = torch.full((target.n_points, 2), -1)
     to[target.moves.source, target.moves.symbols] = target.moves.target
@@ -189,7 +189,7 @@ def test_a_target_has_a_point_for_each_state_and_last_symbol():
 def test_points_are_means_of_the_states_after_words(kind: str):
     """By running each word; a point that no word comes by is what its symbol makes of another."""
     model = built(kind).float()
-    target, chain = ChainTarget.of(languages.get("cycle-navigation").machine), LiveChain(model)
+    target, chain = ChainTarget.from_machine(languages.get("cycle-navigation").machine), LiveChain(model)
     words = torch.randint(0, 3, (40, 6), generator=torch.Generator().manual_seed(1))
     found = target.means(chain, [words])
 
@@ -260,7 +260,7 @@ def test_closed_boxes_hold_what_their_states_become():
     assert isinstance(phase.now, Closed)
     assert isinstance(phase.last, ChainTuning)
     assert torch.equal(phase.last.points, boxes.centre)
-    source = Interval(boxes.lower[moves.source], boxes.upper[moves.source])
+    source = TensorInterval(boxes.lower[moves.source], boxes.upper[moves.source])
     logits, after = stepped(chain, points_in(source, 500, 0), moves.symbols)
     assert (after >= boxes.lower[moves.target] + chain_phase.SLACK).all()
     assert (after <= boxes.upper[moves.target] - chain_phase.SLACK).all()
@@ -327,7 +327,7 @@ def test_what_comes_to_nothing_is_given_up_and_words_go_on(monkeypatch):
 def test_units_that_are_stuck_begin_anew():
     """Latched by a gate that is shut, a unit keeps whatever it has; without weights its box shrinks by itself."""
     model = built("gru", n_layers=1).float()
-    target = ChainTarget.of(languages.get("parity").machine)
+    target = ChainTarget.from_machine(languages.get("parity").machine)
     with torch.no_grad():
         for weight in model.rnn.parameters():
             weight.mul_(0.1)
@@ -350,7 +350,7 @@ def test_cells_that_count_are_brought_back_before_points_are_moved():
     with torch.no_grad():
         model.rnn.bias_ih_l0[8:16] = 20.0
         model.rnn.bias_ih_l0[16:24] = 20.0
-    target = ChainTarget.of(languages.get("cycle-navigation").machine)
+    target = ChainTarget.from_machine(languages.get("cycle-navigation").machine)
     words = [torch.zeros(4, 9, dtype=torch.long)]
     means, tuned = target.means(LiveChain(model), words), ChainTuner.begun(model, target, words, 0)
     half = means.shape[1] // 2

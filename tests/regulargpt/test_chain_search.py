@@ -13,7 +13,7 @@ from languages.automata import MooreMachine
 from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
 from regulargpt.certificate.chain.points import Candidate
-from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.chain.product import ChainProduct
 from regulargpt.certificate.chain.search import improved, proven, refuse_trivial
 from regulargpt.certificate.compared import right_machine
 from regulargpt.finite.chain import Chain, chain_of
@@ -69,17 +69,17 @@ def first_wrong(given: dict[tuple[int, ...], int], machine: MooreMachine) -> tup
 @pytest.mark.parametrize(("cls", "n_layers", "seed"), CASES)
 def test_the_product_is_proven_or_wrong_as_all_words_are(cls, n_layers: int, seed: int):
     chain, points = chain_with_points(cls, n_layers, seed)
-    rows, given = Rows.of(chain, points), answers_of(chain, points)
+    rows, given = Rows.compute(chain, points), answers_of(chain, points)
     model = QuantisedChain(rows)
     for length in range(1, LONGEST + 1):
         words = torch.tensor([word for word in WORDS if len(word) == length])
         assert model(words).argmax(1).tolist() == [given[tuple(word)] for word in words.tolist()]
         assert torch.equal(model(words, readout="all")[:, -1], model(words))
-    right = Product.of(rows, machine_of(rows).minimise())
+    right = ChainProduct.explore(rows, machine_of(rows).minimise())
     assert right.wrong is None
     for changed in range(0, rows.images.size, 2):
         machine = machine_of(rows, changed)
-        found = Product.of(rows, machine.minimise())
+        found = ChainProduct.explore(rows, machine.minimise())
         # So few rows that a wrong one comes up within so many symbols, or never.
         assert found.wrong == first_wrong(given, machine)
     # What comes up: rows that words read, points that they carry on, and pairs of these with the machine's states.
@@ -138,7 +138,7 @@ def test_a_network_that_drifts_is_proven_with_its_states_replaced_and_wrong_as_i
 
 def test_points_that_do_not_do_get_more_until_they_do():
     machine, chain = cyclic(), Chain(Turning(2, 3, more=0.01))
-    one = Product.of(Rows.of(chain, torch.tensor([[1.0, 0.0]], dtype=torch.float64)), machine)
+    one = ChainProduct.explore(Rows.compute(chain, torch.tensor([[1.0, 0.0]], dtype=torch.float64)), machine)
     assert one.wrong == (1, 0)
     candidate = Candidate(chain, machine)
     *_, last = candidate.mended(one)

@@ -12,11 +12,18 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regulargpt.certificate.checker.affine_forms import AffineForm, Source, TooFar, activation, layer_norm, side_by_side
+from regulargpt.certificate.checker.affine_forms import (
+    ErrorSource,
+    TooFar,
+    WrittenForm,
+    activation,
+    layer_norm,
+    side_by_side,
+)
 from regulargpt.certificate.checker.balls import Undecided, exact, greatest, largest, norm, of_flint, spectral
 from regulargpt.certificate.checker.block_bounds import attend_head
 from regulargpt.certificate.checker.doubles import Doubles
-from regulargpt.certificate.checker.image_bounds import ImageBounds
+from regulargpt.certificate.checker.image_bounds import CheckedImageBounds
 from regulargpt.certificate.checker.network import Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.regulargpt import R
@@ -40,7 +47,7 @@ from tests.regulargpt.networks import (
 from tests.regulargpt.test_checker_network import LDRU, as_record, middle
 
 Floats = npt.NDArray[np.float64]
-IN_BOTH = pytest.mark.parametrize("kind", [np.asarray, Doubles.of], ids=["FLINT", "float64"])
+IN_BOTH = pytest.mark.parametrize("kind", [np.asarray, Doubles.from_value], ids=["FLINT", "float64"])
 
 
 def network(model: Tree, shape: dict[str, Any]) -> Network:
@@ -53,15 +60,15 @@ def network(model: Tree, shape: dict[str, Any]) -> Network:
 
 def bounds_in(
     arithmetic: str, model: Tree, shape: dict[str, Any], prototypes: Floats, radii: Floats
-) -> ImageBounds[Any]:
+) -> CheckedImageBounds[Any]:
     """The checker's bounds, in balls of FLINT or of float64."""
     of, known = network(model, shape), exact(prototypes)
     if arithmetic == "float64":
-        return bounds_of(of.in_doubles(), Doubles.of(known), exact(radii))
+        return bounds_of(of.in_doubles(), Doubles.from_value(known), exact(radii))
     return bounds_of(of, known, exact(radii))
 
 
-def bound_each(bounds: ImageBounds[Any], model: Tree, images: Any = None) -> Floats:
+def bound_each(bounds: CheckedImageBounds[Any], model: Tree, images: Any = None) -> Floats:
     """At most this far all windows move, or from the prototypes `images` (n,); infinite where nothing follows."""
 
     def bound(window: Any, image: int | None) -> float:
@@ -164,12 +171,12 @@ def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict
                 assert np.abs(middle(m) - jacobian[:, c].numpy()).max() < 1e-11
 
 
-def ball(centre: Floats, radius: float) -> AffineForm:
+def ball(centre: Floats, radius: float) -> WrittenForm:
     """A vector that moves in a ball."""
-    return AffineForm(exact(centre), {Source(arb(radius)): exact(np.eye(len(centre)))})
+    return WrittenForm(exact(centre), {ErrorSource(arb(radius)): exact(np.eye(len(centre)))})
 
 
-def of_one(form: AffineForm) -> tuple[Floats, float]:
+def of_one(form: WrittenForm) -> tuple[Floats, float]:
     """The linear part by the one vector that moves, and the size of what is left, in a form made of `ball`."""
     first, *left = form.maps.items()
     return middle(first[1]), sum(float(s.size) for s, _ in left)
@@ -229,13 +236,13 @@ def test_what_a_product_leaves_and_how_vectors_stand_side_by_side(seed: int, log
     rng, far = np.random.default_rng(seed), math.exp(log_far)
     a, b, *matrices = rng.normal(size=(6, D, D))
     with ctx.workprec(64):
-        sources = [Source(arb(far * scale)) for scale in (1, 2, 3)]
-        x = AffineForm(exact(a[0]), dict(zip(sources[:2], map(exact, matrices[:2]), strict=True)))
-        y = x if same else AffineForm(exact(b[0]), dict(zip(sources[1:], map(exact, matrices[2:]), strict=True)))
+        sources = [ErrorSource(arb(far * scale)) for scale in (1, 2, 3)]
+        x = WrittenForm(exact(a[0]), dict(zip(sources[:2], map(exact, matrices[:2]), strict=True)))
+        y = x if same else WrittenForm(exact(b[0]), dict(zip(sources[1:], map(exact, matrices[2:]), strict=True)))
         product, pair = x.times(y), side_by_side([x, y])
         (left,) = [s for s in product.maps if s not in sources]
 
-        def value(form: AffineForm, vectors: list[Floats]) -> Floats:
+        def value(form: WrittenForm, vectors: list[Floats]) -> Floats:
             moved = (middle(form.maps[s]) @ v for s, v in zip(sources, vectors, strict=True) if s in form.maps)
             return middle(form.centre) + sum(moved)
 
@@ -258,9 +265,9 @@ def test_no_vector_within_its_bounds_goes_beyond_what_it_can_reach(
     each = rng.exponential(size=shape[1]) * (rng.integers(0, 4, shape[1]) == 0 if few else 1)
     size = rng.uniform(0.1, 1) * np.linalg.norm(each)
     with ctx.workprec(64):
-        for balls, known in ((exact(m), exact(each)), (Doubles.of(exact(m)), Doubles.of(exact(each)))):
-            source, free = Source(arb(size), known), Source(arb(size))
-            reach = min(float(source.reach(balls).upper()), float(AffineForm(balls[:, 0], {source: balls}).deviation))
+        for balls, known in ((exact(m), exact(each)), (Doubles.from_value(exact(m)), Doubles.from_value(exact(each)))):
+            source, free = ErrorSource(arb(size), known), ErrorSource(arb(size))
+            reach = min(float(source.reach(balls).upper()), float(WrittenForm(balls[:, 0], {source: balls}).deviation))
             coordinates, anywhere = middle(of_flint(source.coordinate_reach(balls))), float(free.reach(balls).upper())
             assert reach <= anywhere * (1 + 1e-9) + 1e-300
             for _ in range(20):
@@ -277,9 +284,9 @@ def test_a_remainder_takes_in_the_sources_that_move_little_and_all_that_they_do(
     large, *small = rng.normal(size=(3, D, D))
     each = rng.exponential(size=D)
     with ctx.workprec(64):
-        sources = [Source(arb(1)), Source(arb(1e-7)), Source(arb(2e-7), kind(exact(1e-7 * each)))]
+        sources = [ErrorSource(arb(1)), ErrorSource(arb(1e-7)), ErrorSource(arb(2e-7), kind(exact(1e-7 * each)))]
         maps = {s: kind(exact(m)) for s, m in zip(sources, [large, *small], strict=True)}
-        x = AffineForm(kind(exact(np.zeros(D))), maps)
+        x = WrittenForm(kind(exact(np.zeros(D))), maps)
         found = x.with_remainder(arb(1e-9), kind(exact(np.full(D, 1e-9))) if bounded else None)
         kept, one = found.maps
         assert kept is sources[0]
@@ -303,11 +310,11 @@ def test_a_unit_that_changes_sign_moves_no_more_than_its_own_column(kind: Any):
     weight, z = rng.normal(size=(D, 64)), rng.choice([-1.0, 1.0], 64)
     weight[:, 5], z[5] = 0.01 * weight[:, 5], 1e-3
     with ctx.workprec(64):
-        one = Source(arb(0.01))
-        x = AffineForm(kind(exact(z)), {one: kind(exact(np.eye(64)))})
+        one = ErrorSource(arb(0.01))
+        x = WrittenForm(kind(exact(z)), {one: kind(exact(np.eye(64)))})
         y = activation(x, "relu")
         (left,) = [s for s in y.maps if s is not one]
-        alone = AffineForm(y.centre, {left: y.maps[left]}).linear(kind(exact(weight))).deviation
+        alone = WrittenForm(y.centre, {left: y.maps[left]}).linear(kind(exact(weight))).deviation
         assert float(alone) == pytest.approx(0.009 * np.linalg.norm(weight[:, 5]), rel=1e-6)
         assert float(alone) < 0.02 * 0.009 * np.linalg.norm(weight, 2)
 
@@ -315,7 +322,7 @@ def test_a_unit_that_changes_sign_moves_no_more_than_its_own_column(kind: Any):
 def test_no_less_would_do_for_a_product():
     """Where one coordinate alone moves, all three bounds of the product's remainder are met."""
     with ctx.workprec(64):
-        one = AffineForm(exact(np.zeros(D)), {Source(arb(0.5)): exact(np.eye(D)[:, :1])})
+        one = WrittenForm(exact(np.zeros(D)), {ErrorSource(arb(0.5)): exact(np.eye(D)[:, :1])})
         *_, left = one.times(one).maps
         assert float(left.size) == pytest.approx(0.25)
 
@@ -325,7 +332,7 @@ def test_attention_leaves_the_product_of_what_pattern_and_values_move():
     one = np.ones(1)
     with ctx.workprec(64):
         q, v = ball(0 * one, 1.0), ball(0 * one, 1.0)
-        keys, still = [AffineForm(exact(sign * one), {}) for sign in (1, -1)], AffineForm(exact(0 * one), {})
+        keys, still = [WrittenForm(exact(sign * one), {}) for sign in (1, -1)], WrittenForm(exact(0 * one), {})
         network: Any = SimpleNamespace(d=1, w={R: exact(np.zeros((1, 2)))}, open=exact(np.ones((2, 1))))
         form, rest = attend_head(network, 0, q, keys, [v, still])
         (source,) = v.maps
@@ -352,8 +359,8 @@ def test_a_source_without_a_written_map_has_the_identity(kind: Any):
     rng = np.random.default_rng(0)
     weight, gain = kind(exact(rng.normal(size=(2, D)))), kind(exact(rng.normal(size=D)))
     with ctx.workprec(64):
-        bare = AffineForm(kind(exact(np.ones(D))), {}).with_remainder(arb(0.5))
-        written = AffineForm(bare.centre, bare.maps)
+        bare = WrittenForm(kind(exact(np.ones(D))), {}).with_remainder(arb(0.5))
+        written = WrittenForm(bare.centre, bare.maps)
         assert bare.bare in written.written
         for change in (lambda x: x.linear(weight), lambda x: x.scaled(gain).linear(weight), lambda x: x.plus(x)):
             one, other = change(bare), change(written)
@@ -364,14 +371,14 @@ def test_a_source_without_a_written_map_has_the_identity(kind: Any):
 
 def test_a_wide_layer_needs_no_matrix_of_its_width_squared():
     """Which would be 80 GB here."""
-    wide = AffineForm(Doubles.of(exact(np.zeros(100_000))), {}).with_remainder(arb(1))
-    found = wide.linear(Doubles.of(exact(np.ones((1, 100_000)))))
+    wide = WrittenForm(Doubles.from_value(exact(np.zeros(100_000))), {}).with_remainder(arb(1))
+    found = wide.linear(Doubles.from_value(exact(np.ones((1, 100_000)))))
     assert float(found.deviation) == pytest.approx(math.sqrt(100_000))
 
 
 def test_a_relu_at_an_unknown_sign_is_bounded_all_the_same():
     with ctx.workprec(64):
-        unknown = AffineForm(np.array([arb(0, 1e-9)]), {Source(arb(0.5)): exact(np.eye(1))})
+        unknown = WrittenForm(np.array([arb(0, 1e-9)]), {ErrorSource(arb(0.5)): exact(np.eye(1))})
         found = activation(unknown, "relu")
         slope, limit = of_one(found)
         assert slope.item() == 0

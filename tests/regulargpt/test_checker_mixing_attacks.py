@@ -21,13 +21,13 @@ from regulargpt.certificate.checker.boxes import ends, known
 from regulargpt.certificate.checker.chain_boxes import Boxes
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.chain_pd_ssm import largest
-from regulargpt.certificate.checker.chain_product import START, Product, Rows
+from regulargpt.certificate.checker.chain_product import START, CheckedRows, Product
 from regulargpt.certificate.checker.chain_xlstm import over, size_of
-from regulargpt.certificate.checker.delta_recurrences import Columns, Settling
+from regulargpt.certificate.checker.delta_recurrences import Columns, DeltaSettling
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.factors import gathered
 from regulargpt.certificate.checker.network import COST
-from regulargpt.certificate.checker.refutation import Family, Refutation
+from regulargpt.certificate.checker.refutation import CheckedFamily, RefutationCheck
 from regulargpt.finite.chain import Chain
 from tests.regulargpt import test_refutation_delta
 from tests.regulargpt.cases import built, words_of
@@ -90,7 +90,7 @@ def test_rows_of_many_narrow_layers_are_counted_by_the_layer():
     """A row alone takes a second there, though its weights are few: rows that come up one by one would take days."""
     quick: Any = SimpleNamespace(layers=1024, D=1, alphabet=["0"], output_names=["0", "1"])
     quick.first_state, quick.work, quick.widest = lambda: np.zeros(1), lambda: 1, lambda: 4
-    rows = Rows(quick, lambda: quick, np.zeros((1, 1)), lambda *_: None)
+    rows = CheckedRows(quick, lambda: quick, np.zeros((1, 1)), lambda *_: None)
     rows.points = {(0, i): 1 for i in range(4096)}
     with pytest.raises(Rejected, match=r"more than 4,0\d\d rows of the table come up: too many in a network of this"):
         rows.add(iter([(1, 0)]))
@@ -204,7 +204,7 @@ def test_the_states_of_many_words_lie_in_their_columns(monkeypatch: pytest.Monke
             for n in range(1, settling.first):
                 assert not any(x.is_finite() for x in settling.all(n))
             with monkeypatch.context() as patched:
-                patched.setattr(Settling, "logits", lambda self, S, far: (np.stack(S), np.stack(far)))
+                patched.setattr(DeltaSettling, "logits", lambda self, S, far: (np.stack(S), np.stack(far)))
                 for n in (settling.first, settling.first + 3):
                     assert all(is_near(states[m], *settling.all(n)) for m in range(n, 40))
                     for period, count in ((1, 8), (2, 4), (3, 3)):
@@ -244,8 +244,8 @@ ANSWERS = {True: exact(np.array([0, 1])), False: exact(np.array([1, 0])), None: 
 def test_no_word_of_a_family_is_left_out(period: int, filled: int):
     """Whichever it is that has a wrong answer: of those that are read, of every second, of the last before a limit."""
     for start, residue, wrong in product((1, 2, 6), range(period), range(1, 32)):
-        family = Family([], [0], [], start, period, residue, 1)
-        found = Refutation.__new__(Refutation)
+        family = CheckedFamily([], [0], [], start, period, residue, 1)
+        found = RefutationCheck.__new__(RefutationCheck)
         found.network, found.family, found.work = SimpleNamespace(output_names=["a", "b"]), family, 1
         found.comparisons, found.progress = 0, lambda *_: None
         found.settling = Scripted(filled, wrong, 30)  # type: ignore[assignment]
@@ -275,8 +275,10 @@ def test_words_read_one_by_one_are_the_networks(monkeypatch: pytest.MonkeyPatch)
     """u, so many v and the whole of w, while the convolution fills and later."""
     model, _, config = drawn("delta:conv=4,gate=true", PARITY, seed=6)
     shown: dict[str, Any] = {}
-    monkeypatch.setattr(Refutation, "answers", lambda self, logits, which: shown.update({which: logits}))
-    found = Refutation(of_checker(model, config), Family([1], [0, 1], [1, 1, 0], 1, 2, 1, 0), lambda *_: None)
+    monkeypatch.setattr(RefutationCheck, "answers", lambda self, logits, which: shown.update({which: logits}))
+    found = RefutationCheck(
+        of_checker(model, config), CheckedFamily([1], [0, 1], [1, 1, 0], 1, 2, 1, 0), lambda *_: None
+    )
     assert found.read_on(1, 8) == (8, 4)
     assert [*shown] == [f"for n = {n}" for n in (1, 3, 5, 7)]
     for n, logits in zip((1, 3, 5, 7), shown.values(), strict=True):
@@ -481,8 +483,8 @@ def test_every_answer_is_asked_of_the_box_and_the_symbol_that_led_there():
 
 
 def test_steps_toward_a_limit_that_is_far_are_counted():
-    found = Refutation.__new__(Refutation)
-    found.network, found.family = SimpleNamespace(output_names=["a", "b"]), Family([], [0], [], 1, 1, 0, 1)
+    found = RefutationCheck.__new__(RefutationCheck)
+    found.network, found.family = SimpleNamespace(output_names=["a", "b"]), CheckedFamily([], [0], [], 1, 1, 0, 1)
     found.comparisons, found.progress, found.work = 0, lambda *_: None, 1 << 28
     found.settling = Scripted(0, -1, 1 << 40)  # type: ignore[assignment]
     with pytest.raises(Rejected, match=r"settled from n = .* on; too many steps before that: a larger 'from'"):

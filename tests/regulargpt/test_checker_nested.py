@@ -142,7 +142,7 @@ NAMED.remove(("json", 3))  # windows in hundreds, not in thousands
 @pytest.mark.parametrize(("name", "C", "aligned"), [*((*of, "right") for of in NAMED), ("json", 2, "left")])
 def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(name: str, C: int, aligned: Side):
     task, asked = nested(name), (set[Window](), set[Window]())
-    specification = NestedSpecification.of(task)
+    specification = NestedSpecification.from_task(task)
     labels = Labels(specification, C, aligned)
 
     def noted(windows: np.ndarray) -> np.ndarray:

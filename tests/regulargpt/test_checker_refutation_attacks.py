@@ -16,9 +16,9 @@ from regulargpt.certificate.checker import AcceptedRefutation, Rejected, decide
 from regulargpt.certificate.checker import refutation as checker
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.recurrences import Recurrences
-from regulargpt.certificate.checker.refutation import Family, Refutation
-from regulargpt.certificate.refutation.families import Family as Words
-from regulargpt.certificate.refutation.families import Wrong
+from regulargpt.certificate.checker.refutation import CheckedFamily, RefutationCheck
+from regulargpt.certificate.refutation.families import PowerFamily as Words
+from regulargpt.certificate.refutation.families import WrongFamily
 from regulargpt.certificate.refutation.outcome import certificate_of
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
 from tests.regulargpt.linear_networks import files_of, made
@@ -33,7 +33,7 @@ def test_a_refutation_under_the_name_of_a_certificate_is_no_proof(tmp_path: Path
     assert isinstance(machine, MooreMachine)
     weights, network = files_of(made(nu=math.log(0.1), symbols=(0.0, 1.0), threshold=0.5), PARITY)
     files = {"weights": weights, "network": network, "automaton": to_json(machine).encode()}
-    text = certificate_of(Wrong(Words((1,), (0,), ()), 7, 1, 0, answer=0, right=1), machine, files).encode()
+    text = certificate_of(WrongFamily(Words((1,), (0,), ()), 7, 1, 0, answer=0, right=1), machine, files).encode()
     assert isinstance(decide(text, files), AcceptedRefutation)
     (tmp_path / CERTIFICATE).write_bytes(text)
     monkeypatch.setattr(verdict, "certified_files", lambda folder: (text, files))
@@ -51,7 +51,7 @@ def test_words_that_a_narrow_network_reads_one_by_one_are_counted_by_the_number_
     def begun(part: str, done: int, count: int) -> None:
         raise AssertionError
 
-    refutation = Refutation(network, Family([1], [0], [], 1, 1, 0, answer=0), begun)
+    refutation = RefutationCheck(network, CheckedFamily([1], [0], [], 1, 1, 0, answer=0), begun)
     with pytest.raises(Rejected, match="settled from n = 50,000,000 on; too many words before that"):
         refutation.read_on(5_000, 50_000_000)
     with pytest.raises(AssertionError):
@@ -62,7 +62,9 @@ def test_some_words_are_read_as_they_may_settle_early(monkeypatch: pytest.Monkey
     weights, config = files_of(made(nu=-18.0, symbols=(0.0, 1.0), threshold=0.5), PARITY)
     network, read = Recurrences(tensors(weights), json.loads(config)), []
     monkeypatch.setattr(checker, "FEW", 100)
-    refutation = Refutation(network, Family([1], [0], [], 1, 1, 0, answer=1), lambda *where: read.append(where[1]))
+    refutation = RefutationCheck(
+        network, CheckedFamily([1], [0], [], 1, 1, 0, answer=1), lambda *where: read.append(where[1])
+    )
     with pytest.raises(Rejected, match="settled from n = 50,000,000 on; too many words before that"):
         refutation.read_on(1, 50_000_000)
     assert read == [0, 1, 2, 4, 8, 16, 32, 64]

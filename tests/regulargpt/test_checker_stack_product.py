@@ -172,9 +172,9 @@ def holds(said: str, wrong: bool, most: int, lag: int) -> bool:
 def disagreements(of_product: ModuleType | Any, of_heads: ModuleType | Any, seeds: range = SEEDS) -> Iterator[int]:
     """The pairs of which the product says what is not so."""
     for seed, (first, right, lag) in zip(seeds, pairs(seeds), strict=True):
-        both = of_product.Product(first, right, lag)
+        both = of_product.CheckedStackProduct(first, right, lag)
         try:
-            of_heads.Heads(both.initial, both.steps, most=2000)
+            of_heads.StackHeads(both.initial, both.steps, most=2000)
         except Rejected as error:
             said = str(error)
         except Exception:  # a rule that was changed may do anything
@@ -195,13 +195,13 @@ def test_what_is_accepted_is_right_and_what_is_refused_is_not() -> None:
     assert sum(wrong for wrong, _ in TRUE) > 100
 
 
-def plain(right: StackMachine, of_heads: Any = heads) -> heads.Heads:
+def plain(right: StackMachine, of_heads: Any = heads) -> heads.StackHeads:
     """All that one machine comes to."""
 
     def steps(state: int, top: int | None) -> list[heads.Step]:
         return [(to, min(action, 0), action) for _, to, action in right.moves(state, top)]
 
-    return of_heads.Heads(right.initial, steps)
+    return of_heads.StackHeads(right.initial, steps)
 
 
 def missed(of_heads: Any) -> Iterator[int]:
@@ -322,7 +322,7 @@ def test_words_may_be_endless_in_depth_alone() -> None:
 
 def test_too_many_pairs_are_refused() -> None:
     with pytest.raises(Rejected, match="more than 100 pairs"):
-        heads.Heads(0, lambda control, symbol: [(control + 1, heads.STAY, None)], most=100)
+        heads.StackHeads(0, lambda control, symbol: [(control + 1, heads.STAY, None)], most=100)
 
 
 def test_any_machine_as_a_network_is_proven_and_with_a_fault_right_or_refused() -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from regulargpt.certificate.checker.files import tensors
-from regulargpt.certificate.checker.stack_network import StackNetwork, gamma
+from regulargpt.certificate.checker.stack_network import CheckedStackNetwork, gamma
 from tests.regulargpt.stack_certificates import REVERSE, files
 
 H, W, DRAWS = 6, 3, 250
 Vector = np.ndarray
 
 
-def drawn(random: np.random.Generator) -> tuple[StackNetwork, Vector]:
+def drawn(random: np.random.Generator) -> tuple[CheckedStackNetwork, Vector]:
     """A network whose pushed vectors are small beside their terms, and the signs h (H,) behind the first symbol."""
     h = random.choice((-1.0, 1.0), H)
     small, large = (lambda *shape: np.float32(random.normal(size=shape) * 1e-3)), random.normal(size=(W, H))
@@ -34,7 +34,7 @@ def drawn(random: np.random.Generator) -> tuple[StackNetwork, Vector]:
         "readout.weight": np.float32(random.normal(size=(2, H))),
     }
     _, made = files(weights, REVERSE)
-    return StackNetwork(tensors(made["weights"]), json.loads(made["network"])), h
+    return CheckedStackNetwork(tensors(made["weights"]), json.loads(made["network"])), h
 
 
 def shuffled(random: np.random.Generator, terms: Iterable[Any]) -> np.float32:

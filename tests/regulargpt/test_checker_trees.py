@@ -102,11 +102,11 @@ def test_no_state_is_replaced_and_every_short_word_is_answered_rightly(C: int, t
 def test_prototypes_that_the_states_fall_short_of_are_moved_to_them_where_balls_need_it(tmp_path: Path):
     """As after a training with dropout; a prototype that no image comes to stays."""
     task, model = languages.get("parity"), parity_ldru()
-    certifier = Certifier.of(task, 2, "left")
+    certifier = Certifier.for_task(task, 2, "left")
     exact = certifier.certify(model).book
     beyond = torch.cat([1.2 * exact.prototypes, torch.tensor([[30.0, 40.0]])])
     book = Codebook(beyond, np.append(exact.elements, 0))
-    quantised = QuantisedNetwork.of(Float64Network(model), book, certifier.specification)
+    quantised = QuantisedNetwork.compute(Float64Network(model), book, certifier.specification)
     assert quantised.certain
     centred = certifier.centred(model, quantised)
     assert centred is not None

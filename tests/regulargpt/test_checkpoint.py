@@ -21,7 +21,7 @@ from regulargpt.measurements.measuring import measured
 from regulargpt.text.encoder_decoder import EncoderDecoder
 from regulargpt.text.encoder_decoder.checkpoint import Pretrained
 from regulargpt.text.measurements.alignment import checkpoint
-from regulargpt.text.measurements.alignment.checkpoint import CONTINUED, Continuation
+from regulargpt.text.measurements.alignment.checkpoint import CONTINUED, ContinuationTest
 from regulargpt.text.pretrained import digest
 from tests.regulargpt.checkpoint_folders import copied, quiet, refused, taken_apart
 from tests.regulargpt.pretend_gpu import numbers, pretended
@@ -371,7 +371,7 @@ def test_a_t5_is_aligned_on_another_device(with_tokenizer: Path, tmp_path: Path)
 
 def test_the_score_is_the_loss_that_transformers_gives(saved: dict, with_tokenizer: Path):
     model, segments = saved["t5"][0], tokens(3, 20 + CONTINUED)
-    point = Continuation(Pretrained.load(with_tokenizer), segments.numpy()).point(None)
+    point = ContinuationTest(Pretrained.load(with_tokenizer), segments.numpy()).point(None)
     losses = []
     with torch.no_grad():
         for word in segments.split(1):

@@ -18,7 +18,7 @@ from regulargpt import data
 from regulargpt.models.base import Model
 from regulargpt.text.data.segments import TextData
 from regulargpt.text.measurements import completion
-from regulargpt.text.measurements.completion import LEAST, MOST, NEWLINE, Line, completed, continued, places
+from regulargpt.text.measurements.completion import LEAST, MOST, NEWLINE, CompletedLine, completed, continued, places
 from tests.regulargpt.attending import transformer, words
 from tests.regulargpt.texts import text_config
 
@@ -130,7 +130,7 @@ def test_a_line_that_never_ends_is_broken_off(tmp_path: Path):
 
 @given(st.text(), st.text())
 def test_similarity_is_a_share_that_is_whole_for_equals_alone(one: str, other: str):
-    found = Line(one, other).similarity
+    found = CompletedLine(one, other).similarity
     assert 0 <= found <= 100
     assert (found == 100) == (one == other)
     matched = sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())

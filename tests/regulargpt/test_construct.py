@@ -110,7 +110,7 @@ def test_the_paths_of_the_matrix_representation_are_the_units_of_the_lemma(n: in
 @pytest.mark.parametrize("C", [2, 3])
 def test_representations_compose_every_tuple_of_transitions(name: str, C: int):
     machine = task(name).machine.minimise()
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     coded, single = matrix(machine, C), one_hot(machine, C)
     for window in itertools.product(range(monoid.size), repeat=C):  # by offset: the rightmost child first
         expected = machine.element("".join(monoid.words[e] for e in window[::-1]))
@@ -143,7 +143,7 @@ def machines(n_states: int) -> st.SearchStrategy[Dfa]:
 @given(st.integers(1, 4).flatmap(machines), st.sampled_from([2, 3]))
 def test_random_machines(dfa: Dfa, C: int):
     mine = task_of(dfa, "mine")
-    elements = TransitionMonoid.of(dfa.minimise()).size
+    elements = TransitionMonoid.from_machine(dfa.minimise()).size
     for way in REPRESENTATIONS if elements**C < 2000 else ["matrix"]:
         found = build(mine, way, C)
         assert_answers(found, mine, all_words(2, 9))

@@ -78,7 +78,7 @@ def test_the_table_of_any_small_machine(machine: PushdownTransducer, C: int):
     tree = TableTree(
         lambda window: 1 + int(np.flatnonzero(found.compose(rows[list(window)])).item()),
         1 + found.size,
-        VisiblyPushdown.of(machine).direction.tolist(),
+        VisiblyPushdown.from_machine(machine).direction.tolist(),
         C,
         "right",
     )
@@ -90,7 +90,7 @@ def test_the_table_of_any_small_machine(machine: PushdownTransducer, C: int):
 
 @pytest.mark.parametrize(("name", "C"), [("brackets-2", 2), ("formula", 3), ("arithmetic-brackets", 2), ("xml-2", 3)])
 def test_it_is_proven_with_means_of_its_own_states(name: str, C: int):
-    found = Certifier.of(nested(name), C).certify(model(name, C))
+    found = Certifier.for_task(nested(name), C).certify(model(name, C))
     assert found.certain
     assert found.smallest_margin == pytest.approx(2**0.5, abs=1e-6)  # corners of a simplex, one for each label
 

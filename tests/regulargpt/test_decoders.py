@@ -20,7 +20,7 @@ from regulargpt.models import MODELS
 from regulargpt.models.transformer import attention
 from regulargpt.options.views import Bca, Full, Sliding, Within
 from regulargpt.text.decoders import model as decoder_only
-from regulargpt.text.decoders.checkpoint import Checkpoint
+from regulargpt.text.decoders.checkpoint import DecoderCheckpoint
 from regulargpt.text.decoders.model import DecoderOnly
 from regulargpt.text.decoders.options import DecoderOnlyOptions
 from regulargpt.text.decoders.to_transformers import save
@@ -43,7 +43,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path
 
 
 def load(place: str | Path) -> DecoderOnly:
-    return Checkpoint.open(place).load().requires_grad_(False)
+    return DecoderCheckpoint.open(place).load().requires_grad_(False)
 
 
 def tokens(batch: int, length: int, seed: int = 0) -> Tensor:
@@ -258,7 +258,7 @@ def test_older_files_have_other_names_and_buffers(saved: dict, tmp_path: Path):
 
 
 def test_options_are_those_of_the_config(saved: dict):
-    options = Checkpoint.open(saved["qwen2-window"][1]).options
+    options = DecoderCheckpoint.open(saved["qwen2-window"][1]).options
     assert (options.n_kv_heads, options.qkv_bias, options.out_bias, options.tied) == (2, True, False, False)
     assert (options.window, options.window_from, options.norm, options.gated) == (5, 1, "rms", True)
     built = MODELS[options.name].load()(VOCABULARY, VOCABULARY, **options.arguments())
@@ -280,7 +280,7 @@ def test_a_network_of_ours_is_written_as_a_llama(tmp_path: Path, more: dict[str,
     save(tmp_path / "llama", ours, options, train_len=TRAINED)
     theirs = quiet().AutoModelForCausalLM.from_pretrained(tmp_path / "llama").eval()
     assert_equal(ours, theirs, (1, 30, 100))
-    found = Checkpoint.open(tmp_path / "llama")
+    found = DecoderCheckpoint.open(tmp_path / "llama")
     assert found.options == replace(options, n_kv_heads=options.n_kv_heads or 4, d_head=options.head_width)
     assert (found.train_len, found.tokens) == (TRAINED, None)
     assert all(torch.equal(value, ours.state_dict()[name]) for name, value in found.load().state_dict().items())

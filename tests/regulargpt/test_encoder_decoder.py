@@ -25,7 +25,7 @@ from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.text.encoder_decoder import EncoderDecoder
 from regulargpt.text.encoder_decoder.options import EncoderDecoderOptions
-from regulargpt.text.encoder_decoder.stack import Stack
+from regulargpt.text.encoder_decoder.stack import BlockStack
 from regulargpt.text.measurements.alignment.statistics import average_logits, sharpness
 from tests.regulargpt.attending import SYMBOLS, options_of, words
 from tests.regulargpt.cases import BIDIRECTIONAL, assert_equal, slopes
@@ -66,7 +66,7 @@ def attended(attn: MultiHead, x: Tensor, keys: Tensor, encoding, layer: int, cau
     return (logits.softmax(-1) @ v).transpose(1, 2).flatten(-2) @ attn.out.weight.T
 
 
-def stacked(stack: Stack, x: Tensor, memory: Tensor | None, f, divisor: float) -> Tensor:
+def stacked(stack: BlockStack, x: Tensor, memory: Tensor | None, f, divisor: float) -> Tensor:
     x = stack.encoding.embed(x, torch.arange(x.shape[1], dtype=torch.float64))
     for layer, block in enumerate(stack.blocks):
         h = rms_norm(x, block.ln1.weight)

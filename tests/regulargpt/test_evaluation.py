@@ -19,7 +19,7 @@ from regulargpt.data import read_data
 from regulargpt.evaluation import by_length as evaluation
 from regulargpt.evaluation.by_length import (
     Point,
-    Score,
+    RangeScore,
     first_below,
     lengths_of,
     measures_by_length,
@@ -266,7 +266,7 @@ def points_of(
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():
     found = score(points_of({41: 100.0, 42: 98.0, 500: 90.0, 10_000: 50.0}), range(41, 501))
     parts = {"score": pytest.approx(96.0), "worst": 90.0, "chance": 50.0, "majority": 75.0}
-    assert found == Score(measure="accuracy", **parts, first_below_99=42, first_below_90=10_000)
+    assert found == RangeScore(measure="accuracy", **parts, first_below_99=42, first_below_90=10_000)
 
 
 def test_of_a_measure_that_is_no_share_nothing_is_guessed():

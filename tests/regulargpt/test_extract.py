@@ -18,7 +18,7 @@ from languages.errors import UserError
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.dendrogram import Dendrogram
-from regulargpt.extraction.recurrent import Automaton, Step, closure
+from regulargpt.extraction.recurrent import ClusterAutomaton, SymbolStep, closure
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.learn import Teacher, learn, short_words
 from regulargpt.finite.levels import MAX_WINDOWS
@@ -39,7 +39,7 @@ LANGUAGES = [
 
 
 def teacher_of(machine: MooreMachine, chunk_size: int, domain=None) -> Teacher:
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     at = np.maximum(machine.output_table[monoid.elements[:, machine.initial_index].astype(np.int64)], 0)
     return Teacher(machine.alphabet, machine.output_names, chunk_size, multiplication(monoid), at, domain)
 
@@ -56,7 +56,7 @@ def learnt(*arguments: Any, **options: Any) -> Any:
 )
 def test_of_a_table_that_multiplies_the_minimal_machine_comes_back(name: str, chunk_size: int):
     task = languages.get(name)
-    specification = Specification.of(task)
+    specification = Specification.from_task(task)
     teacher = teacher_of(specification.machine, chunk_size, task.domain)
     found = learnt(teacher, empty=answer_to_empty_word(task))
     assert found.proven, found.reason
@@ -70,7 +70,7 @@ def test_of_a_table_that_multiplies_the_minimal_machine_comes_back(name: str, ch
 @given(machines(4, symbols=(1, 2), outputs=(1, 2, 3), least=0), st.integers(2, 4))
 @settings(max_examples=60)
 def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
-    assume(TransitionMonoid.of(machine).size ** chunk_size <= MAX_WINDOWS // 4)
+    assume(TransitionMonoid.from_machine(machine).size ** chunk_size <= MAX_WINDOWS // 4)
     found = learnt(teacher_of(machine, chunk_size), empty=machine.outputs[0])
     assert found.proven
     assert counterexample(found.machine, machine) is None
@@ -144,7 +144,7 @@ def test_the_empty_words_answer_is_the_convention_where_it_makes_no_difference()
 def test_a_cut_of_the_merges_is_what_scikit_learn_cuts(seed: int, linkage: Any):
     random = np.random.default_rng(seed)
     points = random.normal(size=(60, 3)) + 6 * random.integers(0, 3, (60, 3))
-    tree = Dendrogram.of(points, linkage)
+    tree = Dendrogram.from_states(points, linkage)
     for cut in (0.3, 1.0, 2.0, 4.0):
         label = tree.labels(1 + int((tree.heights > cut).sum()))
         single: Any = AgglomerativeClustering
@@ -164,7 +164,7 @@ def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int 
 
     A node's point depends on its leftmost child, so that an element has several clusters.
     """
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     image = multiplication(monoid)
     generator = torch.Generator().manual_seed(7)
     points = 10 * torch.eye(monoid.size * copies, dtype=torch.float64)
@@ -202,8 +202,8 @@ def words_of(task, count: int = 8) -> list[np.ndarray]:
 def test_a_blind_codebook_finds_the_points_and_the_machine(name: str, chunk_size: int, copies: int):
     task = languages.get(name)
     network = network_of(task.machine.minimise(), chunk_size, blur=0.3, copies=copies)
-    blind = Blind.of(network, every_word(task.alphabet), words_of(task))
-    size = TransitionMonoid.of(task.machine.minimise()).size
+    blind = Blind.quantise(network, every_word(task.alphabet), words_of(task))
+    size = TransitionMonoid.from_machine(task.machine.minimise()).size
     assert (blind.agreement, blind.n_prototypes <= size * copies) == (1.0, True)
     answers = blind.table.answers()[0]
     teacher = Teacher(task.alphabet, task.output_names, chunk_size, blind.table.image, answers, task.domain)
@@ -216,7 +216,7 @@ def test_states_everywhere_are_refused():
     task = languages.get("symmetric-3")
     network = network_of(task.machine, 2, blur=60.0)
     with pytest.raises(UserError, match="the states do not lie near 8 points or fewer"):
-        Blind.of(network, every_word(task.alphabet), words_of(task), max_prototypes=8)
+        Blind.quantise(network, every_word(task.alphabet), words_of(task), max_prototypes=8)
 
 
 def test_the_states_of_a_tree_are_the_models_own():
@@ -231,7 +231,7 @@ def test_the_states_of_a_tree_are_the_models_own():
 @pytest.mark.parametrize("model", [Rnn(2, 3, d_model=8), Gru(2, 3, d_model=8, n_layers=2), Lstm(2, 3, d_model=8)])
 def test_a_step_after_the_other_is_the_model(model):
     words = np.array(list(product((0, 1), repeat=5)))
-    step = Step(model)
+    step = SymbolStep(model)
     with torch.no_grad():
         expected = step.model(torch.from_numpy(words), readout="all")
     along = step.along(words)
@@ -255,7 +255,7 @@ def test_a_recurrent_network_that_is_an_automaton_gives_it(monkeypatch: pytest.M
     if not has_clusters:
         monkeypatch.setattr("regulargpt.extraction.recurrent.cuts", lambda states: [])
     task = languages.get("parity")
-    automaton = Automaton.of(Step(parity_rnn()), words_of(task))
+    automaton = ClusterAutomaton.fit(SymbolStep(parity_rnn()), words_of(task))
     assert automaton.agreement == 1.0
     assert has_clusters or (automaton.cut.below, len(automaton.prototypes)) == (0.0, 3)
     assert automaton.machine(task) == task.machine.minimise()
@@ -264,6 +264,6 @@ def test_a_recurrent_network_that_is_an_automaton_gives_it(monkeypatch: pytest.M
 def test_a_recurrent_network_that_counts_is_covered_by_no_small_balls():
     model = parity_rnn()
     model.rnn.weight_hh_l0.data = torch.eye(2)
-    step = Step(model)
+    step = SymbolStep(model)
     with pytest.raises(UserError, match="the states do not lie near 50 points or fewer"):
         closure(step, clusters.Cut(0.0, 0.5, step.initial()), max_prototypes=50)

@@ -48,8 +48,8 @@ def extracted(name: str, model: Tree, codebook: str = "blind"):
 def test_of_a_constructed_network_the_machine_of_its_language(name: str, C: int, codebook: str):
     found, said = extracted(name, constructed(name, C), codebook)
     assert (said["proven_quantised"], said["equal"], said["counterexample"]) == (True, True, None)
-    assert isinstance(found.found.machine, PushdownTransducer)
-    assert VisiblyPushdown.of(found.found.machine).counterexample(nested(name).visibly) is None
+    assert isinstance(found.learned.machine, PushdownTransducer)
+    assert VisiblyPushdown.from_machine(found.learned.machine).counterexample(nested(name).visibly) is None
     assert said["algebra"] == minimal_algebra(nested(name).machine).size
 
 
@@ -138,7 +138,7 @@ def test_what_the_command_says_and_writes(cli: Cli, built: Path, tmp_path: Path)
     ]
     machine = read_json((tmp_path / "machine.json").read_text())
     assert isinstance(machine, PushdownTransducer)
-    assert VisiblyPushdown.of(machine).counterexample(nested("brackets-2").visibly) is None
+    assert VisiblyPushdown.from_machine(machine).counterexample(nested("brackets-2").visibly) is None
     result = json.loads(cli("extract", built, "--out", "machine.dot", "--json").out)
     assert (result["states"], result["algebra"], result["equal"]) == (7, 5, True)
     assert (tmp_path / "machine.dot").read_text().startswith("digraph")

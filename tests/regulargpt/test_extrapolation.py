@@ -52,7 +52,7 @@ def by_hand(text: list[int], size: int, a: int, b: int) -> float:
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30))
 def test_a_bigram_is_its_formula_and_its_probabilities_sum_to_1(text: list[int]):
-    bigram, size = Bigram.of(np.array(text, dtype=np.uint8), 5), 5
+    bigram, size = Bigram.fit(np.array(text, dtype=np.uint8), 5), 5
     all_pairs = np.array(list(product(range(size), repeat=2)))
     p = np.exp(-bigram.nats(all_pairs)[:, 0]).reshape(size, size)
     np.testing.assert_allclose(p, [[by_hand(text, size, a, b) for b in range(size)] for a in range(size)])
@@ -61,7 +61,7 @@ def test_a_bigram_is_its_formula_and_its_probabilities_sum_to_1(text: list[int])
 
 @given(arrays(np.uint8, (3, 7), elements=st.integers(0, 4)))
 def test_a_bigram_predicts_every_symbol_of_a_segment_but_the_first(some: np.ndarray):
-    bigram = Bigram.of(np.arange(40) ** 2 % 5, 5)
+    bigram = Bigram.fit(np.arange(40) ** 2 % 5, 5)
     alone = [[bigram.nats(row[None, i : i + 2])[0, 0] for i in range(6)] for row in some]
     assert bigram.nats(some).tolist() == alone
 
@@ -69,7 +69,7 @@ def test_a_bigram_predicts_every_symbol_of_a_segment_but_the_first(some: np.ndar
 def test_a_long_text_is_counted_in_blocks_from_its_beginning_to_its_end():
     text = np.zeros(BLOCKS * BLOCK + 3, dtype=np.uint8)
     text[: BLOCK // 2], text[-BLOCK // 2 :] = 1, 2
-    bigram = Bigram.of(text, 3)
+    bigram = Bigram.fit(text, 3)
     assert bigram.followed.sum() == BLOCKS * (BLOCK - 1)
     assert (bigram.followed[1:] > BLOCK // 2 - 2).all()
 
@@ -78,7 +78,7 @@ def test_the_guide_quotes_what_a_bigram_pays_on_code():
     data = read_data("text:code")
     assert isinstance(data, TextData)
     ends = data.test(0, 64, 128)[:, -data.counted(64) - 1 :]
-    bits = Bigram.of(data.corpus.train, 256).nats(ends).mean() / math.log(2)
+    bits = Bigram.fit(data.corpus.train, 256).nats(ends).mean() / math.log(2)
     assert f"On `text:code` it pays {bits:.2f} bits a byte" in (DOCS / "text.md").read_text(encoding="utf-8")
 
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 import languages
 from languages.automata import MooreMachine
 from languages.task import Task
-from regulargpt.falsification.asked import Asked
-from regulargpt.falsification.clusters import Walk, clusters
+from regulargpt.falsification.asked import Examinee
+from regulargpt.falsification.clusters import StateWalk, clusters
 from regulargpt.falsification.guided import guided
 from regulargpt.falsification.hunt import Hunt, Spent
 from regulargpt.falsification.known import Known
@@ -41,7 +41,7 @@ LONG = "0110100110010110" * 2
 ONES, ZEROS = f"{'1' * 119}(11)*", f"(0|1)*{'0' * 24}"
 
 
-def hunted(search: Search, of: Asked, words: int = 30_000) -> Hunt:
+def hunted(search: Search, of: Examinee, words: int = 30_000) -> Hunt:
     """The search alone."""
     hunt = Hunt(of, words)
     with suppress(Spent):
@@ -50,7 +50,7 @@ def hunted(search: Search, of: Asked, words: int = 30_000) -> Hunt:
 
 
 def words_of(hunt: Hunt) -> list[str]:
-    return [hunt.asked.written(word) for word in hunt.sorted()]
+    return [hunt.examinee.written(word) for word in hunt.sorted()]
 
 
 # The search, the network, its error, the shortest word with it.
@@ -141,7 +141,7 @@ def brute_force(machine: MooreMachine, other: MooreMachine, longest: int) -> set
     return found
 
 
-def task_of(machine: MooreMachine, of: Asked) -> Asked:
+def task_of(machine: MooreMachine, of: Examinee) -> Examinee:
     """The question about another machine's answers."""
     task = Task("drawn", machine, "", "", ())
     data = type(of.data)(task, of.data.options)
@@ -171,8 +171,8 @@ def test_against_brute_force_on_random_machines(machine: MooreMachine, network: 
 def test_merged_states_do_not_make_a_right_network_wrong():
     hunt = Hunt(asked(steps(PARITY)), 20_000)
     other = with_error(PARITY, "11")  # a walk beside this machine finds much to be wrong
-    assert hunt.asked.chain is not None
-    walk = Walk(hunt, Guide(other), hunt.asked.chain, spread=100.0)
+    assert hunt.examinee.chain is not None
+    walk = StateWalk(hunt, Guide(other), hunt.examinee.chain, spread=100.0)
     walk.go()
     assert walk.replayed
     assert not hunt.wrong
@@ -194,7 +194,7 @@ def test_when_the_time_is_over_it_ends():
 
 def test_a_word_is_shortened_until_no_part_can_go():
     hunt = Hunt(asked(whole(with_error(PARITY, "(0|1)*0110(0|1)*"))), 10_000)
-    assert hunt.asked.written(shrink(hunt, (1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 0, 1))) == "0110"
+    assert hunt.examinee.written(shrink(hunt, (1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 0, 1))) == "0110"
 
 
 @pytest.mark.parametrize("language", ["reverse-string", "stack-manipulation", "brackets-2", "marked-reversal"])

@@ -19,8 +19,8 @@ from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from regulargpt.falsification import state_powers as powers
 from regulargpt.falsification.bases import endings, numbered, pairs
-from regulargpt.falsification.clusters import SPREADS, Walk, clusters
-from regulargpt.falsification.family import FEWEST, Family, Persistent, apart, joined, normal, persistent
+from regulargpt.falsification.clusters import SPREADS, StateWalk, clusters
+from regulargpt.falsification.family import FEWEST, Persistent, WordFamily, apart, joined, normal, persistent
 from regulargpt.falsification.guided import TIMES, Climb, guided
 from regulargpt.falsification.hunt import MOST_FAMILIES, MOST_KEPT, Hunt, Spent
 from regulargpt.falsification.known import Known
@@ -151,7 +151,7 @@ WORDS = st.lists(st.integers(0, 1), max_size=4).map(tuple)
 @given(WORDS, WORDS.filter(len), WORDS, st.integers(0, 5), st.integers(1, 3))
 def test_a_family_written_in_one_way_has_the_same_words(u, v, w, right: int, period: int):
     of = Persistent(right, right + 1, right + 1 + 4 * period, period, (((right + 1) % period),))
-    family = Family(u, v, w, of)
+    family = WordFamily(u, v, w, of)
     found = normal(family)
     ns, same = (
         [n for n in range(each.of.start, each.of.end + 1) if n % period in each.of.residues] for each in (family, found)
@@ -185,17 +185,17 @@ def test_a_family_is_kept_from_its_first_wrong_n_on_and_only_if_long_words_are_w
     start = next(n for n in range(40, 44) if n % period == begins % period)
     for right in {0, begins - period, start - period if begins > start - period else 0}:
         hunt = Hunt(asked(whole(with_error(PARITY, ones))), 10_000)
-        hunt.keep([Family((), (1,), (), Persistent(max(0, right), start, 1000, period, (begins % period,)))])
+        hunt.keep([WordFamily((), (1,), (), Persistent(max(0, right), start, 1000, period, (begins % period,)))])
         assert [(family.of.start, family.of.end) for family in hunt.families] == [(begins, 1000)]
     finite = "|".join("1" * n for n in range(begins, 50, period))
     hunt = Hunt(asked(whole(with_error(PARITY, finite))), 10_000)
-    hunt.keep([Family((), (1,), (), Persistent(0, begins, 1000, period, (begins % period,)))])
+    hunt.keep([WordFamily((), (1,), (), Persistent(0, begins, 1000, period, (begins % period,)))])
     assert hunt.families == []
 
 
 def test_so_many_families_and_wrong_words_are_kept_the_shortest():
     hunt = Hunt(asked(whole(with_error(PARITY, "(0|1)*"))), 10_000)
-    hunt.keep([Family((), v, (), Persistent(0, 1, 9, 1, (0,))) for v in words_of(2, 5)[3:40]])
+    hunt.keep([WordFamily((), v, (), Persistent(0, 1, 9, 1, (0,))) for v in words_of(2, 5)[3:40]])
     assert len(hunt.families) == MOST_FAMILIES
     hunt.wrong.clear()
     for length in (9, 3, 5):
@@ -340,8 +340,8 @@ def test_states_farther_than_the_spread_are_kept_and_stand_for_the_others(points
     old, new = points[:known], points[known:]
     spread = data.draw(st.integers(0, 4))
     hunt = Hunt(asked(steps(PARITY)), 10)
-    assert hunt.asked.chain is not None
-    walk = Walk(hunt, Guide(PARITY), hunt.asked.chain, float(spread))
+    assert hunt.examinee.chain is not None
+    walk = StateWalk(hunt, Guide(PARITY), hunt.examinee.chain, float(spread))
 
     def split(some):
         rows = np.array(some, dtype=float).reshape(-1, 2)
@@ -377,7 +377,7 @@ def test_v_is_read_as_often_as_is_said_in_any_pieces(monkeypatch: pytest.MonkeyP
 def test_what_comes_again_is_noted_of_the_last_n_in_a_row():
     """Of states that come back after `now` - `since` powers: what was wrong there is wrong later."""
     for since, now, last in ((3, 5, 1000), (1, 2, 40), (10, 24, 90)):
-        row = powers.Row.of((), (1,), 2)
+        row = powers.PowerRow.from_endings((), (1,), 2)
         flags = np.random.default_rng(now).integers(2, size=(2, now)).astype(bool)
         asked_of = [range(1, now), [n for n in range(1, now) if n % 2]]
         row.tried = [[*ns] for ns in asked_of]

@@ -87,7 +87,7 @@ def test_made_weights_are_certified_for_every_chunk_size(spec: str, C: int):
 
 
 def test_weights_of_another_language_are_refuted_by_their_shortest_word():
-    wrong = Certifier.of(languages.get("even-pairs"), 2).certify(exact_model("parity")[0]).proof.wrong
+    wrong = Certifier.for_task(languages.get("even-pairs"), 2).certify(exact_model("parity")[0]).proof.wrong
     assert wrong == (1,)  # parity says odd, Even Pairs equal
 
 
@@ -104,7 +104,7 @@ def test_of_exact_weights_the_loss_is_that_of_the_answers_alone():
 @pytest.mark.parametrize("spec", ["parity", "tomita-3", "dyck-2", "modular-arithmetic:plus=true,modulus=2"])
 def test_the_true_table_composes_the_functions_of_its_windows(spec: str, C: int):
     task = languages.get(spec)
-    certifier, machine = Certifier.of(task, C), task.machine.minimise()
+    certifier, machine = Certifier.for_task(task, C), task.machine.minimise()
     untrained = RegularGPT(len(task.alphabet), len(machine.output_names), chunk_size=C, d_model=8, n_heads=2, d_ff=8)
     book = next(codebooks(Float64Network(untrained), certifier.target))
     table, functions = certifier.true_table(book), certifier.specification.task_monoid.elements[book.elements]
@@ -194,7 +194,7 @@ def test_the_table_of_a_certified_network_teaches_no_answer_that_no_word_needs()
 
 def test_the_true_table_is_given_where_few_enough_windows_are_missed():
     model = RegularGPT(2, 2, chunk_size=2, d_model=32, n_heads=2, d_ff=32)
-    certifier = Certifier.of(languages.get("dyck-2"), 2)
+    certifier = Certifier.for_task(languages.get("dyck-2"), 2)
     network = Float64Network(model)
     missed = missed_share(network, certifier.target, next(codebooks(network, certifier.target)))
     assert 0 < missed < 1
@@ -217,7 +217,7 @@ def test_prototypes_that_were_learned_stay_when_a_mending_begins_anew():
 @pytest.mark.parametrize("language", ["regex:(0|1)*", "cyclic-1"])
 def test_a_language_whose_words_are_all_alike_is_not_certified(language: str, tmp_path: Path):
     with pytest.raises(UserError, match=r"^all words of .* are alike: there is nothing to prove"):
-        Certifier.of(languages.get(language), 2)
+        Certifier.for_task(languages.get(language), 2)
     notices: list[str] = []
     settings = config("regulargpt", data__name=language, phases__table_fine_tuning__every=4)
     assert run(settings, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
@@ -230,14 +230,14 @@ def test_where_only_the_empty_word_has_another_answer_there_is_nothing_to_prove(
         Certifier.of_machine(only_the_empty_word, 2)
     (tmp_path / "empty.json").write_text(to_json(only_the_empty_word))
     with pytest.raises(UserError, match=r"^all words of .* are alike"):
-        Certifier.of(languages.get(f"dfa:{tmp_path / 'empty.json'}"), 2)
+        Certifier.for_task(languages.get(f"dfa:{tmp_path / 'empty.json'}"), 2)
 
 
 @pytest.mark.parametrize("is_near", [True, False])
 def test_asked_with_a_table_the_certificate_is_by_their_prototypes_or_the_networks_own(is_near: bool):
     model, table = table_of("dyck-2")
     other = table.prototypes + 0.01 if is_near else torch.zeros_like(table.prototypes)
-    attempt = Certifier.of(languages.get("dyck-2"), 2).attempt(model, replace(table, prototypes=other))
+    attempt = Certifier.for_task(languages.get("dyck-2"), 2).attempt(model, replace(table, prototypes=other))
     assert attempt.certain
     assert attempt.table is not None
     assert torch.equal(attempt.table().prototypes, other if is_near else table.prototypes)
@@ -662,7 +662,7 @@ def test_the_table_of_all_windows_is_the_one_that_a_proof_finds(monkeypatch: pyt
     table = right_table(network, certifier.target, book)
     assert table is not None
     before = [(part.keys.copy(), part.images.copy(), part.margins.copy()) for part in (table.leaves, table.nodes)]
-    known, found = (QuantisedNetwork.of(network, book, certifier.specification, given) for given in (table, None))
+    known, found = (QuantisedNetwork.compute(network, book, certifier.specification, given) for given in (table, None))
     assert known.certain
     assert found.certain
     for part, (keys, images, margins) in zip((found.table.leaves, found.table.nodes), before, strict=True):
@@ -771,7 +771,7 @@ def test_a_run_is_not_resumed_with_another_budget_that_leaves_other_phases_out(t
         if trainer.step_count == 20:
             raise Stop
 
-    settings, right = config("regulargpt", phases__table_fine_tuning__every=4), Certifier.of
+    settings, right = config("regulargpt", phases__table_fine_tuning__every=4), Certifier.for_task
     having(monkeypatch, Certifier, of=refuse if first else right)
     with pytest.raises(Stop):
         run(settings, tmp_path / "run", Watch(on_step=stop))

@@ -25,7 +25,14 @@ from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
 from regulargpt.finite import from_answers
 from regulargpt.finite.conformance import suite
-from regulargpt.finite.from_answers import MOST_QUERIES, AnswerLearner, Answers, LearnedMachine, answers_of, suite_of
+from regulargpt.finite.from_answers import (
+    MOST_QUERIES,
+    AnswerLearner,
+    LearnedMachine,
+    NetworkAnswers,
+    answers_of,
+    suite_of,
+)
 from regulargpt.finite.held_out import HELD_OUT, HeldOut, labels
 from regulargpt.finite.lstar import Unbounded
 from regulargpt.finite.nonempty import counterexample
@@ -145,7 +152,7 @@ def test_a_network_that_is_wrong_on_a_single_short_word_gives_no_wrong_automaton
 def test_longer_words_are_not_asked_and_words_outside_the_domain_have_no_answer():
     task = languages.get("modular-arithmetic:plus=true")
     network = Machine(specified_machine(task))
-    answers = Answers(network, longest=4, task=task)
+    answers = NetworkAnswers(network, longest=4, task=task)
     assert answers(task.machine.encode("2*3+")[None].astype(np.int64)).tolist() == [-1]
     assert network.asked == []
     with pytest.raises(Unbounded):

@@ -23,7 +23,7 @@ def both(folder: Path, kind: str, changes: dict[str, Any], more: dict[str, Any],
     made(folder, kind)
     byte_tokenizer().save(str(folder / "tokenizer.json"))
     run = open_alone(f"hf:{folder}")
-    writer = Writer.of(run, symbols, changes)
+    writer = Writer.from_run(run, symbols, changes)
     read = writer.encode("the cat sat")
     ours = list(writer.continuation(read, symbols - len(read), temperature=0, seed=0))
     theirs = made(folder.with_name("changed"), kind, **more) if more else made(folder.with_name("same"), kind)

@@ -201,7 +201,7 @@ def test_coordinates_and_products_move_just_as_far_as_is_said():
     def near(limit: Floats, exact: Floats) -> bool:
         return bool(((exact <= limit) & (limit <= exact * (1 + 1e-7))).all())
 
-    assert near(CoordinateBound.of(x)(radii, lengths), farthest(x))
+    assert near(CoordinateBound.from_form(x)(radii, lengths), farthest(x))
     form, remainder = product(x, y, Coordinates("product"))
     assert near(remainder(radii, lengths), farthest(x) * farthest(y))
     e = {s: rng.normal(size=(4, 5)) for s in sources}
@@ -220,7 +220,7 @@ def test_what_logits_leave_of_a_pattern_is_reached(sizes: tuple[float, ...]):
     _, net = network(3, 1.0, chunk_size=C, norm="post", attention_bias=False)
     net.w["blocks.0.attn.key.weight"][:] = -net.w["blocks.0.attn.query.weight"]
     jacobian = np.array([size * np.eye(D) for size in sizes])
-    p = Projections.of(net, np.zeros((C, D)), jacobian, np.ones(D), np.zeros(D))
+    p = Projections.from_network(net, np.zeros((C, D)), jacobian, np.ones(D), np.zeros(D))
     attention, _ = AttentionExpansion.over(np.zeros((HEADS, C)), p, np.arange(C)[None])
     box, _ = attention.remainder(np.full((1, C), far), np.zeros((1, C)))
     left = box.reshape(C, HEADS)
@@ -252,7 +252,7 @@ def test_no_displacement_moves_a_pattern_farther_from_its_first_order(C: int, fa
             e = np.exp(logits - logits.max(0))
             return e / e.sum(0)
 
-        p = Projections.of(net, rows, jacobian, np.ones(D), np.zeros(D))
+        p = Projections.from_network(net, rows, jacobian, np.ones(D), np.zeros(D))
         attention, _ = AttentionExpansion.over(r, p, np.arange(C)[None])
         box, _ = attention.remainder(np.full((1, C), far), np.zeros((1, C)))
         still = pattern(np.zeros((C, 1, D)), p, r)
@@ -312,7 +312,7 @@ def test_a_bound_holds_for_every_displacement_and_is_the_least_of_its_kinds(seed
     maps = {s: rng.normal(size=(6, 7, k)) for s, k in zip(sources, sizes, strict=True)}
     form = AffineForm(rng.normal(size=(6, 7)), maps)
     radii, ball, box = rng.uniform(0, 1, (6, C)), rng.uniform(0, 1, 6), rng.uniform(0, 1, (6, 5))
-    bound = DeviationBound.of(form, C)
+    bound = DeviationBound.from_form(form, C)
     limit = bound(radii, {"ball": ball, Coordinates("box"): box})
     largest = np.zeros(6)
     for _ in range(50):
@@ -342,7 +342,7 @@ def test_a_bound_holds_for_every_displacement_and_is_the_least_of_its_kinds(seed
     assert (both <= 1.08 * (norms[0] * radii[:, 0] + norms[1] * radii[:, 1])).all()
     across = AffineForm(form.centre, {0: maps[0], 1: np.linalg.svd(maps[0])[0][:, :, 3:6]})
     pythagoras = np.sqrt(np.square(norms[0] * radii[:, 0]) + np.square(radii[:, 1]))
-    assert (DeviationBound.of(across, C)(radii, {}) <= 1.08 * pythagoras).all()
+    assert (DeviationBound.from_form(across, C)(radii, {}) <= 1.08 * pythagoras).all()
 
 
 def unit(rng: np.random.Generator, n: int, k: int) -> Floats:

@@ -23,7 +23,7 @@ from regulargpt.certificate.checker.files import parsed, tensors
 from regulargpt.certificate.checker.images import Images
 from regulargpt.certificate.checker.network import gelu, sigmoid
 from regulargpt.certificate.checker.networks import network_of
-from regulargpt.certificate.checker.tables import FoundTable, Table
+from regulargpt.certificate.checker.tables import FoundTable, WindowTable
 from regulargpt.storage.manifest import digest
 from tests.regulargpt.exact_trees import as_config, certificate_of, last_ldru, last_symbol
 from tests.regulargpt.forging import (
@@ -120,7 +120,7 @@ WINDOWS = st.lists(st.tuples(*[st.integers(0, 4)] * 3), unique=True, max_size=30
 def test_a_table_that_is_found_is_the_table_that_is_listed(rows: list[tuple[int, ...]], size: int, base: int):
     windows = np.array(rows, dtype=np.int64).reshape(-1, 3)
     images = 1 + windows.sum(1)
-    known = Table(base, windows, images)
+    known = WindowTable(base, windows, images)
     found = FoundTable("nodes", base, 3, lambda new: 1 + new.sum(1), len(rows), known.digest())
     for at in range(0, len(windows), size):
         for _ in range(2):
@@ -177,19 +177,21 @@ def test_float64_balls_hold_what_the_balls_of_flint_hold(a: list[float], b: list
 def test_what_overflows_decides_nothing():
     with np.errstate(all="ignore"):
         huge = Doubles(np.array([1e300, -1e300]), np.zeros(2))
-        for value in (huge * huge, exp(huge), Doubles.of(1) / Doubles(np.zeros(1), np.ones(1))):
+        for value in (huge * huge, exp(huge), Doubles.from_value(1) / Doubles(np.zeros(1), np.ones(1))):
             assert not np.isfinite(value.middle[:1] + value.radius[:1]).any()
 
 
 def test_a_sum_that_overflows_is_no_number_though_its_terms_have_small_radii():
     with np.errstate(all="ignore"):
-        total = Doubles(np.full((1, 2), 2.0**1000), np.zeros((1, 2))).product(Doubles.of(np.full((2, 1), 2.0**23)))
-        assert not np.isfinite((Doubles.of(2.0**1000) / total).radius).any()
+        total = Doubles(np.full((1, 2), 2.0**1000), np.zeros((1, 2))).product(
+            Doubles.from_value(np.full((2, 1), 2.0**23))
+        )
+        assert not np.isfinite((Doubles.from_value(2.0**1000) / total).radius).any()
 
 
 def test_a_ball_too_small_for_a_double_keeps_a_radius():
-    assert (Doubles.of(exact([1.0, 2.0**-1074])).radius == 0).all()
-    assert Doubles.of(arb("1e-400")).radius > 0
+    assert (Doubles.from_value(exact([1.0, 2.0**-1074])).radius == 0).all()
+    assert Doubles.from_value(arb("1e-400")).radius > 0
 
 
 def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(certified: Path, monkeypatch):
@@ -272,4 +274,4 @@ def test_float64_decides_as_the_balls_do(certified: Path, seed: int):
         quick, nodes.margin = nodes.margin, np.inf
         np.testing.assert_array_equal(found[decided], nodes.exactly(windows[decided], None))
         assert quick <= nodes.margin < quick + 1e-6
-        np.testing.assert_array_equal(nodes.of(windows), 1 + nodes.exactly(windows, None))
+        np.testing.assert_array_equal(nodes.proven(windows), 1 + nodes.exactly(windows, None))

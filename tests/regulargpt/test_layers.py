@@ -12,7 +12,7 @@ import torch
 
 from languages.errors import UserError
 from regulargpt import models
-from regulargpt.measurements.layers import Layer, layers
+from regulargpt.measurements.layers import DepthStates, layers
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model
 from regulargpt.models.gru import Gru
@@ -75,9 +75,9 @@ def drawn(name: str) -> Model:
     return models.build(MODELS.options(name, "model"), 2, 2, torch.Generator().manual_seed(0), None).eval()
 
 
-def at_each(model: Model) -> tuple[list[Layer], list[str]]:
+def at_each(model: Model) -> tuple[list[DepthStates], list[str]]:
     """The layers at all hook points of a model, and what is said of points without them."""
-    taken, refused = list[Layer](), list[str]()
+    taken, refused = list[DepthStates](), list[str]()
     for point in hook_names(model):
         try:
             taken += layers(model, WORDS, False, point)

@@ -26,7 +26,7 @@ from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.model import Transformer
 from regulargpt.runs.run import Watch
 from regulargpt.text import lengthening as training
-from regulargpt.text.decoders.checkpoint import Checkpoint
+from regulargpt.text.decoders.checkpoint import DecoderCheckpoint
 from regulargpt.text.lengthening import FILE, Lengthening, lengthen
 from regulargpt.text.opened import OpenedCheckpoint, open_checkpoint
 from regulargpt.training.trainer import Interrupted
@@ -64,7 +64,7 @@ def words(batch: int, length: int) -> Tensor:
 
 
 def biased(folder: Path, kernel: str = "kerple_log", sets: int = 1) -> Transformer:
-    model = Checkpoint.open(folder).load()
+    model = DecoderCheckpoint.open(folder).load()
     Bias(kernel, table(kernel, sets)).set_on(model)
     return model
 

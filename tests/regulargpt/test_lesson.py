@@ -16,7 +16,7 @@ from regulargpt.classroom.data import gather
 from regulargpt.classroom.lesson import page
 from regulargpt.classroom.lesson.material import Material, material, named
 from regulargpt.classroom.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
-from regulargpt.classroom.live.snapshots import Snapshots
+from regulargpt.classroom.live.snapshots import KeptSnapshots
 from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.certified import believed, certify, folder
 from tests.regulargpt.conftest import PARITY
@@ -131,7 +131,7 @@ def test_the_lesson_of_the_package_says_what_its_run_is():
 
 def test_a_lesson_has_nothing_of_a_network_that_only_a_report_shows():
     run = gather(PARITY)
-    kept = Snapshots((0, 5), (np.zeros(3), np.ones(3)))
+    kept = KeptSnapshots((0, 5), (np.zeros(3), np.ones(3)))
     found = page.script_data(material(replace(run, live=replace(run.live, snapshots=kept))))
     assert found["live"]["map"] is None
     assert found["live"]["snapshots"] is None

@@ -146,7 +146,7 @@ def test_automaton_the_token_walks_along_the_arrow_where_things_may_move(browser
 
 
 def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
-    monoid = TransitionMonoid.of(TASK.machine)
+    monoid = TransitionMonoid.from_machine(TASK.machine)
     met = set()
     for u, v in [("0", "1"), ("00", "11"), ("1", "010"), ("0110", "0110"), ("101", "1"), ("", "11")]:
         write(shown, "monoid", u, 0)
@@ -167,7 +167,7 @@ def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
 
 
 def test_tree_every_order_of_merging_gives_the_monoid_element_of_the_word(shown: Browser):
-    monoid = TransitionMonoid.of(TASK.machine)
+    monoid = TransitionMonoid.from_machine(TASK.machine)
     order, shapes, chips = random.Random(0), [], "#tree .chip small"
     word = "".join(shown.all(chips))
     element = monoid.words[monoid.of_word(word).item()] or "ε"

@@ -11,7 +11,7 @@ import torch
 
 from regulargpt import models
 from regulargpt.classroom.document import document
-from regulargpt.classroom.live.network import Network, not_computed, parts
+from regulargpt.classroom.live.network import LiveNetwork, not_computed, parts
 from regulargpt.classroom.live.twins import WEIGHTS, bundle, twin
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
@@ -125,7 +125,7 @@ def named(options: dict[str, Any]) -> str:
     return " ".join([options["name"], *values, *(f"{v}" if k == "name" else f"{k}={v}" for k, v in encoding.items())])
 
 
-def network(options: dict[str, Any]) -> tuple[Model, Network]:
+def network(options: dict[str, Any]) -> tuple[Model, LiveNetwork]:
     """A network with random weights, none of them 0 or 1 as they are drawn; and the same for the page."""
     chosen, generator = MODELS.options(options, "model"), torch.Generator().manual_seed(3)
     outputs = SYMBOLS if options.get("tied") else OUTPUTS
@@ -136,7 +136,7 @@ def network(options: dict[str, Any]) -> tuple[Model, Network]:
             p.add_(0.1 * torch.randn(p.shape, generator=generator))
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     assert not_computed(chosen, weights) is None
-    return model, Network(chosen, SYMBOLS, outputs, weights, direction=direction)
+    return model, LiveNetwork(chosen, SYMBOLS, outputs, weights, direction=direction)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def page(tab: Browser, tmp_path_factory) -> Iterator[Browser]:
     tab.assert_silent()
 
 
-def computed(page: Browser, network: Network, words: list[list[int]]) -> list[torch.Tensor]:
+def computed(page: Browser, network: LiveNetwork, words: list[list[int]]) -> list[torch.Tensor]:
     """The logits of the words as the page computes them, in one call."""
     given = json.dumps({**network.data(), "output_names": []})
     found = page.evaluate(f"((live) => {json.dumps(words)}.map((word) => live.logits(word)))(new Live({given}))")

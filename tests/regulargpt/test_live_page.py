@@ -93,7 +93,7 @@ def nodes(run: PageRun, word: list[int]) -> list[list[set[int]]]:
 def first_apart(run: PageRun, word: list[int], C: int, from_left: bool) -> tuple[int, int, int, int] | None:
     """The first node whose state is nearest to another element's mean: level, from, to, element."""
     assert run.machine is not None
-    monoid, spans = TransitionMonoid.of(run.machine), [(i, i + 1) for i in range(len(word))]
+    monoid, spans = TransitionMonoid.from_machine(run.machine), [(i, i + 1) for i in range(len(word))]
     for number, level in enumerate(nodes(run, word), 1):
         cut = 0 if from_left else len(spans) % C
         groups = [spans[:cut]] * bool(cut) + [spans[i : i + C] for i in range(cut, len(spans), C)]

@@ -14,7 +14,7 @@ from languages.randomness import rng
 from regulargpt.findings import Axis, Dots, Group, Picture
 from regulargpt.findings.draw import figure
 from regulargpt.measurements.plane import plane
-from regulargpt.measurements.state_classes import CLASSES, Moves, Sub, classed
+from regulargpt.measurements.state_classes import CLASSES, ClassMoves, Sub, classed
 from regulargpt.measurements.state_map import Match, arrows, hull, letters, outlines
 from regulargpt.measurements.states import node_states
 from regulargpt.models.gru import Gru
@@ -28,7 +28,7 @@ def test_a_cluster_matches_exactly_where_a_row_is_in_it_if_and_only_if_it_is_of_
     classes = np.array(data.draw(few))
     numbers = data.draw(st.lists(st.integers(0, 3), min_size=len(classes), max_size=len(classes)))
     clusters = np.unique(np.array(numbers), return_inverse=True)[1]
-    match = Match.of(classes, clusters)
+    match = Match.from_labels(classes, clusters)
     whole = [k for k in range(clusters.max() + 1) if any(((classes == e) == (clusters == k)).all() for e in classes)]
     assert match.whole.tolist() == whole
     # Of each cluster the most frequent class: no other choice would leave fewer rows among another class's.
@@ -53,7 +53,7 @@ def test_a_hull_holds_all_points_and_has_points_as_corners(points):
 def mapped(classes, states, clusters, name, moves):
     """The panel of some states."""
     points, _ = plane(states)
-    match = Match.of(classes, clusters)
+    match = Match.from_labels(classes, clusters)
     return Dots(
         [Group(points.tolist(), classes.tolist())],
         {int(e): name[e] for e in np.unique(classes)},
@@ -65,9 +65,9 @@ def mapped(classes, states, clusters, name, moves):
     )
 
 
-def monoid_moves(name: str) -> tuple[TransitionMonoid, Moves]:
-    monoid = TransitionMonoid.of(languages.get(name).machine.minimise())
-    return monoid, Moves(monoid.alphabet, monoid.right)
+def monoid_moves(name: str) -> tuple[TransitionMonoid, ClassMoves]:
+    monoid = TransitionMonoid.from_machine(languages.get(name).machine.minimise())
+    return monoid, ClassMoves(monoid.alphabet, monoid.right)
 
 
 TITLE = "{}, regulargpt, trained on T <= 40, seed 0\nstates, T = 500: 5 of 5 clusters match, purity 100 %"
@@ -133,7 +133,7 @@ def test_arrows_go_where_the_automaton_goes_and_only_between_clusters_that_match
 @pytest.mark.parametrize("model", [RegularGPT(3, 5, d_model=8, n_heads=2, d_ff=8), Gru(3, 5, d_model=8)])
 def test_what_a_state_should_say_is_what_the_machine_says_of_its_sub_word(by: str, model):
     machine = languages.get("cycle-navigation").machine.minimise()
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     words = rng(0, "words").integers(3, size=(4, 11))
     nodes = node_states(model, words, monoid)
     sought, labelled = classed(Sub(nodes, words, machine, monoid), by)

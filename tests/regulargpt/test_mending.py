@@ -68,7 +68,7 @@ def test_where_the_gain_is_0_the_prototypes_are_finite():
 def test_the_loss_is_that_of_a_plain_loop_with_its_gradients(name: str):
     """Without noise and with as many windows as are drawn: each state against each prototype, one by one."""
     model = small(name)
-    table, n = table_for(model, Certifier.of(languages.get("tomita-3"), model.chunk_size, model.aligned)), 24
+    table, n = table_for(model, Certifier.for_task(languages.get("tomita-3"), model.chunk_size, model.aligned)), 24
     free = FreePrototypes(model.state_norm, table.prototypes)
     seed_counted(model, 0, 1)
     loss, near = mending_loss(table, free, model, n, noise=0.0)
@@ -113,7 +113,7 @@ def error(state: Tensor, prototypes: Tensor, image: Tensor) -> Tensor:
 def test_a_network_that_misses_most_of_a_table_learns_it_with_prototypes_of_its_own(name: str):
     task = languages.get("even-pairs")
     model = small(name, task.n_symbols, len(task.output_names))
-    certifier = Certifier.of(task, model.chunk_size, model.aligned)
+    certifier = Certifier.for_task(task, model.chunk_size, model.aligned)
     before = certifier.attempt(model, allowed=1.0)
     assert before.missed > 0.2
     table = table_for(model, certifier)
@@ -137,7 +137,7 @@ def test_a_network_that_misses_most_of_a_table_learns_it_with_prototypes_of_its_
 
 
 def test_a_table_over_other_prototypes_draws_the_same_windows():
-    table = table_for(small("regulargpt"), Certifier.of(languages.get("parity"), 2))
+    table = table_for(small("regulargpt"), Certifier.for_task(languages.get("parity"), 2))
     moved = copy.copy(table).over(table.prototypes + 1)
     first, second = (t.draw(32, torch.Generator().manual_seed(3)) for t in (table, moved))
     assert torch.equal(first, second)
@@ -152,7 +152,7 @@ def test_a_run_that_ended_on_a_table_is_verified_by_the_prototypes_of_its_last_s
 ):
     """Where there is no certificate yet, and where a damaged one lies."""
     model = small("regulargpt")
-    table = table_for(model, Certifier.of(languages.get("tomita-3"), model.chunk_size))
+    table = table_for(model, Certifier.for_task(languages.get("tomita-3"), model.chunk_size))
     free = FreePrototypes(model.state_norm, table.prototypes)
     with torch.no_grad():
         free.before += torch.randn(free.before.shape, generator=torch.Generator().manual_seed(1))

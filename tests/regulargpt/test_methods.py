@@ -199,7 +199,7 @@ def pattern(encoding: Encoding) -> Tensor:
 def test_what_is_asked_on_the_command_line_is_what_is_set(name: str):
     """For 4 times the training length, where a factor is one number."""
     method, config = METHODS[name], RunConfig().replaced({"model.name": "decoder-only"})
-    flag, _, value = method.asked.partition(" ")
+    flag, _, value = method.options.partition(" ")
     settings = several(config, [value] if flag == "--set" else [])
     changes = {f"model.{key}": value for key, value in method.settings(128, 512).items()}
     if name != "longrope":  # its factors come from a config.json
@@ -207,7 +207,7 @@ def test_what_is_asked_on_the_command_line_is_what_is_set(name: str):
     view = method.attention(128, 512)
     assert parse(view, 128) is not None
     assert (flag == "--attention") == (view != "full")
-    assert (not method.asked) == (name == "trained")
+    assert (not method.options) == (name == "trained")
 
 
 @pytest.mark.parametrize("own", ["interpolation", "dynamic_ntk", "yarn", "llama3", "longrope"])

@@ -19,7 +19,7 @@ from regulargpt.models.transformer.decoding import PIECE, CachedDecoder
 from regulargpt.text.corpora.retrieval.prompts import NEEDLES
 from regulargpt.text.generation import Writer, spelling
 from regulargpt.text.measurements import needle_prompts
-from regulargpt.text.measurements.needle_prompts import Documents, log_probabilities
+from regulargpt.text.measurements.needle_prompts import PromptDocuments, log_probabilities
 from regulargpt.text.opened import OpenedCheckpoint, open_alone
 from tests.languages.needle_reading import READERS
 from tests.regulargpt.checkpoint_folders import quiet
@@ -88,7 +88,7 @@ class Stands:
 def put(monkeypatch: pytest.MonkeyPatch, decoder: Callable[[], Decoder]) -> None:
     """Put what reads in the place of every network."""
     found = Stands(decoder)
-    monkeypatch.setattr(Writer, "of", lambda run, *given: Writer(found, *spelling(run)))  # type: ignore[arg-type]
+    monkeypatch.setattr(Writer, "from_run", lambda run, *given: Writer(found, *spelling(run)))  # type: ignore[arg-type]
 
 
 def right(kind: str, text: str) -> str:
@@ -154,7 +154,7 @@ def test_differences_are_of_pairs(home: Path, opened: Callable, monkeypatch: pyt
         asked.append(attention)
         return Writer(Stands(lambda: Reads(says)), *spelling(run))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Writer, "of", of)
+    monkeypatch.setattr(Writer, "from_run", of)
     found = report(home, kinds="line", lengths="2048", words=40)
     assert asked == ["full", "bca"]
     trained, bca = (found["kinds"]["line"][name]["2048"] for name in ("trained", "bca"))
@@ -168,8 +168,8 @@ def test_differences_are_of_pairs(home: Path, opened: Callable, monkeypatch: pyt
     assert found["summary"].startswith("line at 2,048 tokens: bca finds most, 100 % (91 to 100), as trained ")
 
 
-def documents(run: OpenedCheckpoint, kind: str, words: int = 3) -> Documents:
-    return Documents(NEEDLES[kind], spelling(run)[0], words, seed=1)
+def documents(run: OpenedCheckpoint, kind: str, words: int = 3) -> PromptDocuments:
+    return PromptDocuments(NEEDLES[kind], spelling(run)[0], words, seed=1)
 
 
 @pytest.mark.parametrize("kind", NEEDLES)
@@ -196,7 +196,7 @@ VIEWS = {
 @pytest.mark.parametrize(("name", "view"), [(name, view) for name, views in VIEWS.items() for view in views])
 def test_log_probabilities_are_those_of_whole_passes(opened: Callable, name: str, view: str):
     run = opened(name)
-    writer = Writer.of(run, TRAINED, {}, view)
+    writer = Writer.from_run(run, TRAINED, {}, view)
     read = writer.encode(documents(run, "passkey").document(1, 500).text)
     answers = [writer.encode(text) for text in (" 12345", " 7", " 123")]
     for found, answer in zip(log_probabilities(writer.model, read, answers), answers, strict=True):
@@ -208,7 +208,7 @@ def test_log_probabilities_are_those_of_whole_passes(opened: Callable, name: str
 @torch.no_grad()
 def test_where_angles_depend_on_the_length_each_symbol_is_of_the_text_so_far(opened: Callable):
     run = opened("llama")
-    writer = Writer.of(run, 700, {"encoding.scaling": "dynamic_ntk", "encoding.factor": 1.0})
+    writer = Writer.from_run(run, 700, {"encoding.scaling": "dynamic_ntk", "encoding.factor": 1.0})
     read, answer = writer.encode(documents(run, "passkey").document(1, 700).text), writer.encode(" 42")
     found = log_probabilities(writer.model, read, [answer, answer])
     text, total = np.concatenate([read, answer]).astype(np.int64), 0.0
@@ -229,7 +229,7 @@ def test_what_it_writes_is_what_transformers_writes(
     report(home, name, kinds="passkey", lengths="480", words=3)
     del said[0]  # whether the tokenizer can write an answer
     run, theirs = opened(name), quiet().AutoModelForCausalLM.from_pretrained(home / name).eval()
-    some = Documents(NEEDLES["passkey"], spelling(run)[0], 3, seed=0)
+    some = PromptDocuments(NEEDLES["passkey"], spelling(run)[0], 3, seed=0)
     for i in range(3):
         read = torch.from_numpy(spelling(run)[0](some.document(i, 480).text).astype(np.int64))[None]
         found = theirs.generate(read, do_sample=False, max_new_tokens=some.room, pad_token_id=1)[0, read.shape[1] :]

@@ -65,7 +65,7 @@ def erring(monkeypatch) -> Callable[[Errs], None]:
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, exclude_max=True, width=32)), min_size=1), st.integers(1, 30))
 def test_needles_fall_into_bins_by_their_depth(needles: list[tuple[bool, float]], bins: int):
     found, depths = (np.array(part) for part in zip(*needles, strict=True))
-    counted = ByDepth.of(found, depths.astype(float), bins)
+    counted = ByDepth.count(found, depths.astype(float), bins)
     for at in range(bins):
         inside = [is_found for is_found, depth in needles if int(depth * bins) == at]
         assert (counted.found[at], counted.needles[at]) == (sum(inside), len(inside))

@@ -56,8 +56,8 @@ def small_machines(alphabet: str) -> list[PushdownTransducer]:
     )
     while len(found) < 100:
         with suppress(AutomatonError):  # a stack symbol that nothing pushes
-            visibly = VisiblyPushdown.of(machine := random_machine(rng, alphabet))
-            if visibly.direction.tolist() == direction and NestedAlgebra.of(visibly).minimal().size <= 12:
+            visibly = VisiblyPushdown.from_machine(machine := random_machine(rng, alphabet))
+            if visibly.direction.tolist() == direction and NestedAlgebra.from_machine(visibly).minimal().size <= 12:
                 found.append(machine)
     return found
 
@@ -67,13 +67,13 @@ def missed(alphabet: str) -> list[int]:
     those that the words are said to be enough for."""
     found = list[int]()
     for machine in small_machines(alphabet):
-        words, right = nested_suite(machine, 60), VisiblyPushdown.of(machine)
+        words, right = nested_suite(machine, 60), VisiblyPushdown.from_machine(machine)
         answers = [machine.answers(batch) for batch in words.words]
         for other in changed(machine):
             if all((other.answers(batch) == of).all() for batch, of in zip(words.words, answers, strict=True)):
-                left = VisiblyPushdown.of(other)
+                left = VisiblyPushdown.from_machine(other)
                 if right.counterexample(left) is not None:
-                    found.append(NestedAlgebra.of(left).minimal().size - words.classes)
+                    found.append(NestedAlgebra.from_machine(left).minimal().size - words.classes)
     return found
 
 

@@ -18,7 +18,7 @@ from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.finite import from_answers
-from regulargpt.finite.from_answers import AnswerLearner, Answers, ragged_answers
+from regulargpt.finite.from_answers import AnswerLearner, NetworkAnswers, ragged_answers
 from regulargpt.finite.held_out import SHORT, HeldOut
 from regulargpt.finite.lstar import Unbounded
 from regulargpt.models.regulargpt import RegularGPT
@@ -48,7 +48,7 @@ def learner_of(spec: str, train_len: int = 16) -> AnswerLearner:
 
 
 def differs(found: Any, task: NestedTask) -> str | None:
-    return VisiblyPushdown.of(found).counterexample(task.visibly)
+    return VisiblyPushdown.from_machine(found).counterexample(task.visibly)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_network_that_is_right_gives_the_machine(spec: str, knows: int, with_h
     found = learner.learned(network)
     assert found is not None
     assert differs(found.machine, task) is None
-    assert found.classes >= NestedAlgebra.of(task.visibly).minimal().size
+    assert found.classes >= NestedAlgebra.from_machine(task.visibly).minimal().size
     # Which words are questions is told; others are not asked, nor any that are too long.
     assert all(task.labels(np.array([word]))[0] >= 0 for word in list(network.asked)[::7])
     assert max(map(len, network.asked)) <= 16
@@ -183,7 +183,7 @@ def test_a_machine_that_the_drawn_words_do_not_tell_is_told_by_those_of_the_suit
 def test_no_word_too_long_is_asked_and_the_empty_one_is_told():
     task = nested("brackets-2")
     network = Machine(task.machine)
-    answers = Answers(network, longest=4, task=task)
+    answers = NetworkAnswers(network, longest=4, task=task)
     assert answers(np.zeros((1, 0), dtype=np.int64)).tolist() == [1]
     assert network.asked == set()
     with pytest.raises(Unbounded):

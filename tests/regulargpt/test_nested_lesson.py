@@ -38,7 +38,7 @@ def lesson(browser: Browser, on_brackets: Path) -> Iterator[Browser]:
 
 
 def elements_of(task: NestedTask) -> Elements:
-    found = Elements.of(task.machine)
+    found = Elements.from_machine(task.machine)
     assert found is not None
     return found
 

@@ -19,7 +19,7 @@ def learned(visibly, most=400):
     machine, rounds = visibly.machine, 0
     learner = NestedLearner(visibly.direction, lambda words: by_length(machine.answers, words), most)
     while True:
-        guess = VisiblyPushdown.of(learner.machine(machine.alphabet, machine.output_names))
+        guess = VisiblyPushdown.from_machine(learner.machine(machine.alphabet, machine.output_names))
         if (word := visibly.counterexample(guess)) is None:
             return learner, guess, rounds
         learner.refine(tuple(machine.encode(word).tolist()))
@@ -48,21 +48,21 @@ def assert_promises(visibly):
 @pytest.mark.parametrize("name", NAMES)
 def test_families(name):
     guess, size = assert_promises(nested(name).visibly)
-    minimal = NestedAlgebra.of(nested(name).visibly).minimal()
-    assert NestedAlgebra.of(guess).minimal().size == minimal.size >= size
+    minimal = NestedAlgebra.from_machine(nested(name).visibly).minimal()
+    assert NestedAlgebra.from_machine(guess).minimal().size == minimal.size >= size
 
 
 @settings(max_examples=6)
 @given(machines())
 def test_random_machines(machine):
-    assert_promises(VisiblyPushdown.of(machine))
+    assert_promises(VisiblyPushdown.from_machine(machine))
 
 
 def test_arithmetic_is_learned_from_words_of_ten_symbols():
     learner, guess, rounds = learned(nested("arithmetic-brackets").visibly)
     assert (len(learner.words), rounds) == (55, 8)
     assert max(map(len, learner.known)) == 10
-    assert NestedAlgebra.of(guess).minimal().size == 121
+    assert NestedAlgebra.from_machine(guess).minimal().size == 121
 
 
 def test_what_has_too_many_elements_ends():

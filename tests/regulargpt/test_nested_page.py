@@ -89,7 +89,7 @@ def test_answers_states_and_elements_of_all_short_words(browser: Browser, runs: 
         })""",
         words,
     )
-    elements = Elements.of(task.machine)
+    elements = Elements.from_machine(task.machine)
     assert elements is not None
     for length, group in itertools.groupby(zip(words, found, strict=True), key=lambda pair: len(pair[0])):
         some, theirs = zip(*group, strict=True)
@@ -135,7 +135,7 @@ def assert_nodes(found: list[list[dict[str, Any]]], trace: NestedTrace, elements
 def test_every_node_is_torchs_also_where_one_is_moved(browser: Browser, runs: Runs, made, name: str):
     run = made(name)
     task, model = task_of(run), network_of(run)
-    elements = Elements.of(task.machine)
+    elements = Elements.from_machine(task.machine)
     assert elements is not None
     browser.open(runs.page(run))
     words = [

@@ -40,7 +40,7 @@ class Synthetic:
 def test_the_decision_is_that_of_all_short_words(machine, seed, K, shape):
     K = min(K, 4 - shape[0])  # or windows of three are too many to make up
     visibly, network, specification = (
-        VisiblyPushdown.of(machine),
+        VisiblyPushdown.from_machine(machine),
         Synthetic(seed, K),
         NestedSpecification.of_machine(machine),
     )
@@ -68,7 +68,7 @@ def test_the_decision_is_that_of_all_short_words(machine, seed, K, shape):
 @pytest.mark.parametrize("name", ["brackets-2", "formula", "json", "arithmetic-brackets", "brackets-1:bound=2"])
 def test_labels_are_a_network_that_makes_no_mistake(name, shape):
     task = nested(name)
-    specification = NestedSpecification.of(task)
+    specification = NestedSpecification.from_task(task)
     labels = Labels(specification, *shape)
     proof = prove_nested(specification, shape[0], labels.count, labels.image, labels.answers, shape[1])
     assert proof.holds
@@ -79,7 +79,7 @@ def test_labels_are_a_network_that_makes_no_mistake(name, shape):
             element = specification.algebra.of_word(word)
             assert labels.elements[tree.root(word.tolist()) - 1] == element
     # Each word's windows are among those that the proof went through: a table may be made of them.
-    assert NestedAlgebra.of(task.visibly).size >= specification.size
+    assert NestedAlgebra.from_machine(task.visibly).size >= specification.size
 
 
 @settings(max_examples=40)
@@ -90,7 +90,7 @@ def test_labels_are_a_network_that_makes_no_mistake(name, shape):
 )
 def test_a_network_with_one_window_wrong_is_refused_with_a_word_that_it_has_wrong(name, shape, choice):
     task, asked = nested(name), list[tuple[int, ...]]()
-    specification = NestedSpecification.of(task)
+    specification = NestedSpecification.from_task(task)
     labels = Labels(specification, *shape)
 
     def noted(windows):

@@ -24,7 +24,7 @@ def table_for(kind):
     task = nested("brackets-2")
     model = MODELS[kind](task.n_symbols)
     model.follow(task.visibly.direction.tolist())
-    certifier = Certifier.of(task, model.chunk_size, model.aligned)
+    certifier = Certifier.for_task(task, model.chunk_size, model.aligned)
     book = next(codebooks(Float64Network(model), certifier.target))
     return model, certifier, certifier.true_table(book)
 

@@ -11,7 +11,7 @@ import torch
 from languages.randomness import rng
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.tree.base import Tree
-from regulargpt.models.tree.levels import Level, levels_above, tree_levels
+from regulargpt.models.tree.levels import TreeLevel, levels_above, tree_levels
 from tests.regulargpt.browser import Browser
 from tests.regulargpt.conftest import Runs, network_of
 
@@ -53,7 +53,7 @@ def recomputed(
         at, node, state = moved
         states = levels[at].states.clone()
         states[levels[at].node[0, node]] = state
-        levels = [*levels[:at], Level(levels[at].node, states, levels[at].children)]
+        levels = [*levels[:at], TreeLevel(levels[at].node, states, levels[at].children)]
         levels += levels_above(model, levels[at], model.tree_layers(len(word))[at:], share=False)
     states = [level.states[level.node[0]] for level in levels[1:]]
     return states, model.readout(states[-1][-1])

@@ -8,7 +8,7 @@ import torch
 
 from languages.errors import UserError
 from regulargpt.text.measurements.position_probe import (
-    Block,
+    FrozenBlock,
     ProbeSetting,
     draw_blocks,
     middle_error,
@@ -18,7 +18,7 @@ from regulargpt.text.measurements.position_probe import (
 from regulargpt.text.measurements.position_variance import (
     Attention,
     Lemmas,
-    Setting,
+    RandomModel,
     Variances,
     after_norm,
     attention,
@@ -28,8 +28,8 @@ from regulargpt.text.measurements.position_variance import (
     simulate,
 )
 
-THESIS = Setting(draws=3)
-SMALL = Setting(d_model=64, n_heads=4, length=64, sigma=0.05, draws=300)
+THESIS = RandomModel(draws=3)
+SMALL = RandomModel(d_model=64, n_heads=4, length=64, sigma=0.05, draws=300)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def thesis() -> Variances:
 
 
 def test_lemma_2_1_holds_and_lemma_2_2_is_off_by_the_number_of_heads(thesis: Variances):
-    lemmas = Lemmas.of(THESIS)
+    lemmas = Lemmas.from_setting(THESIS)
     assert lemmas.vector == pytest.approx(0.3072)
     assert thesis.vector == pytest.approx(0.3072, rel=0.02)
     assert thesis.logit == pytest.approx(6.040, rel=0.02)
@@ -53,20 +53,20 @@ def test_lemma_2_1_holds_and_lemma_2_2_is_off_by_the_number_of_heads(thesis: Var
 
 @pytest.mark.parametrize("n_heads", [1, 2, 4, 16])
 def test_the_scaled_logits_have_a_variance_that_no_head_enters(n_heads: int):
-    found = simulate(Setting(d_model=64, n_heads=n_heads, length=16, sigma=0.05, draws=200), seed=1)
+    found = simulate(RandomModel(d_model=64, n_heads=n_heads, length=16, sigma=0.05, draws=200), seed=1)
     assert found.scaled == pytest.approx(64**2 * 0.05**4, rel=0.06)
 
 
 @pytest.mark.parametrize("kind", ["causal", "uniform"])
 def test_lemma_2_3_the_output_falls_as_one_over_m(kind: Attention):
     found = simulate(SMALL, seed=0, kind=kind)
-    ratio = found.output[0] / Lemmas.of(SMALL).output
+    ratio = found.output[0] / Lemmas.from_setting(SMALL).output
     assert np.abs(ratio - 1).max() < (0.1 if kind == "uniform" else 0.2)
     assert log_slope(found.output[0]) == pytest.approx(-1, abs=0.05)
 
 
 def test_lemma_2_3_at_the_thesis_sizes(thesis: Variances):
-    ratio = thesis.output[0] / Lemmas.of(THESIS).output
+    ratio = thesis.output[0] / Lemmas.from_setting(THESIS).output
     assert ratio[[0, 1, 7, 63]] == pytest.approx(1, abs=0.25)
     # Attention is not quite even, so that later positions keep more of their variance than the lemma says.
     assert 1.05 < ratio[256:].mean() < 1.3
@@ -77,17 +77,17 @@ def test_property_2_1_holds_where_the_scaled_variance_is_small(thesis: Variances
     line = np.arange(1, 513) / 512
     assert np.abs(thesis.cumulative - line).max() < 0.01
     # Here s^4 = 1 / d^2, which is a sixteenth of H / d^2, and attention is far from even.
-    even = Setting(d_model=64, n_heads=16, length=64, sigma=64**-0.5, draws=20)
+    even = RandomModel(d_model=64, n_heads=16, length=64, sigma=64**-0.5, draws=20)
     assert even.sigma**4 == pytest.approx(even.n_heads / even.d_model**2 / 16)
-    ratio = simulate(even, 0).output[0] / Lemmas.of(even).output
+    ratio = simulate(even, 0).output[0] / Lemmas.from_setting(even).output
     assert ratio[-1] > 2
 
 
 def test_with_a_large_sigma_variance_says_little_of_position():
     """At s = 0.2 and d = 768 the thesis still sees a slope: one tenth of a factor over 512 positions."""
-    found = simulate(Setting(sigma=0.2, draws=3), seed=0).output[0]
+    found = simulate(RandomModel(sigma=0.2, draws=3), seed=0).output[0]
     assert 0.75 < found[-1] / found[0] < 1
-    assert found[-1] / Lemmas.of(Setting(sigma=0.2)).output[-1] > 300
+    assert found[-1] / Lemmas.from_setting(RandomModel(sigma=0.2)).output[-1] > 300
     assert -0.05 < log_slope(found) < 0
 
 
@@ -95,12 +95,12 @@ def test_without_the_mask_all_positions_are_alike():
     found = simulate(SMALL, seed=0, kind="bidirectional")
     assert abs(log_slope(found.output[0])) < 0.02
     # The lemma's d^2 s^4 / L, and a little more since attention is not quite even.
-    assert found.output[0].mean() == pytest.approx(Lemmas.of(SMALL).output[-1], rel=0.15)
+    assert found.output[0].mean() == pytest.approx(Lemmas.from_setting(SMALL).output[-1], rel=0.15)
 
 
 def test_lemma_2_4_leaves_out_a_term():
     """x_m and e_m are one vector on two scales, so that the numerator has 2 s M_jj too."""
-    setting = Setting(d_model=128, n_heads=4, length=4, sigma=0.02)
+    setting = RandomModel(d_model=128, n_heads=4, length=4, sigma=0.02)
     measured, printed, with_term = after_norm(setting, 0, [1, 2], samples=4000)
     for at in range(2):
         missing, expected = measured[at] - printed[at], with_term[at] - printed[at]
@@ -110,13 +110,13 @@ def test_lemma_2_4_leaves_out_a_term():
 
 
 def test_lemma_2_4_is_right_to_a_few_percent():
-    setting = Setting(d_model=128, n_heads=4, length=64, sigma=0.02)
+    setting = RandomModel(d_model=128, n_heads=4, length=64, sigma=0.02)
     measured, printed, _ = after_norm(setting, 0, [1, 64], samples=1000)
     assert np.abs(measured / printed - 1).mean() < 0.1
 
 
 def test_layers_beyond_the_first_flatten():
-    found = simulate(Setting(d_model=64, n_heads=4, length=64, sigma=0.05, n_layers=3, draws=50), seed=0)
+    found = simulate(RandomModel(d_model=64, n_heads=4, length=64, sigma=0.05, n_layers=3, draws=50), seed=0)
     assert found.output.shape == (3, 64)
     slopes = [log_slope(row) for row in found.output]
     assert slopes[0] < slopes[1] < slopes[2] < 0
@@ -135,12 +135,12 @@ def test_attention_against_its_definition(kind: Attention):
 
 
 def test_the_same_seed_gives_the_same_numbers_another_others_and_both_precisions_agree():
-    setting = Setting(d_model=16, n_heads=2, length=8, draws=2)
+    setting = RandomModel(d_model=16, n_heads=2, length=8, draws=2)
     first, again, other = (simulate(setting, seed).output for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     sizes = {"d_model": 32, "n_heads": 2, "length": 8, "sigma": 0.1, "draws": 400}
-    single, double = (simulate(Setting(**sizes, dtype=dtype), 0).output for dtype in (torch.float32, torch.float64))
+    single, double = (simulate(RandomModel(**sizes, dtype=dtype), 0).output for dtype in (torch.float32, torch.float64))
     assert single == pytest.approx(double, rel=0.2)
     assert log_slope(5.0 * np.arange(1, 50) ** -0.5) == pytest.approx(-0.5)
 
@@ -156,13 +156,13 @@ def test_the_same_seed_gives_the_same_numbers_another_others_and_both_precisions
 )
 def test_sizes_that_do_not_fit_are_refused(sizes: dict, message: str):
     with pytest.raises(UserError, match=message):
-        Setting(**sizes)
+        RandomModel(**sizes)
     with pytest.raises(UserError, match="positions from 1 to 512"):
-        after_norm(Setting(), 0, [513], 1)
+        after_norm(RandomModel(), 0, [513], 1)
 
 
 def test_a_frozen_layer_is_causal_and_equals_its_definition():
-    setting = Setting(d_model=8, n_heads=2, length=5, sigma=0.3, dtype=torch.float64)
+    setting = RandomModel(d_model=8, n_heads=2, length=5, sigma=0.3, dtype=torch.float64)
     block = draw_blocks(setting, generator(0, "test"))[0]
     x = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     changed = x.clone()
@@ -171,7 +171,7 @@ def test_a_frozen_layer_is_causal_and_equals_its_definition():
     assert torch.allclose(block(x, 2), by_definition(block, x[0])[None])
 
 
-def by_definition(block: Block, x: torch.Tensor) -> torch.Tensor:
+def by_definition(block: FrozenBlock, x: torch.Tensor) -> torch.Tensor:
     """Position by position, head by head."""
     e, d_head = layer_norm(x), 4
     q, k, v = (e @ weight.T for weight in block.attention[:3])
@@ -186,7 +186,7 @@ def by_definition(block: Block, x: torch.Tensor) -> torch.Tensor:
 
 
 def test_positions_can_be_read_behind_a_layer_but_not_from_the_input():
-    model = Setting(d_model=128, n_heads=2, length=16, n_layers=1)
+    model = RandomModel(d_model=128, n_heads=2, length=16, n_layers=1)
     before, behind = probe_positions(ProbeSetting(model, updates=300), seed=0)
     assert middle_error(16) == 4
     assert before.mean == pytest.approx(4, abs=0.05)
@@ -195,7 +195,7 @@ def test_positions_can_be_read_behind_a_layer_but_not_from_the_input():
 
 
 def test_the_streams_are_normed_without_eps_and_one_more_than_the_layers():
-    setting = Setting(d_model=8, n_heads=2, length=3, n_layers=2)
+    setting = RandomModel(d_model=8, n_heads=2, length=3, n_layers=2)
     blocks = draw_blocks(setting, generator(0, "test"))
     x = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(0))
     found = list(streams(x, blocks, 2))
@@ -206,7 +206,7 @@ def test_the_streams_are_normed_without_eps_and_one_more_than_the_layers():
 
 def test_a_probe_reports_its_progress():
     seen: list[tuple[int, int]] = []
-    model = Setting(d_model=8, n_heads=2, length=4)
+    model = RandomModel(d_model=8, n_heads=2, length=4)
     probe_positions(ProbeSetting(model, updates=3, batch_size=1), 0, progress=lambda *at: seen.append(at))
     assert seen == [(1, 3), (2, 3), (3, 3)]
     with pytest.raises(UserError, match="at least 1"):

@@ -23,12 +23,12 @@ from regulargpt.certificate.checker import AcceptedRefutation, Malformed, Reject
 from regulargpt.certificate.checker.claims import refutation_claim
 from regulargpt.certificate.checker.recurrences import Discs, Factor, Recurrences, settled
 from regulargpt.certificate.checker.refutation import LATER
-from regulargpt.certificate.checker.refutation import Family as CheckedFamily
-from regulargpt.certificate.checker.refutation import Refutation as Checked
+from regulargpt.certificate.checker.refutation import CheckedFamily as CheckedFamily
+from regulargpt.certificate.checker.refutation import RefutationCheck as Checked
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.families import (
-    Family,
-    Wrong,
+    PowerFamily,
+    WrongFamily,
     after,
     candidates,
     of_cycles,
@@ -169,7 +169,7 @@ def test_a_network_whose_answers_tie_in_the_limit_is_not_refuted():
         "refuted": False,
         "reason": "none of 1,664 families u v^n w is wrong for ever; two answers may tie in the limit",
     }
-    claimed = Wrong(Family((1,), (2,), ()), 1000, 1, 0, answer=0, right=1)
+    claimed = WrongFamily(PowerFamily((1,), (2,), ()), 1000, 1, 0, answer=0, right=1)
     with pytest.raises(Rejected, match="1024 bits do not decide"):
         decided(model, FLIP_FLOP, claimed)
 
@@ -260,7 +260,7 @@ def test_candidates_are_all_short_families_once():
 @pytest.mark.parametrize("period", [1, 2, 5])
 def test_the_same_from_n_on_begins_at_the_first_such_n(period: int):
     for residue, n in product(range(period), range(1, 12)):
-        wrong = Wrong(Family((), (0,), ()), 1, period, residue, answer=0, right=1)
+        wrong = WrongFamily(PowerFamily((), (0,), ()), 1, period, residue, answer=0, right=1)
         assert wrong.later(n).start == min(m for m in range(n, n + period) if m % period == residue)
 
 
@@ -270,7 +270,7 @@ class Checking:
     def __init__(self, least: int, reason: str = LATER):
         self.least, self.reason, self.starts = least, reason, list[int]()
 
-    def __call__(self, wrong: Wrong) -> Refutation:
+    def __call__(self, wrong: WrongFamily) -> Refutation:
         self.starts.append(wrong.start)
         if wrong.start < self.least:
             raise Rejected(self.reason)
@@ -283,7 +283,7 @@ def test_a_refutation_is_claimed_from_nearly_the_least_n_that_the_checker_accept
     """With a residue, in few checks: each may take minutes. What float64 has settled is asked as it is, first."""
     start, period, residue = 6, 3, 2
     checking = Checking(least)
-    wrong = Wrong(Family((), (0,), ()), start, period, residue, 0, 1, is_settled).later(start)
+    wrong = WrongFamily(PowerFamily((), (0,), ()), start, period, residue, 0, 1, is_settled).later(start)
     said = accepted(wrong, checking).report["from"]
     assert said % period == residue
     begun = wrong.start if is_settled and least <= wrong.start else max(least, 2049)
@@ -293,7 +293,7 @@ def test_a_refutation_is_claimed_from_nearly_the_least_n_that_the_checker_accept
 
 
 def test_what_no_later_words_can_mend_is_rejected_at_once_and_what_none_do_in_the_end():
-    settled = Wrong(Family((), (0,), ()), 6, 1, 0, answer=0, right=1, is_settled=True)
+    settled = WrongFamily(PowerFamily((), (0,), ()), 6, 1, 0, answer=0, right=1, is_settled=True)
     for reason, checks in (("the network answers otherwise", 1), (LATER, 60)):
         checking = Checking(10 * MOST, reason)
         with pytest.raises(Rejected, match=reason):
@@ -338,7 +338,7 @@ def test_float64_shows_from_which_n_on_the_answer_is_the_last_one(period: int, r
         n = np.arange(1, most + 1)
         answers[(n > last) & (n % period == residue)] = 1
         network: Any = Told(answers)
-        wrong = Wrong(Family((), v, ()), 2, period, residue, answer=1, right=0)
+        wrong = WrongFamily(PowerFamily((), v, ()), 2, period, residue, answer=1, right=0)
         shown = first_wrong(network, wrong.later(2), symbols)
         assert network.read == [(len(v), most)]
         others = [m for m in range(2, most + 1) if m % period == residue and answers[m - 1] != 1]
@@ -389,7 +389,7 @@ def test_a_refutation_is_written_and_goes_when_there_is_none(tmp_path: Path):
         assert [*tmp_path.iterdir()] == []
 
 
-def decided(model: LinearRnn, task: Task, wrong: Wrong) -> AcceptedRefutation:
+def decided(model: LinearRnn, task: Task, wrong: WrongFamily) -> AcceptedRefutation:
     """What the checker says of a claim."""
     machine = right_machine(task)
     assert isinstance(machine, MooreMachine)
@@ -407,7 +407,7 @@ def original() -> dict[str, bytes]:
     ln 2 / 0.1 is 6.93. On 1^n the network answers odd, for ever; on 0^n even.
     """
     model = made(nu=math.log(0.1), symbols=(0.0, 1.0), threshold=0.5)
-    wrong, machine = Wrong(Family((1,), (0,), ()), 7, 1, 0, answer=0, right=1), right_machine(PARITY)
+    wrong, machine = WrongFamily(PowerFamily((1,), (0,), ()), 7, 1, 0, answer=0, right=1), right_machine(PARITY)
     assert isinstance(machine, MooreMachine)
     weights, network = files_of(model, PARITY)
     files = {"weights": weights, "network": network, "automaton": to_json(machine).encode()}

@@ -19,18 +19,18 @@ from regulargpt.certificate.checker import AcceptedRefutation, Rejected, attract
 from regulargpt.certificate.checker.attraction import (
     Attracted,
     Attraction,
+    CentreLogits,
     Ellipsoid,
-    Seen,
     is_positive,
     powers_of,
     total,
 )
 from regulargpt.certificate.checker.doubles import Doubles, known
-from regulargpt.certificate.checker.family import Family
+from regulargpt.certificate.checker.family import CheckedFamily
 from regulargpt.certificate.compared import right_machine
-from regulargpt.certificate.refutation.cycles import ChainNetwork, Reached
-from regulargpt.certificate.refutation.families import Family as Words
-from regulargpt.certificate.refutation.families import Wrong
+from regulargpt.certificate.refutation.cycles import CycleNetwork, Reached
+from regulargpt.certificate.refutation.families import PowerFamily as Words
+from regulargpt.certificate.refutation.families import WrongFamily
 from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.finite.chain import chain_of
@@ -81,7 +81,7 @@ def test_states_that_come_around_are_met_where_they_are_and_with_their_period(pe
     """A machine that counts the ones modulo some number, as a network: its states come around exactly."""
     machine = right_machine(languages.get(f"cyclic-{period}")) if period > 1 else PARITY.machine
     assert isinstance(machine, MooreMachine)
-    network = ChainNetwork(Steps(machine))
+    network = CycleNetwork(Steps(machine))
     parts = [((), (1,), ()), ((1,), (1,), (0,)), ((0, 1), (0, 1, 0), (1, 1)), ((), (0,), (1,))]
     network.follow([Words(*part) for part in parts])
     for u, v, w in parts:
@@ -98,12 +98,12 @@ def test_states_that_come_around_are_met_where_they_are_and_with_their_period(pe
 
 
 def test_of_families_that_come_around_the_nearest_two_are_chosen_and_else_one():
-    network: Any = ChainNetwork(Steps(PARITY.machine))
+    network: Any = CycleNetwork(Steps(PARITY.machine))
     near = {(0,): 1e-5, (1,): 1e-8, (0, 1): 1e-2, (0, 0, 1): 1e-5}
     nowhere = torch.zeros(1, 2)
     network.cycles = {((), v): Reached(network.chain, nowhere, nowhere, far) for v, far in near.items()}
-    of = {v: Wrong(Words((), v, ()), 1, 1, 0, answer=0, right=1, is_settled=True) for v in near}
-    open_one = Wrong(Words((), (1,), ()), 1, 1, 0, answer=0, right=1)
+    of = {v: WrongFamily(Words((), v, ()), 1, 1, 0, answer=0, right=1, is_settled=True) for v in near}
+    open_one = WrongFamily(Words((), (1,), ()), 1, 1, 0, answer=0, right=1)
     assert network.chosen([of[0, 1], of[0, 0, 1], of[0,], of[1,], open_one]) == [of[1,], of[0,]]
     assert network.chosen([of[0, 1], of[0, 0, 1]]) == [of[0, 0, 1]]
     assert network.chosen([of[0, 1], open_one]) == [of[0, 1]]
@@ -193,7 +193,7 @@ def test_a_proof_is_true_of_all_words_that_are_tried_and_changed_ones_are_reject
     u, v, w = (record[name] for name in "uvw")
     n = np.arange(record["from"], record["from"] + 400)
     n = n[n % record["period"] == record["residue"]]
-    answers = ChainNetwork(model).along(u, v, int(n[-1])).answers(w)[n - 1]
+    answers = CycleNetwork(model).along(u, v, int(n[-1])).answers(w)[n - 1]
     machine = right_machine(PARITY)
     assert isinstance(machine, MooreMachine)
     assert (answers == record["answer"]).all()
@@ -221,12 +221,12 @@ def forged(machine: MooreMachine, files: dict[str, bytes], *given: Any) -> bytes
     """A certificate that says this, of these files."""
     u, v, w, start, period, residue, answer = given
     family = Words(tuple(u), tuple(v), tuple(w))
-    return certificate_of(Wrong(family, start, period, residue, answer, 1 - answer), machine, files).encode()
+    return certificate_of(WrongFamily(family, start, period, residue, answer, 1 - answer), machine, files).encode()
 
 
-def family(**given: Any) -> Family:
+def family(**given: Any) -> CheckedFamily:
     """Words v^n, with the answer 0."""
-    return Family(**{"u": [], "v": [0], "w": [], "start": 1, "period": 1, "residue": 0, "answer": 0, **given})
+    return CheckedFamily(**{"u": [], "v": [0], "w": [], "start": 1, "period": 1, "residue": 0, "answer": 0, **given})
 
 
 def test_a_network_that_keeps_what_it_is_given_has_no_such_set(monkeypatch: pytest.MonkeyPatch):
@@ -241,12 +241,14 @@ def test_a_network_that_keeps_what_it_is_given_has_no_such_set(monkeypatch: pyte
 
 def test_a_gap_that_is_not_certain_is_none():
     x = Ellipsoid(np.zeros(2), np.diag([1.0, 4.0]))
-    seen = Seen(known(np.array([3.0, 0.0])), known(np.array([[1.0, 0.0], [0.0, 1.0]])), x)  # logits 3 + y_1, y_2
+    seen = CentreLogits(
+        known(np.array([3.0, 0.0])), known(np.array([[1.0, 0.0], [0.0, 1.0]])), x
+    )  # logits 3 + y_1, y_2
     assert seen.gap(0) == pytest.approx(3 - np.sqrt(5))
     assert seen.gap(1) == pytest.approx(-3 - np.sqrt(5))
-    wide = Seen(seen.logits, Doubles(seen.slopes.middle, np.full((2, 2), 0.5)), x)
+    wide = CentreLogits(seen.logits, Doubles(seen.slopes.middle, np.full((2, 2), 0.5)), x)
     assert wide.gap(0) == pytest.approx(3 - np.sqrt(5) - 3)  # radii of 1, and 1 and 2 far
-    assert not Seen(seen.logits, known(np.full((2, 2), np.nan)), x).gap(0) > 0
+    assert not CentreLogits(seen.logits, known(np.full((2, 2), np.nan)), x).gap(0) > 0
 
 
 def test_what_takes_too_long_or_too_much_memory_is_refused_at_once(monkeypatch: pytest.MonkeyPatch):
@@ -291,7 +293,7 @@ def test_states_are_followed_to_cycles_of_several():
             weight.fill_(-3.0 if name == "rnn.weight_hh_l0" else 0.0)
         model.rnn.weight_ih_l0[0, 1] = 0.5
         model.readout.weight[1, 0], model.readout.bias[0] = 1.0, 0.1
-    network = ChainNetwork(model)
+    network = CycleNetwork(model)
     network.follow([Words((0,), (1,), ()), Words((), (0,), (1,))])
     assert network.limits([0], [1], []).argmax(1).tolist() in ([0, 1], [1, 0])
     along = network.along([0], [1], 60)

@@ -23,13 +23,13 @@ from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from languages.task import Task
 from regulargpt.certificate.checker import AcceptedRefutation, Rejected, decide
-from regulargpt.certificate.checker.delta_recurrences import Columns, DeltaRecurrences, Settling
-from regulargpt.certificate.checker.refutation import Family as CheckedFamily
-from regulargpt.certificate.checker.refutation import Refutation as Checked
+from regulargpt.certificate.checker.delta_recurrences import Columns, DeltaRecurrences, DeltaSettling
+from regulargpt.certificate.checker.refutation import CheckedFamily as CheckedFamily
+from regulargpt.certificate.checker.refutation import RefutationCheck as Checked
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation import families
 from regulargpt.certificate.refutation.delta import DeltaNetwork
-from regulargpt.certificate.refutation.families import Family, Wrong
+from regulargpt.certificate.refutation.families import PowerFamily, WrongFamily
 from regulargpt.certificate.refutation.outcome import certificate_of, refutation_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS, build
@@ -186,7 +186,7 @@ def test_the_bounds_of_many_words_hold_of_each_and_come_together(
     checked, network = of_checker(model, config), DeltaNetwork(model)
     family, most = CheckedFamily(u, v, w, 1, 1, 0, 0), 40
     settling = Checked(checked, family, lambda *_: None).settling
-    assert isinstance(settling, Settling)
+    assert isinstance(settling, DeltaSettling)
     logits = network.along(u, v, most).logits(w)  # (40, 2), at n = 1, 2, ...
     words = torch.tensor([[*u, *v * 40, *w]])
     with torch.no_grad():
@@ -232,7 +232,7 @@ def test_a_bit_that_nothing_reads_is_kept_for_ever():
         assert all_within(limits[0], limits[1].astype(float)[None], 1e-7) == forgets
 
 
-def decided(files: dict[str, bytes], wrong: Wrong) -> AcceptedRefutation:
+def decided(files: dict[str, bytes], wrong: WrongFamily) -> AcceptedRefutation:
     machine = right_machine(PARITY)
     assert isinstance(machine, MooreMachine)
     accepted = decide(certificate_of(wrong, machine, files).encode(), files)
@@ -245,11 +245,13 @@ def test_forgeries_are_refused():
     model, weights, config = drawn(KINDS[0], PARITY, seed=1)
     files = {"weights": weights, "network": config, "automaton": to_json(right_machine(PARITY)).encode()}
     record = json.loads(refutation_of(PARITY, model, weights, config).files[REFUTATION])
-    family = Family(*(tuple(record[name]) for name in "uvw"))
-    true = Wrong(family, record["from"], record["period"], record["residue"], record["answer"], 1 - record["answer"])
+    family = PowerFamily(*(tuple(record[name]) for name in "uvw"))
+    true = WrongFamily(
+        family, record["from"], record["period"], record["residue"], record["answer"], 1 - record["answer"]
+    )
     assert decided(files, true).layers == 1
-    odds = Wrong(Family((), (1,), ()), 1, 2, 1, answer=0, right=1)
-    evens = Wrong(Family((), (1,), ()), 2, 2, 0, answer=1, right=0)
+    odds = WrongFamily(PowerFamily((), (1,), ()), 1, 2, 1, answer=0, right=1)
+    evens = WrongFamily(PowerFamily((), (1,), ()), 2, 2, 0, answer=1, right=0)
     said = []
     for wrong in (odds, evens):  # in the limit the network answers one of the two
         try:
@@ -259,7 +261,7 @@ def test_forgeries_are_refused():
     assert sum(text.startswith("For every whole number n >= 100") for text in said) == 1
     assert sum("for every n that is large enough" in text for text in said) == 1
     with pytest.raises(Rejected, match="nothing is wrong"):
-        decided(files, Wrong(Family((), (1,), ()), 1, 2, 1, answer=1, right=0))
+        decided(files, WrongFamily(PowerFamily((), (1,), ()), 1, 2, 1, answer=1, right=0))
     deep = json.loads(config)
     deep["model"]["n_layers"] = 2
     _, two, _ = drawn(KINDS[0], PARITY, seed=1)

@@ -21,12 +21,12 @@ from regulargpt.certificate.checker import AcceptedRefutation, Rejected, decide
 from regulargpt.certificate.checker.balls import exact, exp, finite, sigmoid, softplus, square, within_root
 from regulargpt.certificate.checker.doubles import known
 from regulargpt.certificate.checker.factors import Factor
-from regulargpt.certificate.checker.recurrences import Discs, Recurrences, Settling, settled
-from regulargpt.certificate.checker.refutation import Family, Refutation
+from regulargpt.certificate.checker.recurrences import Discs, Recurrences, WordSettling, settled
+from regulargpt.certificate.checker.refutation import CheckedFamily, RefutationCheck
 from regulargpt.certificate.compared import right_machine
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
-from regulargpt.certificate.refutation.families import Family as Words
-from regulargpt.certificate.refutation.families import Wrong
+from regulargpt.certificate.refutation.families import PowerFamily as Words
+from regulargpt.certificate.refutation.families import WrongFamily
 from regulargpt.certificate.refutation.outcome import certificate_of, may_be_refuted, refutation_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.finite.float64_network import as_float64
@@ -135,8 +135,8 @@ def test_the_bounds_of_all_later_words_hold_of_each_and_come_to_the_limit(case: 
     """A convolution that is not yet full of v, a layer that settles before the one below: any shows here."""
     network, balls = checked(case, of)
     u, v, w = [0, 1], [1, 0, 0], [1, 0]
-    family = Family(u, v, w, 1, 1, 0, 0)
-    settling = Refutation(balls, family, lambda *_: None).settling
+    family = CheckedFamily(u, v, w, 1, 1, 0, 0)
+    settling = RefutationCheck(balls, family, lambda *_: None).settling
     logits = network.along(u, v, 400).logits(w)  # (400, 2), at n = 1, 2, ...
     for n in (1, 2, 3, 4, 5, 6, 8, 16, 64, 200):
         low, high = ends(settling.all(n))
@@ -156,8 +156,8 @@ def test_bounds_hold_where_layers_may_grow_before_those_below_have_settled(case:
     for seed in range(2):
         network, balls = checked(case, of, seed, loud=1.5)
         u, v, w = [0, 1], [1, 0, 0], [1, 0]
-        settling = Refutation(balls, Family(u, v, w, 1, 1, 0, 0), lambda *_: None).settling
-        assert isinstance(settling, Settling)
+        settling = RefutationCheck(balls, CheckedFamily(u, v, w, 1, 1, 0, 0), lambda *_: None).settling
+        assert isinstance(settling, WordSettling)
         unbounded += sum(not finite(x.radius).all() for x in settling.everywhere)
         logits = network.along(u, v, 300).logits(w)
         for n in (1, 2, 4, 8, 32, 128, 250):
@@ -294,7 +294,7 @@ def test_a_network_whose_numbers_change_places_for_long_is_not_taken_for_settled
     assert isinstance(machine, MooreMachine)
     files = {"weights": weights, "network": config, "automaton": to_json(machine).encode()}
     for start in (2, 100):
-        wrong = Wrong(Words((), (0,), ()), start, 1, 0, answer=1, right=0)
+        wrong = WrongFamily(Words((), (0,), ()), start, 1, 0, answer=1, right=0)
         with pytest.raises(Rejected, match=f"for n = {start + 1}|for every n that is large enough"):
             decide(certificate_of(wrong, machine, files).encode(), files)
 

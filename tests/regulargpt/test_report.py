@@ -70,7 +70,7 @@ def words(language: str, n_symbols: int) -> list[list[int]]:
 def expected(word: list[int], machine: MooreMachine, shown: Certificate, from_left: bool) -> list[tuple[Any, ...]]:
     """Every node: level, index, from, to, element, prototype, verdict; root first."""
     certificate, functions = shown.record, shown.accepted.functions
-    C, monoid, level, rows = certificate["chunk_size"], TransitionMonoid.of(machine), 0, []
+    C, monoid, level, rows = certificate["chunk_size"], TransitionMonoid.from_machine(machine), 0, []
     states: list[int | None] = [1 + symbol for symbol in word]
     spans = [(i, i + 1) for i in range(len(word))]
     while level == 0 or len(states) > 1:
@@ -359,7 +359,7 @@ def test_a_page_is_one_file_without_addresses_and_can_be_made_again(runs: Runs, 
 @pytest.mark.parametrize("name", ["parity", "tomita-3", "dyck-12", "aa-bb-cc-dd-ee", "symmetric-3", "symmetric-5"])
 def test_states_stand_apart_and_all_is_drawn(name: str):
     machine = languages.get(name).machine.minimise()
-    places = positions(Diagram.of(machine))
+    places = positions(Diagram.from_machine(machine))
     assert all(math.dist(p, q) > 0.99 for p, q in itertools.combinations(places, 2))
     picture = drawing(machine)
     pairs = {(p, q) for p, row in enumerate(machine.table.tolist()) for q in row}

@@ -6,7 +6,7 @@ import torch
 
 import languages
 from regulargpt.classroom.page import write
-from regulargpt.classroom.rows import Rows
+from regulargpt.classroom.rows import DrawnRows
 from regulargpt.config.recipes import resolve
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
@@ -24,7 +24,7 @@ def test_rows_of_the_page_are_torchs_and_stacks_those_of_the_machine(browser: Br
     config = resolve("words", name, "stack-manipulation").replaced(SMALL)
     running.run(config, tmp_path / "run")
     run, task = shown(tmp_path / "run"), languages.find("stack-manipulation")
-    assert isinstance(run.rows, Rows)
+    assert isinstance(run.rows, DrawnRows)
     assert len(run.rows.shown) > 3
     write([run], tmp_path / "page.html")
     browser.open(tmp_path / "page.html")

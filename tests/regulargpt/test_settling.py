@@ -133,7 +133,7 @@ def test_a_network_learns_to_come_back():
     """One that has mended its table passes errors on, larger at every level; once it has settled it does not."""
     torch.manual_seed(0)
     model: Tree = RegularGPT(2, 2, gates=True, d_model=32, n_heads=2, d_ff=64).eval()
-    table = table_for(model, Certifier.of(languages.get("dyck-2"), 2))
+    table = table_for(model, Certifier.for_task(languages.get("dyck-2"), 2))
     free, own = FreePrototypes(model.state_norm, table.prototypes), OwnErrors(table.prototypes)
     optimiser = torch.optim.Adam([*model.parameters(), *free.parameters()], betas=(0.9, 0.98))
 

@@ -42,7 +42,7 @@ def seeded(number: int) -> torch.Generator:
 def untrained_table(spec: str, C: int) -> tuple[RegularGPT, TrainingTable]:
     task = languages.get(spec)
     model = RegularGPT(task.n_symbols, len(task.output_names), chunk_size=C, d_model=16, n_heads=2, d_ff=32).eval()
-    return model, table_for(model, Certifier.of(task, C))
+    return model, table_for(model, Certifier.for_task(task, C))
 
 
 @pytest.mark.parametrize("C", [2, 3])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regulargpt.certificate.stack.search import attempt, network_of
 from regulargpt.extraction.stack import extraction_of
-from regulargpt.finite.stack_product import Product, Proven, Transducer, Wrong
+from regulargpt.finite.stack_product import Proven, StackProduct, Transducer, Wrong
 from tests.regulargpt import stack_networks
 from tests.regulargpt.test_stack_product import WORDS, cases, late, machine_of, outputs
 
@@ -28,12 +28,12 @@ def test_the_machine_of_a_network_is_the_network(moves, names, times, seed):
     found = attempt(model, reference, limit=5000)
     if found.product.doubt is not None or not isinstance(found.verdict, Proven | Wrong):
         return
-    again = Product(found.network, reference, wanted=0, limit=20_000)
+    again = StackProduct(found.network, reference, wanted=0, limit=20_000)
     again.run()
     if again.doubt is not None:
         return
     extracted = extraction_of(model, reference)
-    same = Product(Transducer(extracted.machine, reference), reference).run()
+    same = StackProduct(Transducer(extracted.machine, reference), reference).run()
     assert type(same) is type(found.verdict)
     assert extracted.machine.n_states <= 1 + extracted.states
     asked = reference.answers(WORDS[4], every=True) >= 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from languages.context_free.brackets import brackets
 from regulargpt.finite.stack_network import StackNetwork
-from regulargpt.finite.stack_product import Product, Proven, Undecided, Wrong
+from regulargpt.finite.stack_product import Proven, StackProduct, UndecidedProduct, Wrong
 from tests.regulargpt.stack_networks import network_of, run
 from tests.regulargpt.test_stack_product import ANSWERS, NAMES, WORDS, cases, late, machine_of, outputs
 
@@ -17,7 +17,7 @@ from tests.regulargpt.test_stack_product import ANSWERS, NAMES, WORDS, cases, la
 def proof(weights, machine, **options):
     limits = {key: options.pop(key) for key in ("max_lag", "limit") if key in options}
     network = StackNetwork(weights, **options)
-    return Product(network, machine, **limits).run(), network
+    return StackProduct(network, machine, **limits).run(), network
 
 
 def right_on(weights, machine, words, **options):
@@ -51,7 +51,7 @@ def test_a_counterexample_is_a_shortest_wrong_word_of_the_network_itself(moves, 
         weights[name] = array * np.where(random.random(array.shape) < 0.02, -1, 1).astype(np.float32)
     if seed % 2:
         weights = {name: random.normal(size=array.shape).astype(np.float32) for name, array in weights.items()}
-    product = Product(StackNetwork(weights), machine, limit=3000)
+    product = StackProduct(StackNetwork(weights), machine, limit=3000)
     found = product.run()
     if isinstance(found, Proven):
         assert all(right_on(weights, machine, words) for words in WORDS[:5])
@@ -92,7 +92,7 @@ def test_what_rounding_decides_is_not_proven(layer, said):
     if layer == "recurrent.weight":
         weights["input.weight"], weights["input.bias"] = weights["input.weight"] * 0, weights["input.bias"] * 0
     found, _ = proof(weights, machine)
-    assert isinstance(found, Wrong) or (isinstance(found, Undecided) and said in found.reason)
+    assert isinstance(found, Wrong) or (isinstance(found, UndecidedProduct) and said in found.reason)
     tilted = dict(weights)
     tilted[name] = np.full_like(weights[name], 1e-40)
     assert not isinstance(proof(tilted, machine)[0], Proven)

@@ -12,7 +12,7 @@ from languages.automata.pushdown import Move, PushdownTransducer
 from languages.errors import AutomatonError
 from regulargpt.certificate.compared import word_of_stacks
 from regulargpt.finite import stack_product
-from regulargpt.finite.stack_product import Product, Proven, Transducer, Undecided, Wrong
+from regulargpt.finite.stack_product import Proven, StackProduct, Transducer, UndecidedProduct, Wrong
 
 NAMES, ALPHABET, STACK = "pqr", ("a", "b"), ("g", "h")
 LONGEST = 8
@@ -86,7 +86,7 @@ def shortest_wrong(machine, reference):
 
 def verdict_is_true(machine, reference, **limits):
     """The verdict, held against all short words and the words that it names."""
-    product = Product(Transducer(machine, reference), reference, **limits)
+    product = StackProduct(Transducer(machine, reference), reference, **limits)
     found, shortest = product.run(), shortest_wrong(machine, reference)
     if isinstance(found, Proven):
         assert shortest is None
@@ -107,7 +107,7 @@ def test_no_verdict_on_random_pairs_is_false(visible, data):
     first, second = (machine_of(data.draw(cases(bool(i))), data.draw(outputs), visible) for i in range(2))
     found = verdict_is_true(first, second, max_lag=0 if visible else 4, limit=3000)
     if visible:
-        assert not isinstance(found, Undecided)
+        assert not isinstance(found, UndecidedProduct)
 
 
 @settings(max_examples=100)
@@ -191,17 +191,21 @@ def test_what_cannot_be_decided_is_said_with_its_word():
         def doubt(self, case):
             return "rounding decides a sign" if case[1] else None
 
-    found = Product(Transducer(PUSHING, STAYING), STAYING).run()
-    assert found == Undecided("the heights of the two stacks differ by more than 4 after a word of 5 symbols", (0,) * 5)
+    found = StackProduct(Transducer(PUSHING, STAYING), STAYING).run()
+    assert found == UndecidedProduct(
+        "the heights of the two stacks differ by more than 4 after a word of 5 symbols", (0,) * 5
+    )
     said = "the product has more than 1 pairs, LANGUAGES_BUDGET=2 allows more"
-    assert Product(Transducer(STAYING, STAYING), STAYING, limit=1).run() == Undecided(said.split(",")[0])
-    tied = Product(Unsure(STAYING, STAYING), STAYING).run()
-    assert tied == Undecided("two answers are tied, or rounding decides between them, after a word of 1 symbol", (1,))
-    rounded = Product(Rounded(STAYING, STAYING), STAYING).run()
-    assert rounded == Undecided("rounding decides a sign after a word of 1 symbol", (1,))
+    assert StackProduct(Transducer(STAYING, STAYING), STAYING, limit=1).run() == UndecidedProduct(said.split(",")[0])
+    tied = StackProduct(Unsure(STAYING, STAYING), STAYING).run()
+    assert tied == UndecidedProduct(
+        "two answers are tied, or rounding decides between them, after a word of 1 symbol", (1,)
+    )
+    rounded = StackProduct(Rounded(STAYING, STAYING), STAYING).run()
+    assert rounded == UndecidedProduct("rounding decides a sign after a word of 1 symbol", (1,))
     # A wrong word is looked for nevertheless.
     other = one_state(*STAYING.moves, answer="no")
-    assert Product(Rounded(other, STAYING), STAYING).run() == Wrong((0,))
+    assert StackProduct(Rounded(other, STAYING), STAYING).run() == Wrong((0,))
 
 
 def test_a_word_may_be_longer_than_any_that_is_written_out():
@@ -215,17 +219,17 @@ def test_a_word_may_be_longer_than_any_that_is_written_out():
     silent = dict.fromkeys(state for move in moves for state in (move.source, move.target))
     made = PushdownTransducer.from_outputs
     machine, wrong = (made(ALPHABET, "0 in", moves, silent | {"0 out": name}, ANSWERS[:2]) for name in ("yes", "no"))
-    assert isinstance(Product(Transducer(machine, machine), machine).run(), Proven)
-    found = Product(Transducer(wrong, machine), machine).run()
-    assert found == Undecided("an answer is wrong after a word of more than 4,194,304 symbols")
+    assert isinstance(StackProduct(Transducer(machine, machine), machine).run(), Proven)
+    found = StackProduct(Transducer(wrong, machine), machine).run()
+    assert found == UndecidedProduct("an answer is wrong after a word of more than 4,194,304 symbols")
 
 
 def test_answers_are_compared_by_name():
     """The same machine with its output names the other way round, and one without the right name."""
     turned = one_state(*STAYING.moves, names=("yes", "no"))
-    assert isinstance(Product(Transducer(turned, STAYING), STAYING).run(), Proven)
+    assert isinstance(StackProduct(Transducer(turned, STAYING), STAYING).run(), Proven)
     foreign = one_state(*STAYING.moves, answer="perhaps", names=("perhaps", "no"))
-    assert Product(Transducer(foreign, STAYING), STAYING).run() == Wrong((0,))
+    assert StackProduct(Transducer(foreign, STAYING), STAYING).run() == Wrong((0,))
 
 
 INSIDE = Move("p", "a", "s", push="g"), Move("s", "b", "s"), Move("s", "a", "q", pop=True), Move("q", "a", "r")

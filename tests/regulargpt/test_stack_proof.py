@@ -15,13 +15,13 @@ from languages.errors import UserError
 from regulargpt.certificate.checker import AcceptedStack, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.stack.fewer import Fewer
-from regulargpt.certificate.stack.phase import Cooling, Hard, Hardening, StackProof, Stacks
+from regulargpt.certificate.stack.phase import Cooling, Hard, HardeningProgress, StackProof, Stacks
 from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.certificate.verdict import certified_files
 from regulargpt.cli.running import proof_rows
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
-from regulargpt.finite.stack_product import Proven, Undecided
+from regulargpt.finite.stack_product import Proven, UndecidedProduct
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import Watch, resume, run
@@ -134,7 +134,7 @@ def test_units_that_no_answer_needs_are_held_where_rounding_decides_their_signs(
     """The network that was given is left as it is; what is proven, and kept, is the one with fewer."""
     weights = with_doubt(network_of(MACHINE, spare=1))
     model = model_of(weights)
-    assert isinstance(attempt(model, MACHINE).verdict, Undecided)
+    assert isinstance(attempt(model, MACHINE).verdict, UndecidedProduct)
     fewer = Fewer(model, MACHINE, 4, 1000)
     assert fewer.proven()
     assert fewer.held >= 1
@@ -150,7 +150,7 @@ def test_no_unit_makes_up_for_a_wrong_answer():
     """Each is held only while no word is answered wrongly, so of a network that errs none is."""
     fewer = Fewer(model_of(wrong_weights()), MACHINE, 4, 1000)
     assert not fewer.proven()
-    assert fewer.asked
+    assert fewer.known_wrong
 
 
 @pytest.mark.parametrize("holds", [[True, True], [False, True, False]])
@@ -283,7 +283,7 @@ def test_training_ends_where_hardening_stands_still_and_says_so(tmp_path: Path, 
 
 
 def test_hardening_that_goes_on_is_waited_for_and_so_is_what_has_not_begun():
-    hardening, levels = Hardening(), [0.0] * 100
+    hardening, levels = HardeningProgress(), [0.0] * 100
     levels += [(step - 99) / 160 for step in range(100, 250)]  # 0.0625 in ten steps
     levels += [1.0 if step % 9 == 0 else 0.5 for step in range(250, 300)]  # once it was whole it may come back
     waited = []

@@ -39,7 +39,7 @@ def exact_model(spec: str, C: int = 2) -> tuple[RegularGPT, Certifier]:
     """The constructed network of a language."""
     task, settings = languages.get(spec), configuration(spec, chunk_size=C)
     model = constructed(settings.model, task, settings.recipe.removeprefix("constructed-"))
-    return model.eval(), Certifier.of(task, C)
+    return model.eval(), Certifier.for_task(task, C)
 
 
 def table_for(model: Tree, certifier: Certifier) -> TrainingTable:

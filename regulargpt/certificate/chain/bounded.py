@@ -18,11 +18,11 @@ from regulargpt.certificate.chain.boxes import (
     SlstmBounds,
     TanhBounds,
 )
-from regulargpt.certificate.chain.intervals import Interval, linear
+from regulargpt.certificate.chain.intervals import TensorInterval, linear
 from regulargpt.finite.chain import tensors
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.mixing.layers import EPS, RmsNorm, Swiglu
-from regulargpt.models.mixing.model import Block
+from regulargpt.models.mixing.model import MixerBlock
 from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.models.rnn import Rnn
 from regulargpt.models.xlstm.mlstm import HeadNorm
@@ -59,42 +59,42 @@ class BoxNetwork(ABC):
 
     @abstractmethod
     def margins(
-        self, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
+        self, states: TensorInterval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
     ) -> Float[Tensor, "n n_outputs"]:
         """By how much the logit of an answer is above each other's at least, all over boxes to which symbols led; its
         own place has 0."""
 
-    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
-        """Where all states of boxes (n, d_state) come to by one more symbol each."""
+    def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
+        """Where all states of boxes (n, d_state) come to by another symbol each."""
         x = self.read(symbols).to(states.lower)
-        read, (parts, layers, d) = Interval(x, x), self.shape
+        read, (parts, layers, d) = TensorInterval(x, x), self.shape
         ends = (end.unflatten(1, (parts, layers, d)).unbind(2) for end in (states.lower, states.upper))  # (n, parts, d)
         of_layers = zip(*ends, strict=True)  # a layer's two ends, each (n, parts, d_model)
         after = []
         for weights, (lower, upper) in zip(self.sums, of_layers, strict=True):
-            moved = self.cell(weights, d).moved(read, Interval(lower, upper).unbind(1))
+            moved = self.cell(weights, d).moved(read, TensorInterval(lower, upper).unbind(1))
             read = moved[0]
             after.append(moved)
         # h of all layers first, as the state has them.
         ends = ([getattr(layer[part], end) for part in range(parts) for layer in after] for end in ("lower", "upper"))
-        return Interval(*(torch.cat(found, 1) for found in ends))  # each (n, d_state)
+        return TensorInterval(*(torch.cat(state, 1) for state in ends))  # each (n, d_state)
 
     def saturated(
         self, states: Float[Tensor, "n d_state"], after: Float[Tensor, "n d_state"], symbols: Int[Tensor, "n"]
     ) -> list[Saturated]:
         """What can be so large that no gradient is left, in each layer of a step with gates.
 
-        `after` are the states after the step: a layer reads what the one below it has become.
+        `after` are the states after the step: a layer reads what the layer below it has become.
         """
-        x, found = self.read(symbols).to(states), []
+        x, layers = self.read(symbols).to(states), []
         for number, weights in enumerate(self.sums):
             layer = (each.unflatten(1, self.shape)[:, :, number] for each in (states, after))  # (n, parts, d_model)
             before, moved = (each.unbind(1) for each in layer)
-            at, h = Interval(x, x), Interval(before[0], before[0])  # (n, d_model)
+            at, h = TensorInterval(x, x), TensorInterval(before[0], before[0])  # (n, d_model)
             summed = self.cell(weights, self.shape[2]).summed(at, h).lower.unbind(1)
-            found.append(self.cell.saturated(summed, before))
+            layers.append(self.cell.saturated(summed, before))
             x = moved[0]
-        return [layer for layer in found if layer is not None]
+        return [layer for layer in layers if layer is not None]
 
 
 class TorchBoxes(BoxNetwork):
@@ -118,19 +118,19 @@ class TorchBoxes(BoxNetwork):
         return self.model.embed(symbols[:, None])[:, 0]
 
     def margins(
-        self, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
+        self, states: TensorInterval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
     ) -> Float[Tensor, "n n_outputs"]:
         apart, offset = between(self.model.readout, answers)
-        read = Interval(self.model.output(states.lower), self.model.output(states.upper)).relu()
+        read = TensorInterval(self.model.output(states.lower), self.model.output(states.upper)).relu()
         return least(apart, read) + offset
 
 
 class SlstmBoxes(BoxNetwork):
-    """That of one block of sLSTM without a convolution."""
+    """That of a block of sLSTM without a convolution."""
 
     cell = SlstmBounds
 
-    def __init__(self, model: Xlstm, block: Block, mixer: SlstmMixer):
+    def __init__(self, model: Xlstm, block: MixerBlock, mixer: SlstmMixer):
         self.model, self.block, self.mixer = model, block, mixer
         self.shape = 3, 1, len(mixer.head_norm.weight)
 
@@ -150,7 +150,7 @@ class SlstmBoxes(BoxNetwork):
         return self.block.norm(self.model.embedding(symbols))
 
     def margins(
-        self, states: Interval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
+        self, states: TensorInterval, answers: Int[Tensor, "n"], symbols: Int[Tensor, "n"]
     ) -> Float[Tensor, "n n_outputs"]:
         apart, offset = between(self.model.readout, answers)
         assert isinstance(self.model.norm, RmsNorm)
@@ -158,16 +158,18 @@ class SlstmBoxes(BoxNetwork):
         size, margin = root_mean_square(read), least(apart * self.model.norm.weight, read)
         return torch.where(margin < 0, margin / size.lower, margin / size.upper) + offset
 
-    def answered(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+    def answered(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
         """What the last norm reads (n, d_model)."""
         mixer, block, d = self.mixer, self.block, self.shape[2]
-        x = normed(Interval(states.lower[:, :d], states.upper[:, :d]), mixer.head_norm, mixer.r.shape[1])
+        x = normed(TensorInterval(states.lower[:, :d], states.upper[:, :d]), mixer.head_norm, mixer.r.shape[1])
         embedding = self.model.embedding
         embedded = embedding(symbols.to(embedding.weight.device)).to(states.lower)
-        x = x + Interval(embedded, embedded)
+        x = x + TensorInterval(embedded, embedded)
         if isinstance(block.mlp, Swiglu) and isinstance(block.mlp_norm, RmsNorm):
             read = linear(x.over(root_mean_square(x)), block.mlp_norm.weight * block.mlp.up.weight)
-            gate, value = (Interval(*both) for both in zip(read.lower.chunk(2, 1), read.upper.chunk(2, 1), strict=True))
+            gate, value = (
+                TensorInterval(*both) for both in zip(read.lower.chunk(2, 1), read.upper.chunk(2, 1), strict=True)
+            )
             x = x + linear(gate * gate.sigmoid() * value, block.mlp.down.weight)
         return x
 
@@ -183,7 +185,7 @@ def box_network(model: nn.Module) -> BoxNetwork | None:
         return TorchBoxes(model)
     if isinstance(model, Xlstm) and len(model.blocks) == 1:
         block = model.blocks[0]
-        if isinstance(block, Block) and isinstance(block.mixer, SlstmMixer) and block.mixer.conv is None:
+        if isinstance(block, MixerBlock) and isinstance(block.mixer, SlstmMixer) and block.mixer.conv is None:
             return SlstmBoxes(model, block, block.mixer)
     return None
 
@@ -194,22 +196,22 @@ def between(readout: nn.Linear, answers: Int[Tensor, "n"]) -> tuple[Float[Tensor
     return weight[answers][:, None] - weight, bias[answers][:, None] - bias
 
 
-def least(weights: Float[Tensor, "n m d_model"], read: Interval) -> Float[Tensor, "n m"]:
+def least(weights: Float[Tensor, "n m d_model"], read: TensorInterval) -> Float[Tensor, "n m"]:
     """The least that sums with these weights come to over boxes (n, d_model)."""
     return (weights @ read.centre[..., None])[..., 0] - (weights.abs() @ read.radius[..., None])[..., 0]
 
 
-def normed(x: Interval, norm: HeadNorm, size: int) -> Interval:
+def normed(x: TensorInterval, norm: HeadNorm, size: int) -> TensorInterval:
     """The norm of each head of so many numbers: a number moves away from the mean, of which it is a part, by less."""
     centre, radius = (part.unflatten(1, (-1, size)) for part in (x.centre, x.radius))  # (n, H, P) each
     mean = radius.mean(-1, keepdim=True)
-    centred = Interval.round(centre - centre.mean(-1, keepdim=True), radius * (1 - 2 / size) + mean)
-    found = centred.over(root_mean_square(centred))
-    return Interval.round(found.centre.flatten(1) * norm.weight, found.radius.flatten(1) * norm.weight.abs())
+    centred = TensorInterval.round(centre - centre.mean(-1, keepdim=True), radius * (1 - 2 / size) + mean)
+    scaled = centred.over(root_mean_square(centred))
+    return TensorInterval.round(scaled.centre.flatten(1) * norm.weight, scaled.radius.flatten(1) * norm.weight.abs())
 
 
-def root_mean_square(x: Interval) -> Interval:
+def root_mean_square(x: TensorInterval) -> TensorInterval:
     """sqrt(mean x^2 + eps) along the last axis."""
     centre, radius = x.centre.abs(), x.radius
     ends = ((part.square().mean(-1, keepdim=True) + EPS).sqrt() for part in ((centre - radius).relu(), centre + radius))
-    return Interval(*ends)
+    return TensorInterval(*ends)

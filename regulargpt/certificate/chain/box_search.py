@@ -17,8 +17,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
-from regulargpt.certificate.chain.intervals import Interval
-from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.chain.intervals import TensorInterval
+from regulargpt.certificate.chain.product import ChainProduct
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.chain_rows import Rows
 
@@ -33,7 +33,7 @@ WIDENED, ROUNDS, WIDEST = 0.02, 200, 0.5
 
 
 @dataclass(frozen=True)
-class Boxes:
+class PointBoxes:
     """Boxes of states that are mapped into each other: the radii (K, D) round the points of a product, and the slack
     that is left in every coordinate."""
 
@@ -42,9 +42,9 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Moves:
+class PointMoves:
     """From which point, by which symbol, to which: (n,) each; the first points (n_symbols,), -1 for a symbol that no
-    word begins with; and the answers (m,) that have to be those of the points `asked` (m,), once the symbols `by` (m,)
+    word begins with; and the answers (m,) that must be those of the points `answered` (m,), once the symbols `by` (m,)
     have led to them. `before` (m', 3) are the places where a symbol is read that has an answer, 0 the start and k the
     point k - 1, the symbol, and the answer."""
 
@@ -52,7 +52,7 @@ class Moves:
     symbols: Int[Tensor, "n"]
     target: Int[Tensor, "n"]
     first: Int[Tensor, "n_symbols"]
-    asked: Int[Tensor, "m"]
+    answered: Int[Tensor, "m"]
     by: Int[Tensor, "m"]
     answers: Int[Tensor, "m"]
     before: Int[Tensor, "m' 3"]
@@ -68,7 +68,7 @@ class Moves:
         return 1 + int(torch.cat([self.target, self.first]).max())
 
     @classmethod
-    def of(cls, product: Product) -> Moves:
+    def from_product(cls, product: ChainProduct) -> PointMoves:
         """Those that come up in a product."""
         used, to = torch.from_numpy(product.used), torch.from_numpy(product.rows.images) - 1  # (K + 1, n_symbols)
         source, symbols = used[1:].nonzero().unbind(1)
@@ -88,9 +88,9 @@ class AnyBoxes(Protocol):
 
     def start(self, n: int) -> Float[Tensor, "n d_state"]: ...
 
-    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval: ...
+    def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval: ...
 
-    def answers(self, boxes: Interval, moves: Moves) -> bool: ...
+    def answers(self, boxes: TensorInterval, moves: PointMoves) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class OfCells:
     def start(self, n: int) -> Float[Tensor, "n d_state"]:
         return self.network.start(n).double()
 
-    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+    def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
         return self.network.images(states, symbols)
 
-    def answers(self, boxes: Interval, moves: Moves) -> bool:
+    def answers(self, boxes: TensorInterval, moves: PointMoves) -> bool:
         """Whether each answer is the right one, wherever in its box the state is that it is read of."""
-        asked = Interval(boxes.lower[moves.asked], boxes.upper[moves.asked])
+        asked = TensorInterval(boxes.lower[moves.answered], boxes.upper[moves.answered])
         margins = self.network.margins(asked, moves.answers, moves.by)
         margins.scatter_(1, moves.answers[:, None], torch.inf)
         return bool((margins > 0).all())
@@ -119,37 +119,41 @@ def cells(model: nn.Module) -> OfCells | None:
     return None if found is None else OfCells(found)
 
 
-def search_boxes(chain: Chain, product: Product, graph: AnyBoxes | None = None) -> tuple[Product, Boxes] | str:
+def search_boxes(
+    chain: Chain, product: ChainProduct, graph: AnyBoxes | None = None
+) -> tuple[ChainProduct, PointBoxes] | str:
     """Boxes, with the largest slack that allows any, and the product over their middles; or why there are none.
 
     They are those of the `graph`, where the proof is about one.
     """
     if (network := graph or cells(chain.model)) is None:
         return f"{chain.name} passes its state on without bounds that could hold it"
-    moves = Moves.of(product)
+    moves = PointMoves.from_product(product)
     for slack in SLACKS:
-        if (found := closed(network, moves, slack)) is None:
+        if (invariant := closed(network, moves, slack)) is None:
             continue
-        boxed = Product.of(Rows.of(chain, found.centre), product.machine)
+        boxed = ChainProduct.explore(Rows.compute(chain, invariant.centre), product.machine)
         if boxed.is_proven:
-            return boxed, Boxes(torch.maximum(found.upper - found.centre, found.centre - found.lower).numpy(), slack)
+            return boxed, PointBoxes(
+                torch.maximum(invariant.upper - invariant.centre, invariant.centre - invariant.lower).numpy(), slack
+            )
     return "no boxes of states are mapped into each other"
 
 
 @torch.no_grad()
-def closed(network: AnyBoxes, moves: Moves, slack: float) -> Interval | None:
+def closed(network: AnyBoxes, moves: PointMoves, slack: float) -> TensorInterval | None:
     """Boxes (K, D) into which all images go and leave the slack, with one answer in each; None if there are none.
 
     The network is in float64.
     """
     start = network.start(len(moves.begins))
-    of_first = network.images(Interval(start, start), moves.begins), moves.first[moves.begins]
+    of_first = network.images(TensorInterval(start, start), moves.begins), moves.first[moves.begins]
     boxes = hull([of_first], moves.n_points, slack)
     for _ in range(ROUNDS):
         known = torch.isfinite(boxes.lower[:, 0])
         rows = known[moves.source]
         source, target = moves.source[rows], moves.target[rows]
-        image = network.images(Interval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
+        image = network.images(TensorInterval(boxes.lower[source], boxes.upper[source]), moves.symbols[rows])
         after = hull([of_first, (image, target)], moves.n_points, slack)
         if bool(known.all()) and bool(((after.lower >= boxes.lower) & (after.upper <= boxes.upper)).all()):
             return boxes if network.answers(boxes, moves) else None
@@ -159,7 +163,7 @@ def closed(network: AnyBoxes, moves: Moves, slack: float) -> Interval | None:
     return None
 
 
-def hull(parts: list[tuple[Interval, Int[Tensor, "n"]]], n_points: int, slack: float) -> Interval:
+def hull(parts: list[tuple[TensorInterval, Int[Tensor, "n"]]], n_points: int, slack: float) -> TensorInterval:
     """The least boxes (n_points, D) that hold what comes to them and the slack round it; empty ones, from inf to -inf,
     where nothing does."""
     lower, upper = (torch.cat([getattr(image, end) for image, _ in parts]) for end in ("lower", "upper"))
@@ -167,11 +171,11 @@ def hull(parts: list[tuple[Interval, Int[Tensor, "n"]]], n_points: int, slack: f
     room = slack + ROUNDING * (1 + torch.maximum(lower.abs(), upper.abs()))
     empty = lower.new_full((n_points, lower.shape[1]), torch.inf)
     low = empty.scatter_reduce(0, target, lower - room, "amin")
-    return Interval(low, (-empty).scatter_reduce(0, target, upper + room, "amax"))
+    return TensorInterval(low, (-empty).scatter_reduce(0, target, upper + room, "amax"))
 
 
-def widened(boxes: Interval, after: Interval) -> Interval:
+def widened(boxes: TensorInterval, after: TensorInterval) -> TensorInterval:
     """The hull of boxes and what comes to them, each side that moved a little farther."""
     low, high = torch.minimum(boxes.lower, after.lower), torch.maximum(boxes.upper, after.upper)
     more = torch.where(torch.isfinite(low), WIDENED * (high - low) / 2 + ROUNDING, 0.0)
-    return Interval(low - (after.lower < boxes.lower) * more, high + (after.upper > boxes.upper) * more)
+    return TensorInterval(low - (after.lower < boxes.lower) * more, high + (after.upper > boxes.upper) * more)

@@ -1,6 +1,6 @@
-"""Boxes under one step of a layer: bounds on what all that it reads and carries in a box becomes.
+"""Boxes under a step of a layer: bounds on what all that it reads and carries in a box becomes.
 
-For one layer of a plain RNN they are exact in each coordinate. Those of GRU, LSTM and sLSTM are the better of two: the
+For a layer of a plain RNN they are exact in each coordinate. Those of GRU, LSTM and sLSTM are the better of two: the
 cell's formula in intervals, and the mean-value form f(p) + J (h - p) with an interval for each entry of the Jacobian J,
 where terms that cancel do so. A layer's box is the input box of the layer above it. torch differentiates all of it.
 """
@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.certificate.chain.intervals import Interval, linear, sigmoid_slope, tanh_slope
+from regulargpt.certificate.chain.intervals import TensorInterval, linear, sigmoid_slope, tanh_slope
 
 Matrices = Float[Tensor, "sums d_model width"]
 
@@ -27,8 +27,8 @@ class Slopes:
     """Intervals of a cell's derivatives over a box: of each part (h; of an LSTM c too) by each sum, (n, parts, sums,
     d_model), and by what the same unit carried of each part, (n, parts, parts, d_model)."""
 
-    by_sum: Interval
-    by_carried: Interval
+    by_sum: TensorInterval
+    by_carried: TensorInterval
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class CellBounds:
         return w_x, w_h, b_x + b_h
 
     @abstractmethod
-    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+    def images(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         """The parts after the step, each (n, d_model), of sums and parts in intervals."""
 
-    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+    def slopes(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> Slopes:
         """The derivatives over intervals."""
         raise NotImplementedError("the images of this cell are exact")
 
@@ -71,44 +71,46 @@ class CellBounds:
         None in one without."""
         return None
 
-    def moved(self, x: Interval, carried: Sequence[Interval]) -> list[Interval]:
+    def moved(self, x: TensorInterval, carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         """Bounds on the parts after a step from boxes (n, width) and (n, d_model)."""
         sums = self.summed(x, carried[0]).unbind(-2)
         images = self.images(sums, carried)
         if self.exact:
             return images
-        at = [Interval(part.centre, part.centre) for part in carried]
-        there = Interval(x.centre, x.centre)
+        at = [TensorInterval(part.centre, part.centre) for part in carried]
+        there = TensorInterval(x.centre, x.centre)
         centres = self.images(self.summed(there, at[0]).unbind(-2), at)
         radii = self.reach(self.slopes(sums, carried), x, carried)
         return [
-            image.meet(Interval.round(centre.centre, radius))
+            image.meet(TensorInterval.round(centre.centre, radius))
             for image, centre, radius in zip(images, centres, radii.unbind(1), strict=True)
         ]
 
-    def summed(self, x: Interval, h: Interval) -> Interval:
+    def summed(self, x: TensorInterval, h: TensorInterval) -> TensorInterval:
         """The sums (n, sums, d_model) over a box."""
         both = torch.cat([self.of_input, self.of_hidden], 2).flatten(0, 1)  # (sums * d_model, width + d_model)
-        box = Interval(torch.cat([x.lower, h.lower], 1), torch.cat([x.upper, h.upper], 1))
-        found = linear(box, both, self.bias.flatten())
+        box = TensorInterval(torch.cat([x.lower, h.lower], 1), torch.cat([x.upper, h.upper], 1))
+        sums = linear(box, both, self.bias.flatten())
         shape = self.bias.shape
-        return Interval(found.lower.unflatten(1, shape), found.upper.unflatten(1, shape))  # (n, sums, d_model)
+        return TensorInterval(sums.lower.unflatten(1, shape), sums.upper.unflatten(1, shape))  # (n, sums, d_model)
 
-    def reach(self, slopes: Slopes, x: Interval, carried: Sequence[Interval]) -> Float[Tensor, "n parts d_model"]:
+    def reach(
+        self, slopes: Slopes, x: TensorInterval, carried: Sequence[TensorInterval]
+    ) -> Float[Tensor, "n parts d_model"]:
         """How far parts can move while the states move in their box: the row sums of |J| times the radii."""
         by_sum, by_carried = slopes.by_sum, slopes.by_carried
-        found = torch.zeros_like(by_carried.lower[:, :, 0])
+        reach = torch.zeros_like(by_carried.lower[:, :, 0])
         for weights, box in ((self.of_input, x), (self.of_hidden, carried[0])):
             centre = torch.einsum("npgi,gij->npij", by_sum.centre, weights)
             radius = torch.einsum("npgi,gij->npij", by_sum.radius, weights.abs())
             if box is carried[0]:
                 centre = centre + torch.diag_embed(by_carried.centre[:, :, 0])
                 radius = radius + torch.diag_embed(by_carried.radius[:, :, 0])
-            found = found + ((centre.abs() + radius) @ box.radius[:, None, :, None])[..., 0]
+            reach = reach + ((centre.abs() + radius) @ box.radius[:, None, :, None])[..., 0]
         for part in range(1, len(carried)):
             largest = by_carried.centre[:, :, part].abs() + by_carried.radius[:, :, part]
-            found = found + largest * carried[part].radius[:, None]
-        return found
+            reach = reach + largest * carried[part].radius[:, None]
+        return reach
 
 
 class ReluBounds(CellBounds):
@@ -116,7 +118,7 @@ class ReluBounds(CellBounds):
 
     exact = True
 
-    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+    def images(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         return [sums[0].relu()]
 
 
@@ -125,7 +127,7 @@ class TanhBounds(CellBounds):
 
     exact = True
 
-    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+    def images(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         return [sums[0].tanh()]
 
 
@@ -137,7 +139,7 @@ class GruBounds(CellBounds):
         of_hidden = torch.cat([w_h[:2], torch.zeros_like(w_h[:1]), w_h[2:]])
         return of_input, of_hidden, torch.cat([b_x[:2] + b_h[:2], b_x[2:], b_h[2:]])
 
-    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+    def images(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         """A mean of n and h, so between the least and the largest, at an end of z."""
         s_r, s_z, s_x, s_h = sums
         n, z, (h,) = (s_x + s_r.sigmoid() * s_h).tanh(), s_z.sigmoid(), carried
@@ -146,9 +148,9 @@ class GruBounds(CellBounds):
             low, high = (of_n + weight * (of_h - of_n) for weight in (z.lower, z.upper))
             return torch.minimum(low, high), torch.maximum(low, high)
 
-        return [Interval(mean(n.lower, h.lower)[0], mean(n.upper, h.upper)[1])]
+        return [TensorInterval(mean(n.lower, h.lower)[0], mean(n.upper, h.upper)[1])]
 
-    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+    def slopes(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> Slopes:
         s_r, s_z, s_x, s_h = sums
         r, z, (h,) = s_r.sigmoid(), s_z.sigmoid(), carried
         inside = s_x + r * s_h
@@ -165,17 +167,17 @@ class GruBounds(CellBounds):
 class LstmBounds(CellBounds):
     """c' = f c + i g, h' = o tanh(c'): the sums are i, f, g and o."""
 
-    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+    def images(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         s_i, s_f, s_g, s_o = sums
         c = s_f.sigmoid() * carried[1] + s_i.sigmoid() * s_g.tanh()
         return [s_o.sigmoid() * c.tanh(), c]
 
-    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+    def slopes(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> Slopes:
         s_i, s_f, s_g, s_o = sums
         i, f, g, o, c = s_i.sigmoid(), s_f.sigmoid(), s_g.tanh(), s_o.sigmoid(), carried[1]
         after = f * c + i * g
         of_c = [g * sigmoid_slope(s_i), c * sigmoid_slope(s_f), i * tanh_slope(s_g)]
-        by_c, zero = o * tanh_slope(after), Interval(torch.zeros_like(f.lower), torch.zeros_like(f.lower))
+        by_c, zero = o * tanh_slope(after), TensorInterval(torch.zeros_like(f.lower), torch.zeros_like(f.lower))
         of_h = [*(by_c * slope for slope in of_c), after.tanh() * sigmoid_slope(s_o)]
         return Slopes(stacked([of_h, [*of_c, zero]]), stacked([[zero, by_c * f], [zero, f]]))
 
@@ -188,21 +190,21 @@ class SlstmBounds(CellBounds):
     """The parts are h, a and l = log n: with t = i - log s(f) - l, a' is a mean of a and tanh(z), with the share s(t),
     l' = i - log s(t) and h' = s(o) a'; the sums are i, f, z and o."""
 
-    def images(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> list[Interval]:
+    def images(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> list[TensorInterval]:
         i, f, z, o = sums
         share, new, old = (i - f.log_sigmoid() - carried[2]).sigmoid(), z.tanh(), carried[1]
         ends = ((old.lower, new.lower), (old.upper, new.upper))
         corners = [[x + part * (y - x) for part in (share.lower, share.upper)] for x, y in ends]
-        mean = Interval(torch.minimum(*corners[0]), torch.maximum(*corners[1]))
+        mean = TensorInterval(torch.minimum(*corners[0]), torch.maximum(*corners[1]))
         kept = f.log_sigmoid() + carried[2]
-        log_n = Interval(torch.logaddexp(kept.lower, i.lower), torch.logaddexp(kept.upper, i.upper))
+        log_n = TensorInterval(torch.logaddexp(kept.lower, i.lower), torch.logaddexp(kept.upper, i.upper))
         return [o.sigmoid() * mean, mean, log_n]
 
-    def slopes(self, sums: Sequence[Interval], carried: Sequence[Interval]) -> Slopes:
+    def slopes(self, sums: Sequence[TensorInterval], carried: Sequence[TensorInterval]) -> Slopes:
         i, f, z, o = sums
         t = i - f.log_sigmoid() - carried[2]
         share, new, old, out = t.sigmoid(), z.tanh(), carried[1], o.sigmoid()
-        kept, forgotten, zero = 1.0 - share, 1.0 - f.sigmoid(), Interval(*[torch.zeros_like(t.lower)] * 2)
+        kept, forgotten, zero = 1.0 - share, 1.0 - f.sigmoid(), TensorInterval(*[torch.zeros_like(t.lower)] * 2)
         mean = self.images(sums, carried)[1]
         by_t = sigmoid_slope(t) * (new - old)
         by_f, by_n = (zero - by_t) * forgotten, zero - by_t
@@ -217,10 +219,10 @@ class SlstmBounds(CellBounds):
         return Saturated(F.logsigmoid(f) + carried[2] - i, z)
 
 
-def stacked(rows: Sequence[Sequence[Interval]]) -> Interval:
+def stacked(rows: Sequence[Sequence[TensorInterval]]) -> TensorInterval:
     """Rows of intervals (n, d_model) as one (n, rows, columns, d_model)."""
     lower, upper = (
         torch.stack([torch.stack([getattr(each, end) for each in row], 1) for row in rows], 1)
         for end in ("lower", "upper")
     )
-    return Interval(lower, upper)
+    return TensorInterval(lower, upper)

@@ -15,14 +15,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.certificate.chain.intervals import Interval
+from regulargpt.certificate.chain.intervals import TensorInterval
 from regulargpt.certificate.checker.doubles import ends
 from regulargpt.certificate.checker.files import parsed, tensors
 from regulargpt.certificate.checker.graph import GraphNetwork, is_graph
 from regulargpt.storage.folder import GRAPH
 
 if TYPE_CHECKING:
-    from regulargpt.certificate.chain.box_search import Moves
+    from regulargpt.certificate.chain.box_search import PointMoves
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class OfGraph:
         """The state before the first symbol."""
         return torch.from_numpy(self.network.first_state()).expand(n, -1)  # (n, D)
 
-    def images(self, states: Interval, symbols: Int[Tensor, "n"]) -> Interval:
+    def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
         """Where all states of boxes come to by one more symbol each; everywhere, where nothing is known."""
         middle, radii = states.centre.numpy(), states.radius.numpy()
         with np.errstate(all="ignore"):
             found = [ends(self.network.image(*row)) for row in zip(middle, radii, symbols.tolist(), strict=True)]
         both = torch.from_numpy(np.array(found)).reshape(len(found), 2, -1)  # (n, 2, d_state)
-        return Interval(both[:, 0].nan_to_num(nan=-torch.inf), both[:, 1].nan_to_num(nan=torch.inf))
+        return TensorInterval(both[:, 0].nan_to_num(nan=-torch.inf), both[:, 1].nan_to_num(nan=torch.inf))
 
-    def answers(self, boxes: Interval, moves: Moves) -> bool:
+    def answers(self, boxes: TensorInterval, moves: PointMoves) -> bool:
         """Whether each answer is the right one, wherever in its box the symbol is read."""
         start = self.start(1)
         middle, radii = torch.cat([start, boxes.centre]).numpy(), torch.cat([0 * start, boxes.radius]).numpy()

@@ -30,7 +30,7 @@ class LiveChain:
     def step(
         self, states: Float[Tensor, "n D"] | None, symbols: Int[Tensor, "n"]
     ) -> tuple[Float[Tensor, "n n_outputs"], Float[Tensor, "n D"]]:
-        """The logits, and the states after one more symbol, or after the first where there are no states."""
+        """The logits, and the states after another symbol, or after the first where there are no states."""
         before = None
         if states is not None:
             parts = states.split([shape.numel() for shape in self.shapes], 1)

@@ -15,10 +15,10 @@ from languages.automata import MooreMachine
 from languages.convert.machines import to_json
 from languages.errors import UserError
 from regulargpt.certificate import record
-from regulargpt.certificate.chain.box_search import Boxes, search_boxes
+from regulargpt.certificate.chain.box_search import PointBoxes, search_boxes
 from regulargpt.certificate.chain.graph_boxes import graph_of
 from regulargpt.certificate.chain.points import Candidate, Word
-from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.chain.product import ChainProduct
 from regulargpt.certificate.chain.search import proven, refuse_trivial
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
@@ -80,8 +80,8 @@ def chain_outcome(
         return refused(files["weights"], {**of_all, **counted(holding[0]), **report})
     errs = own is not None if learned is None else candidate.own_error() is not None
     graph = graph_of(files)
-    found = [(product, ERRS if errs else search_boxes(chain, product, graph)) for product in holding]
-    return certified(found, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
+    boxes = [(product, ERRS if errs else search_boxes(chain, product, graph)) for product in holding]
+    return certified(boxes, {**files, "automaton": to_json(machine).encode()}, of_all, progress)
 
 
 def still_wrong(machine: MooreMachine, model: nn.Module, words: Sequence[Word]) -> Word | None:
@@ -104,7 +104,7 @@ def machine_of(data: LanguageData, learned: LearnedMachine | None) -> MooreMachi
     return machine
 
 
-def counted(product: Product) -> dict[str, Any]:
+def counted(product: ChainProduct) -> dict[str, Any]:
     """How much comes up, and the least margins; None for that between points where there is one point only."""
     margins = {"smallest_margin": product.smallest_margin, "smallest_answer_margin": product.smallest_answer_margin}
     at_points = int((product.pairs[:, 0] > 0).sum())
@@ -112,7 +112,7 @@ def counted(product: Product) -> dict[str, Any]:
     return sizes | {name: margin if np.isfinite(margin) else None for name, margin in margins.items()}
 
 
-def why_not(product: Product, model: nn.Module) -> dict[str, Any]:
+def why_not(product: ChainProduct, model: nn.Module) -> dict[str, Any]:
     """The shortest word that is wrong with states replaced; or that a margin is too small."""
     if product.wrong is not None:
         return errs_on(product.machine, model, product.wrong)
@@ -121,14 +121,14 @@ def why_not(product: Product, model: nn.Module) -> dict[str, Any]:
 
 
 def certified(
-    found: Sequence[tuple[Product, tuple[Product, Boxes] | str]],
+    candidates: Sequence[tuple[ChainProduct, tuple[ChainProduct, PointBoxes] | str]],
     files: dict[str, bytes],
     of_all: Mapping[str, Any],
     progress: Progress,
 ) -> Outcome:
     """The first certificate that the checker accepts, with boxes if it accepts any; or why it accepts none."""
     rejected = dict[bool, str]()  # why the first certificate was: with boxes, without
-    for product, boxes in attempts(found):
+    for product, boxes in attempts(candidates):
         certificate = certificate_of(product, boxes, files)
         try:
             decide(certificate.encode(), files, progress=progress)
@@ -137,26 +137,28 @@ def certified(
             continue
         remember(certificate.encode(), files)
         if boxes is None:
-            why = next((why for _, why in found if isinstance(why, str)), "")
+            why = next((why for _, why in candidates if isinstance(why, str)), "")
             unquantised = {"proven": False, "reason": rejected.get(True, why)}
         else:
             unquantised = {"proven": True, "slack": boxes.slack, "radius": float(boxes.radii.max())}
         report = {"proven": True, **of_all, **counted(product), "unquantised": unquantised}
         written = {**record.graph_file(files), AUTOMATON: files["automaton"].decode(), CERTIFICATE: certificate}
         return Outcome(report, written)
-    return refused(files["weights"], {**of_all, **counted(found[0][0]), "reason": rejected[False]})
+    return refused(files["weights"], {**of_all, **counted(candidates[0][0]), "reason": rejected[False]})
 
 
-def attempts(found: Sequence[tuple[Product, tuple[Product, Boxes] | str]]) -> Iterator[tuple[Product, Boxes | None]]:
+def attempts(
+    candidates: Sequence[tuple[ChainProduct, tuple[ChainProduct, PointBoxes] | str]],
+) -> Iterator[tuple[ChainProduct, PointBoxes | None]]:
     """What is to be checked: first with boxes, by a slack smaller than found, then without."""
-    for _, boxed in found:
+    for _, boxed in candidates:
         if not isinstance(boxed, str):
             product, boxes = boxed
             yield from ((product, replace(boxes, slack=float(f"{share * boxes.slack:.3g}"))) for share in SHARES)
-    yield from ((product, None) for product, _ in found)
+    yield from ((product, None) for product, _ in candidates)
 
 
-def certificate_of(product: Product, boxes: Boxes | None, files: Mapping[str, bytes]) -> str:
+def certificate_of(product: ChainProduct, boxes: PointBoxes | None, files: Mapping[str, bytes]) -> str:
     """certificate.json: points and boxes, and of which files it is. The checker finds all the rest."""
     machine, points, unquantised = product.machine, product.rows.points.tolist(), None
     if boxes is not None:

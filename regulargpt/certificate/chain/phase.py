@@ -95,7 +95,7 @@ Now = Seeking | ChainTuning | Closed[ChainTuning]
 
 
 class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
-    """The automaton is asked for every `every` steps. Once there is one the network is trained to be it.
+    """The automaton is requested every `every` steps. Once there is one the network is trained to be it.
 
     Training ends once boxes round its points are closed, or, where the state has no bounds, once the table over the
     points holds. After the options' `steps` the table is enough; if it does not hold, words are trained on again.
@@ -104,10 +104,10 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
 
     def goal_of(self, machine: AnyMachine | None) -> ChainTarget:
         """The automaton's moves between points."""
-        found = specified_machine(self.data.finite) if machine is None else machine
-        assert isinstance(found, MooreMachine), "the language is regular"
-        refuse_trivial(found, self.data.name if machine is None else "the automaton that was learned")
-        return ChainTarget.of(found)
+        specified = specified_machine(self.data.finite) if machine is None else machine
+        assert isinstance(specified, MooreMachine), "the language is regular"
+        refuse_trivial(specified, self.data.name if machine is None else "the automaton that was learned")
+        return ChainTarget.from_machine(specified)
 
     def seek(self, now: Seeking, trainer: Trainer) -> Now:
         """Ask for the automaton, and train the network to be it from here on."""
@@ -146,8 +146,8 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
         """Ask for boxes, or for the table where there are none; let units that are stuck begin anew; end."""
         model, done = trainer.model, now.done(trainer)
         since, at_end = now.tuner.steps_to_close(done), is_last(trainer) or done == self.options.steps
-        if since and (at_end or since % ATTEMPTS == 0) and (found := self.closed(now, model, done)) is not None:
-            return Closed(found, trainer.step_count)
+        if since and (at_end or since % ATTEMPTS == 0) and (boxes := self.closed(now, model, done)) is not None:
+            return Closed(boxes, trainer.step_count)
         if not at_end:
             if since and since % RENEWED == 0:
                 now.tuner.renew(self.options.radius)
@@ -183,8 +183,8 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
         """When it began, and when boxes were closed, or the table held where there are none."""
         last, at = (now.last, now.at) if isinstance(now, Closed) else (now, None)
         began = last.began_at if isinstance(last, ChainTuning) else None
-        found = {"began_at": began, "closed_at": at, "proven_unquantised": None}
-        return found | ({"given_up": last.given_up} if last.given_up else {})
+        facts = {"began_at": began, "closed_at": at, "proven_unquantised": None}
+        return facts | ({"given_up": last.given_up} if last.given_up else {})
 
     def saved(self, now: ChainTuning) -> dict[str, Any]:
         """What it trains on."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from languages.automata import MooreMachine
 from languages.errors import UserError
-from regulargpt.certificate.chain.product import Product, alive
+from regulargpt.certificate.chain.product import ChainProduct, alive
 from regulargpt.certificate.search.codebook import group_means
 from regulargpt.data.base import Words
 from regulargpt.finite.chain import Chain
@@ -73,14 +73,14 @@ class Candidate:
     chain: Chain
     machine: MooreMachine
 
-    def product(self, points: Points) -> Product:
+    def product(self, points: Points) -> ChainProduct:
         """Whether it is the machine with its states replaced by these."""
-        return Product.of(Rows.of(self.chain, points), self.machine)
+        return ChainProduct.explore(Rows.compute(self.chain, points), self.machine)
 
     def sampled(self, words: Sequence[Words]) -> Sampled:
         """States after all short words, and along batches (n, T) of others; none where nothing is asked any more."""
-        found = [*self.short(), *map(self.along, words)]
-        states, reached, symbols = (torch.cat(parts) for parts in zip(*found, strict=True))
+        steps = [*self.short(), *map(self.along, words)]
+        states, reached, symbols = (torch.cat(parts) for parts in zip(*steps, strict=True))
         kept = torch.from_numpy(alive(self.machine))[reached]
         return Sampled(states[kept], reached[kept], symbols[kept])
 
@@ -92,7 +92,7 @@ class Candidate:
     def levels(self, most: int) -> Iterator[tuple[Ints, Float[Tensor, "n n_outputs"], Float[Tensor, "n D"], Ints]]:
         """All words (n, T) of 1, 2, .. symbols, up to `most` in all: with logits, states and the machine's states.
 
-        Words after which nothing is asked are not gone on with.
+        Words after which there is no question are not gone on with.
         """
         machine, symbols = self.machine, np.arange(self.chain.n_symbols)
         table, is_alive = machine.table.astype(np.int64), alive(machine)
@@ -128,7 +128,7 @@ class Candidate:
         return states, torch.from_numpy(reached).flatten(), given.flatten()
 
     def nets(self, states: Float[Tensor, "n D"]) -> Iterator[Points]:
-        """Points of which one is near to every state that words lead to, each net finer than the one before.
+        """Points of which one is near to every state that words lead to, each net finer than the net before.
 
         Nothing of the machine is used. A net that would have too many points is the last.
         """
@@ -143,15 +143,15 @@ class Candidate:
                 return
             yield book.prototypes
 
-    def mended(self, product: Product) -> Iterator[Product]:
-        """The product with one more point after the other, each a state that must not be replaced by another one.
+    def mended(self, product: ChainProduct) -> Iterator[ChainProduct]:
+        """The product with another point after the other, each a state that must not be replaced by another point.
 
         It ends where every answer is right, and where the network itself errs on the word that the points have wrong.
         """
         for _ in range(MOST_ADDED):
             if product.wrong is None or (point := self.parted(product.rows, product.wrong)) is None:
                 return
-            product = Product.of(product.rows.with_point(self.chain, point), self.machine)
+            product = ChainProduct.explore(product.rows.with_point(self.chain, point), self.machine)
             yield product
 
     def parted(self, rows: Rows, word: Word) -> Float[Tensor, "D"] | None:

@@ -1,7 +1,7 @@
-"""The quantised chain side by side with the machine that it should be: right on every word, or the shortest wrong one.
+"""The quantised chain side by side with the machine that it should be: right on every word, or the shortest wrong word.
 
 Both are finite, so all pairs that words lead to are gone through, breadth-first. Pairs after which the machine has no
-answer to anything are left out: nothing is asked there.
+answer to anything are left out: there is no question there.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ CERTAIN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class ChainProduct:
     """What comes up: the pairs (n, 2) of row number and machine state, the rows that they use (K+1, Sigma), the rows
-    whose answers are asked for; and the shortest wrong word, None if every answer is right."""
+    whose answers are requested; and the shortest wrong word, None if every answer is right."""
 
     rows: Rows
     machine: MooreMachine
     pairs: npt.NDArray[np.intp]
     used: Flags
-    asked: Flags
+    has_answer: Flags
     wrong: Word | None
 
     @classmethod
-    def of(cls, rows: Rows, machine: MooreMachine) -> Product:
+    def explore(cls, rows: Rows, machine: MooreMachine) -> ChainProduct:
         """Go through all pairs from the start."""
         table, output, is_alive = machine.table, machine.output_table, alive(machine)
         n_states, n_symbols = table.shape
-        nowhere = len(rows.images) * n_states  # the node for all pairs at which nothing is asked
+        nowhere = len(rows.images) * n_states  # the node for all pairs at which there is no question
 
         def step(nodes: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
             k, q = np.divmod(np.minimum(nodes, nowhere - 1), n_states)
             after = rows.images[k] * n_states + table[q]  # (nodes, Sigma)
             return np.where((nodes == nowhere)[:, None] | ~is_alive[table[q]], nowhere, after)
 
-        found = operations.breadth_first(step, nowhere + 1, n_symbols, machine.initial_index)
-        nodes = np.flatnonzero(found.nodes != nowhere)
-        k, q = np.divmod(found.nodes[nodes], n_states)
+        graph = operations.breadth_first(step, nowhere + 1, n_symbols, machine.initial_index)
+        nodes = np.flatnonzero(graph.nodes != nowhere)
+        k, q = np.divmod(graph.nodes[nodes], n_states)
         right, goes_on = output[table[q]], is_alive[table[q]]  # (pairs, Sigma)
-        used, asked = (np.zeros(rows.images.shape, dtype=bool) for _ in range(2))
+        used, is_used = (np.zeros(rows.images.shape, dtype=bool) for _ in range(2))
         np.logical_or.at(used, k, goes_on)
-        np.logical_or.at(asked, k, right >= 0)
+        np.logical_or.at(is_used, k, right >= 0)
         # Pairs stand in the order of their least words, so the first wrong answer is to the shortest wrong word.
         at, symbol = np.nonzero((right >= 0) & (rows.answers[k] != right))
-        wrong = (*found.word(int(nodes[at[0]])).tolist(), int(symbol[0])) if len(at) else None
-        return cls(rows, machine, np.column_stack([k, q]), used, asked, wrong)
+        wrong = (*graph.word(int(nodes[at[0]])).tolist(), int(symbol[0])) if len(at) else None
+        return cls(rows, machine, np.column_stack([k, q]), used, is_used, wrong)
 
     @cached_property
     def smallest_margin(self) -> float:
@@ -66,7 +66,7 @@ class Product:
     @cached_property
     def smallest_answer_margin(self) -> float:
         """By how much an answer's logit is the largest, at worst."""
-        return float(self.rows.answer_margins[self.asked].min(initial=np.inf))
+        return float(self.rows.answer_margins[self.has_answer].min(initial=np.inf))
 
     @property
     def is_proven(self) -> bool:
@@ -76,9 +76,9 @@ class Product:
     @property
     def points_met(self) -> Flags:
         """The points (K,) that come up."""
-        found = np.zeros(len(self.rows.images), dtype=bool)
-        found[self.pairs[:, 0]] = True
-        return found[1:]
+        is_met = np.zeros(len(self.rows.images), dtype=bool)
+        is_met[self.pairs[:, 0]] = True
+        return is_met[1:]
 
 
 def alive(machine: MooreMachine) -> Flags:
@@ -90,7 +90,7 @@ def alive(machine: MooreMachine) -> Flags:
     >>> int(alive(machine).sum()), machine.n_states
     (50, 51)
     """
-    found = machine.output_table >= 0
-    while not np.array_equal(more := found | found[machine.table].any(1), found):
-        found = more
-    return found
+    is_alive = machine.output_table >= 0
+    while not np.array_equal(more := is_alive | is_alive[machine.table].any(1), is_alive):
+        is_alive = more
+    return is_alive

@@ -12,7 +12,7 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.chain.points import CENTRINGS, Candidate, Sampled
-from regulargpt.certificate.chain.product import Product
+from regulargpt.certificate.chain.product import ChainProduct
 from regulargpt.certificate.search.codebook import group_means
 from regulargpt.data.base import Words
 
@@ -32,7 +32,7 @@ def refuse_trivial(machine: MooreMachine, name: str) -> None:
 
 def proven(
     candidate: Candidate, words: Sequence[Words], known: Float[Tensor, "K D"] | None = None
-) -> tuple[list[Product], Product]:
+) -> tuple[list[ChainProduct], ChainProduct]:
     """The products that prove the chain to be the machine, in the order tried; and the best of those that do not.
 
     Points that are `known` are tried first, then means. Where none of these proves it, they get more points; and where
@@ -41,13 +41,13 @@ def proven(
     """
     sampled = candidate.sampled(words)
     points = [*([] if known is None else [known]), sampled.per_state(), sampled.per_edge()]
-    found = [candidate.product(each) for each in points if len(each) <= MOST_POINTS]
-    if not found:
+    products = [candidate.product(each) for each in points if len(each) <= MOST_POINTS]
+    if not products:
         n_states = candidate.machine.n_states
         raise UserError(f"the automaton has {n_states:,} states; at most {MOST_POINTS:,} points are checked")
-    holding, best = [product for product in found if product.is_proven], max(found, key=quality)
+    holding, best = [product for product in products if product.is_proven], max(products, key=quality)
     if not holding:
-        for product in more_points(candidate, sampled, found):
+        for product in more_points(candidate, sampled, products):
             if product.is_proven:
                 holding = [product]
                 break
@@ -55,24 +55,24 @@ def proven(
     return [improved(candidate, product) for product in holding], best
 
 
-def more_points(candidate: Candidate, sampled: Sampled, found: Sequence[Product]) -> Iterator[Product]:
+def more_points(candidate: Candidate, sampled: Sampled, products: Sequence[ChainProduct]) -> Iterator[ChainProduct]:
     """Further products: those of means with more points, then of nets."""
-    for product in found:
+    for product in products:
         yield from candidate.mended(product)
     yield from map(candidate.product, candidate.nets(sampled.states))
 
 
-def quality(product: Product) -> float:
+def quality(product: ChainProduct) -> float:
     """How far it is right: the length of its shortest wrong word."""
     return np.inf if product.wrong is None else len(product.wrong)
 
 
-def improved(candidate: Candidate, product: Product) -> Product:
+def improved(candidate: Candidate, product: ChainProduct) -> ChainProduct:
     """A product that holds, without the points that do not come up, the others moved to the mean of what comes to them.
 
     They move as long as it holds, by larger margins.
     """
-    best = Product.of(product.rows.only(product.points_met), product.machine)
+    best = ChainProduct.explore(product.rows.only(product.points_met), product.machine)
     assert best.is_proven, "no row leads to a point that was left out"
     moved = best
     for _ in range(CENTRINGS):

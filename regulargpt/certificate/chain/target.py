@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from languages.automata import MooreMachine
-from regulargpt.certificate.chain.box_search import Moves
+from regulargpt.certificate.chain.box_search import PointMoves
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.product import alive
 
@@ -23,18 +23,18 @@ from regulargpt.certificate.chain.product import alive
 @dataclass(frozen=True)
 class ChainTarget:
     """An automaton's moves between points; `number` (Q, n_symbols) is the point of a state and the last symbol, -1
-    where nothing is asked any more or no word leads."""
+    where there is no question any more or no word leads."""
 
     machine: MooreMachine
-    moves: Moves
+    moves: PointMoves
     number: Int[Tensor, "Q n_symbols"]
 
     @classmethod
-    def of(cls, machine: MooreMachine) -> ChainTarget:
+    def from_machine(cls, machine: MooreMachine) -> ChainTarget:
         """All points that words lead to, breadth-first.
 
         >>> import languages
-        >>> ChainTarget.of(languages.get("parity").machine).n_points
+        >>> ChainTarget.from_machine(languages.get("parity").machine).n_points
         4
         """
         table, output, is_alive = machine.table.tolist(), machine.output_table.tolist(), alive(machine)
@@ -42,13 +42,13 @@ class ChainTarget:
 
         def moved(q: int) -> list[int]:
             """The points after each symbol."""
-            found = []
+            points = []
             for symbol, to in enumerate(table[q]):
                 if is_alive[to] and (to, symbol) not in numbers:
                     numbers[to, symbol] = len(met)
                     met.append((to, symbol))
-                found.append(numbers.get((to, symbol), -1))
-            return found
+                points.append(numbers.get((to, symbol), -1))
+            return points
 
         first, after = moved(machine.initial_index), list[list[int]]()
         while len(after) < len(met):
@@ -56,12 +56,12 @@ class ChainTarget:
         to = torch.tensor(after)  # (K, n_symbols)
         source, symbols = (to >= 0).nonzero().unbind(1)
         answers = torch.tensor([output[q] for q, _ in met])
-        asked, by = (answers >= 0).nonzero().flatten(), torch.tensor([symbol for _, symbol in met])
+        answered, by = (answers >= 0).nonzero().flatten(), torch.tensor([symbol for _, symbol in met])
         all_moves = torch.cat([torch.tensor(first)[None], to])  # (1 + K, n_symbols), of the start and the points
         place, read = ((all_moves >= 0) & (answers[all_moves] >= 0)).nonzero().unbind(1)
         before = torch.stack([place, read, answers[all_moves[place, read]]], 1)
-        met_by = (asked, by[asked], answers[asked])
-        moves = Moves(source, symbols, to[source, symbols], torch.tensor(first), *met_by, before)
+        met_by = (answered, by[answered], answers[answered])
+        moves = PointMoves(source, symbols, to[source, symbols], torch.tensor(first), *met_by, before)
         number = torch.full(machine.table.shape, -1)
         number[tuple(torch.tensor(met).T)] = torch.arange(len(met))
         return cls(machine, moves, number)
@@ -74,9 +74,9 @@ class ChainTarget:
     @cached_property
     def answers(self) -> Int[Tensor, "K"]:
         """The answer at each point; -1 where there is none."""
-        found = torch.full((self.n_points,), -1)
-        found[self.moves.asked] = self.moves.answers
-        return found
+        answers = torch.full((self.n_points,), -1)
+        answers[self.moves.answered] = self.moves.answers
+        return answers
 
     @cached_property
     def alike(self) -> Bool[Tensor, "K K"]:
@@ -100,10 +100,10 @@ class ChainTarget:
                 states.append(state)
                 points.append(self.number[reached, symbols])
         at = torch.cat(points)
-        asked = at >= 0
-        count = torch.bincount(at[asked], minlength=self.n_points)
-        every = torch.cat(states)[asked.to(states[0].device)]
-        sums = every.new_zeros(self.n_points, every.shape[1]).index_add_(0, at[asked].to(every.device), every)
+        is_state = at >= 0
+        count = torch.bincount(at[is_state], minlength=self.n_points)
+        every = torch.cat(states)[is_state.to(states[0].device)]
+        sums = every.new_zeros(self.n_points, every.shape[1]).index_add_(0, at[is_state].to(every.device), every)
         return self.filled(chain, sums / count.clamp(min=1)[:, None].to(every.device), count > 0)
 
     def filled(self, chain: LiveChain, points: Tensor, known: Tensor) -> Tensor:

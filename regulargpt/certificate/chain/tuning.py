@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from languages.randomness import rng
 from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
-from regulargpt.certificate.chain.intervals import Interval
+from regulargpt.certificate.chain.intervals import TensorInterval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.target import ChainTarget
 from regulargpt.models.lstm import Lstm
@@ -107,10 +107,10 @@ class ChainTuner:
 
     def gap(self) -> Float[Tensor, ""]:
         """The least distance of points of two states, by which noise and loss are measured."""
-        one, two = (~self.target.alike).triu().nonzero().unbind(1)
-        if not len(one):
+        left, two = (~self.target.alike).triu().nonzero().unbind(1)
+        if not len(left):
             return self.points.new_ones(())
-        return (self.points[one] - self.points[two]).norm(dim=1).min().clamp(min=LEAST_GAP)
+        return (self.points[left] - self.points[two]).norm(dim=1).min().clamp(min=LEAST_GAP)
 
     def of_boxes(
         self, network: BoxNetwork, options: ChainFineTuningOptions, done: int
@@ -121,16 +121,16 @@ class ChainTuner:
         if len(source) > MOST_ROWS:
             some = torch.from_numpy(rng(self.seed, "which boxes", done).permutation(len(source))[:MOST_ROWS])
             source, symbols, target = source[some], symbols[some], target[some]
-        box = Interval.round(points, torch.full_like(points, r))
-        image = network.images(Interval(box.lower[source], box.upper[source]), symbols)
+        box = TensorInterval.round(points, torch.full_like(points, r))
+        image = network.images(TensorInterval(box.lower[source], box.upper[source]), symbols)
         begins = moves.begins
         first = self.chain.step(None, begins)[1] - points[moves.first[begins]]
         offset, radius = (image.centre - points[target]) / r, image.radius / r
         reach = offset.abs() + radius
         apart = OFFSETS * ((offset**2).mean() + ((first / r) ** 2).mean())
         leaving = ((radius - GAIN).relu() ** 2).mean() + ((reach - INSIDE).relu() ** 2).mean()
-        asked, answers = moves.asked, moves.answers.to(points.device)
-        margins = network.margins(Interval(box.lower[asked], box.upper[asked]), answers, moves.by)
+        answered, answers = moves.answered, moves.answers.to(points.device)
+        margins = network.margins(TensorInterval(box.lower[answered], box.upper[answered]), answers, moves.by)
         wrong = torch.logsumexp(-margins, 1).mean()  # the cross-entropy of the worst logits in the box
         held_shut = held(network, points[source], image.centre, symbols)
         self.leaves = float(torch.maximum(reach.detach().max(), (first.detach().abs() / r).max()))
@@ -149,21 +149,21 @@ class ChainTuner:
         before, self.loss_before = self.loss_before, self.last_loss
         if network is None or self.last_loss < STALLED * before:
             return 0
-        box = Interval.round(points, torch.full_like(points, radius))
-        image = network.images(Interval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
+        box = TensorInterval.round(points, torch.full_like(points, radius))
+        image = network.images(TensorInterval(box.lower[moves.source], box.upper[moves.source]), moves.symbols)
         to = points[moves.target]
         reach = torch.maximum(image.upper - to, to - image.lower).amax(0)  # (D,)
         shape = network.shape
         stuck = (reach.unflatten(0, shape) > radius).any(0)  # (layers, d_model)
-        found = stuck.nonzero().tolist()
-        if len(found) > MOST_STUCK * stuck.numel():
+        units = stuck.nonzero().tolist()
+        if len(units) > MOST_STUCK * stuck.numel():
             return 0
-        for layer, unit in found:
+        for layer, unit in units:
             for weight in network.rows[layer]:
                 weight.unflatten(0, (-1, shape[2]))[:, unit] = 0.0  # a row of each gate
             points.unflatten(1, shape)[:, :, layer, unit] = 0.0  # (K, parts, layers, d_model)
         self.loss_before = torch.inf
-        return len(found)
+        return len(units)
 
     def steps_to_close(self, done: int) -> int:
         """Of `done` steps, those on what is to be closed: on boxes, or on points where there are none."""
@@ -198,7 +198,9 @@ class ChainTuner:
 
 def held(network: BoxNetwork, states: Tensor, after: Tensor, symbols: Int[Tensor, "n"]) -> Float[Tensor, ""]:
     """How far gates that only hold are from open, and sums from where tanh has a slope; 0 where there are none."""
-    found = states.new_zeros(())
+    distance = states.new_zeros(())
     for layer in network.saturated(states, after, symbols):
-        found = found + ((layer.holding - OPEN).relu() ** 2).mean() + ((layer.inner.abs() - STEEP).relu() ** 2).mean()
-    return found
+        distance = (
+            distance + ((layer.holding - OPEN).relu() ** 2).mean() + ((layer.inner.abs() - STEEP).relu() ** 2).mean()
+        )
+    return distance

@@ -9,7 +9,7 @@ network   what all networks share: how weights and config.json are read, layers 
 regulargpt, ldru    the maps of RegularGPT (section 6.2), with gates or without, and of ldru in balls
 networks  which of them the weights are
 forests   rows of items: which parts of them belong to a word with an answer
-machine   the automaton; moves, pushdown: one with a stack, that of trees that follow brackets
+machine   the automaton; moves, pushdown: an automaton with a stack, that of trees that follow brackets
 equality  whether two automata answer every word alike
 levels    the levels of the trees of all rows of items, until they repeat
 pairs     what stands in brackets, inside out

@@ -3,7 +3,7 @@
 Every vector is written as its value at the prototypes plus sum_s M_s e_s: matrices M_s that are known, times vectors
 e_s, the sources, of which only a bound of the length is known. The first e_s are the displacements of the children. A
 linear map takes M_s to W M_s. Each of the other maps (LayerNorm, activation, product, attention) has a derivative at
-the centre, which multiplies the M_s; what it does beyond that is one more e_s, whose length is bounded here, and for
+the centre, which multiplies the M_s; what it does beyond that is another e_s, whose length is bounded here, and for
 attention in block_bounds.py. An activation or a product acts on each coordinate alone, so there each coordinate of e_s
 is bounded, too. That is the sharper bound by far where few units change sign: a ReLU leaves nothing on all others.
 """
@@ -44,7 +44,7 @@ class TooFar(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ErrorSource:
     """Any vector e with |e| <= size, and, where they are given, with |e_i| <= each_i for all i.
 
     Two sources are never equal: they are different vectors.
@@ -64,40 +64,40 @@ class Source:
 
 
 @dataclass(frozen=True)
-class AffineForm:
-    """centre (m,) + sum_s written[s] (m, d_s) e_s, and e_s itself for s = `bare`, if there is one.
+class WrittenForm:
+    """centre (m,) + sum_s written[s] (m, d_s) e_s, and e_s itself for s = `bare`, if any.
 
     A source of two forms is one vector in both.
     """
 
     centre: Balls
-    written: Mapping[Source, Balls]
-    bare: Source | None = None
+    written: Mapping[ErrorSource, Balls]
+    bare: ErrorSource | None = None
 
     @cached_property
-    def maps(self) -> Mapping[Source, Balls]:
-        """The maps of all sources. That of `bare` is left out until it is asked for: a linear map needs no (m, m)."""
+    def maps(self) -> Mapping[ErrorSource, Balls]:
+        """The maps of all sources. That of `bare` is left out until it is requested: a linear map needs no (m, m)."""
         if self.bare is None:
             return self.written
         return {**self.written, self.bare: constant(np.eye(len(self.centre)), self.centre)}
 
-    def linear(self, weight: Balls, bias: Any = 0) -> AffineForm:
+    def linear(self, weight: Balls, bias: Any = 0) -> WrittenForm:
         # One product for all: columns (n, 1 + sum d_s), the centre first.
         columns = product(weight, joined([self.centre[:, None], *self.written.values()], 1))
         ends = np.cumsum([1, *(m.shape[1] for m in self.written.values())])
         maps = {s: columns[:, start:end] for s, start, end in zip(self.written, ends, ends[1:], strict=False)}
-        return AffineForm(columns[:, 0] + bias, maps if self.bare is None else {**maps, self.bare: weight})
+        return WrittenForm(columns[:, 0] + bias, maps if self.bare is None else {**maps, self.bare: weight})
 
-    def scaled(self, gain: Balls, bias: Any = 0) -> AffineForm:
-        return AffineForm(gain * self.centre + bias, {s: gain[:, None] * m for s, m in self.maps.items()})
+    def scaled(self, gain: Balls, bias: Any = 0) -> WrittenForm:
+        return WrittenForm(gain * self.centre + bias, {s: gain[:, None] * m for s, m in self.maps.items()})
 
-    def plus(self, other: AffineForm) -> AffineForm:
+    def plus(self, other: WrittenForm) -> WrittenForm:
         maps = dict(self.maps)
         for s, m in other.maps.items():
             maps[s] = maps[s] + m if s in maps else m
-        return AffineForm(self.centre + other.centre, maps)
+        return WrittenForm(self.centre + other.centre, maps)
 
-    def times(self, other: AffineForm) -> AffineForm:
+    def times(self, other: WrittenForm) -> WrittenForm:
         """The product, coordinate by coordinate. With x = c + dx and y = e + dy it is c e + c dy + e dx, and dx dy.
 
         If |dx_i| <= h_i and |dy_i| <= k_i, the last vector has coordinates of at most h_i k_i, and a length of at most
@@ -106,13 +106,13 @@ class AffineForm:
         h, k = self.coordinate_deviations(), other.coordinate_deviations()
         size = norm(h * k).min(greatest(h) * other.deviation).min(greatest(k) * self.deviation)
         first = self.scaled(other.centre).plus(other.scaled(self.centre))
-        return AffineForm(self.centre * other.centre, first.maps).with_remainder(size, h * k)
+        return WrittenForm(self.centre * other.centre, first.maps).with_remainder(size, h * k)
 
-    def part(self, cut: slice) -> AffineForm:
-        return AffineForm(self.centre[cut], {s: m[cut] for s, m in self.maps.items()})
+    def part(self, cut: slice) -> WrittenForm:
+        return WrittenForm(self.centre[cut], {s: m[cut] for s, m in self.maps.items()})
 
-    def with_remainder(self, size: Any, each: Any = None) -> AffineForm:
-        """And one more source, any vector of at most this length, and of at most these coordinates.
+    def with_remainder(self, size: Any, each: Any = None) -> WrittenForm:
+        """And another source, any vector of at most this length, and of at most these coordinates.
 
         It takes in the sources that move the form by little: together they are one such vector, and one is less work.
         """
@@ -124,10 +124,12 @@ class AffineForm:
         size = sum((reaches[s] for s in little), size).upper()
         if each is not None:
             each = sum((s.coordinate_reach(self.maps[s]) for s in little), each)
-        return AffineForm(self.centre, {s: m for s, m in self.maps.items() if s not in little}, Source(size, each))
+        return WrittenForm(
+            self.centre, {s: m for s, m in self.maps.items() if s not in little}, ErrorSource(size, each)
+        )
 
-    def with_sources(self, new: Mapping[Source, Source]) -> AffineForm:
-        return AffineForm(self.centre, {new[s]: m for s, m in self.maps.items()})
+    def with_sources(self, new: Mapping[ErrorSource, ErrorSource]) -> WrittenForm:
+        return WrittenForm(self.centre, {new[s]: m for s, m in self.maps.items()})
 
     @cached_property
     def deviation(self) -> arb:
@@ -144,16 +146,16 @@ class AffineForm:
         return sum((s.coordinate_reach(m) for s, m in self.maps.items()), none)
 
 
-def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
+def side_by_side(forms: Sequence[WrittenForm]) -> WrittenForm:
     ends = np.cumsum([0, *(len(form.centre) for form in forms)])
-    maps: dict[Source, Balls] = {}
+    maps: dict[ErrorSource, Balls] = {}
     for form, start, end in zip(forms, ends, ends[1:], strict=False):
         for s, m in form.maps.items():
             maps.setdefault(s, constant(np.zeros((ends[-1], m.shape[1])), m))[start:end] = m
-    return AffineForm(joined([form.centre for form in forms], 0), maps)
+    return WrittenForm(joined([form.centre for form in forms], 0), maps)
 
 
-def layer_norm(x: AffineForm) -> AffineForm:
+def layer_norm(x: WrittenForm) -> WrittenForm:
     """LayerNorm without gain and bias: sqrt(d) v with v = u / s, u = x - mean(x), s^2 = |u|^2 + d epsilon.
 
     (u, sqrt(d epsilon)) is a vector a of length s, and v the first d coordinates of a / s. Let b be another such
@@ -163,7 +165,7 @@ def layer_norm(x: AffineForm) -> AffineForm:
     |R|^2 <= ((D - y)^2 / 4 + (D - y) y) / (1 - h / s)^2 <= D^2 / (3 (1 - h / s)^2): |R| <= h^2 / (sqrt(3) s (s - h)).
     """
     d = len(x.centre)
-    u = AffineForm(x.centre - x.centre.sum(0) / d, {source: m - m.sum(0) / d for source, m in x.maps.items()})
+    u = WrittenForm(x.centre - x.centre.sum(0) / d, {source: m - m.sum(0) / d for source, m in x.maps.items()})
     s = ((u.centre * u.centre).sum(0) + d * arb("1e-5")).sqrt()
     # All that moves u, at once: the remainder needs only how far in all.
     h, v = u.deviation, u.centre / s
@@ -171,10 +173,10 @@ def layer_norm(x: AffineForm) -> AffineForm:
         raise TooFar
     root = arb(d).sqrt()
     maps = {source: (m - v[:, None] * product(v[None], m)) * (root / s) for source, m in u.maps.items()}
-    return AffineForm(v * root, maps).with_remainder(root * h * h / (arb(3).sqrt() * s * (s - h)))
+    return WrittenForm(v * root, maps).with_remainder(root * h * h / (arb(3).sqrt() * s * (s - h)))
 
 
-def activation(x: AffineForm, kind: str) -> AffineForm:
+def activation(x: WrittenForm, kind: str) -> WrittenForm:
     """GELU, ReLU or sigmoid. Beyond the derivative, coordinate i moves by at most `remainder`, if it moves by at most
     h_i.
 
@@ -195,7 +197,7 @@ def activation(x: AffineForm, kind: str) -> AffineForm:
         up, down = z > 0, z < 0  # type: ignore[operator]
         slope, remainder = constant(up, z), where(up | down, positive(h - abs(z)), h)
     maps = {s: slope[:, None] * m for s, m in x.maps.items()}
-    return AffineForm(value, maps).with_remainder(norm(remainder), remainder)
+    return WrittenForm(value, maps).with_remainder(norm(remainder), remainder)
 
 
 def density(x: Balls) -> Balls:

@@ -29,7 +29,7 @@ import numpy as np
 from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.claims import quoted
 from regulargpt.certificate.checker.doubles import OF_DOUBLES, Doubles, Floats, U, ends, frobenius, is_ieee, known, up
-from regulargpt.certificate.checker.family import Family
+from regulargpt.certificate.checker.family import CheckedFamily
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.images import Progress
 from regulargpt.certificate.checker.slopes import Sloped
@@ -72,11 +72,11 @@ class Ellipsoid:
         d = up(image.radius + slopes.radius @ self.radii())
         rest = up(d.sum() * d)
         a = balance(rest.sum(), np.trace(T))
-        found = (1 + a) * T + (1 + 1 / a) * np.diag(rest)
-        return Ellipsoid(image.middle, found + np.diag(up(8 * U * abs(found).sum(1))))
+        widened = (1 + a) * T + (1 + 1 / a) * np.diag(rest)
+        return Ellipsoid(image.middle, widened + np.diag(up(8 * U * abs(widened).sum(1))))
 
     def holds(self, other: Ellipsoid) -> bool:
-        """Whether it certainly contains another one."""
+        """Whether it certainly contains another set."""
         m = (known(other.centre) - known(self.centre)).reshape(-1, 1)  # (D, 1)
         a = balance(np.square(m.middle).sum(), np.trace(other.S))
         apart = known(self.S) - known(other.S) * (1 + a) - m.product(m.T) * (1 + 1 / a)
@@ -84,7 +84,7 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True)
-class Seen:
+class CentreLogits:
     """The logits (n_outputs,) at the centre of a set, and their slopes (D, n_outputs) over the box around it."""
 
     logits: Doubles
@@ -124,20 +124,20 @@ class Attracted:
         x = self.exact.first_state()
         return Ellipsoid(x, np.zeros((len(x), len(x))))
 
-    def read(self, x: Ellipsoid, symbol: int) -> tuple[Seen, Ellipsoid, Floats]:
+    def read(self, x: Ellipsoid, symbol: int) -> tuple[CentreLogits, Ellipsoid, Floats]:
         """What is seen at a symbol, a set that contains all states after it, and the slopes (D, D) near the centre."""
         at = np.array([symbol])
         logits, image = self.exact.step(known(x.centre[None]), at)
         over, after = self.sloped.step(Sloped.numbers(x.box()), at)
         slopes = after.slopes.T
         [logits, image] = [row.map(lambda values: values[0]) for row in (logits, image)]  # (n_outputs,), (D,)
-        return Seen(logits, over.slopes, x), x.mapped(image, slopes), slopes.middle
+        return CentreLogits(logits, over.slopes, x), x.mapped(image, slopes), slopes.middle
 
 
 class Attraction:
     """One check of what a network answers to such words."""
 
-    def __init__(self, network: Attracted, family: Family, progress: Progress):
+    def __init__(self, network: Attracted, family: CheckedFamily, progress: Progress):
         self.network, self.family, self.progress = network, family, progress
         self.comparisons, self.bits, self.when = 0, OF_DOUBLES, [int(FIRST * MORE**i) for i in range(TRIALS)]
         if not is_ieee():
@@ -185,14 +185,14 @@ class Attraction:
             seen, x, _ = self.network.read(x, symbol)
         return seen, x
 
-    def answers(self, seen: Seen, n: int) -> None:
+    def answers(self, seen: CentreLogits, n: int) -> None:
         """Raise Rejected unless the network certainly has the family's answer."""
         if not seen.gap(self.family.answer) > 0:
             name = quoted(self.network.output_names[self.family.answer])
             raise Rejected(f"the network does not answer {name} for n = {n:,}, as far as float64 tells")
 
     def attracted(self, x: Ellipsoid, left: int) -> float | None:
-        """At most the margin of the answer in a set E that contains another one; None if none is found.
+        """At most the margin of the answer in a set E that contains another set; None if none is found.
 
         Raises Rejected if the state does not come near its limit while v^p is read so many times more.
         """
@@ -256,10 +256,10 @@ def shrinking(A: Floats) -> float | None:
 
 def powers_of(A: Floats) -> list[Floats]:
     """A, A^2, A^4, .., as far as they are not little."""
-    found = [A]
-    while np.linalg.norm(found[-1]) >= LITTLE and len(found) < SUMMED:
-        found.append(found[-1] @ found[-1])
-    return found
+    powers = [A]
+    while np.linalg.norm(powers[-1]) >= LITTLE and len(powers) < SUMMED:
+        powers.append(powers[-1] @ powers[-1])
+    return powers
 
 
 def total(powers: Sequence[Floats], W: Floats) -> Floats:

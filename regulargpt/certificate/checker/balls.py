@@ -42,13 +42,13 @@ def of_both(
     slopes."""
     exactly: Any = np.frompyfunc(function, 1, 1)
 
-    def found(x: Any) -> Any:
+    def mapped(x: Any) -> Any:
         if isinstance(x, Sloped):
             assert slope is not None, "a function whose slopes are known"
-            return x.through(found, slope)
+            return x.through(mapped, slope)
         return quick(x) if isinstance(x, Doubles | ComplexDoubles) else exactly(x)
 
-    return found
+    return mapped
 
 
 FEWEST_BITS = 64  # of balls of FLINT
@@ -58,18 +58,18 @@ NARROW = 2.0**-10  # radii of balls for which plain formulas lose little
 def rising(function: Callable[[arb], arb]) -> Callable[[arb], arb]:
     """The same function, which rises: in a wide ball it is between its values at the ends, as few formulas show."""
 
-    def found(x: arb) -> arb:
+    def mapped(x: arb) -> arb:
         return function(x) if x.rad() < NARROW else function(x.lower()).union(function(x.upper()))
 
-    return found
+    return mapped
 
 
 def quickly_rising(function: Callable[[Doubles], Doubles]) -> Callable[[Doubles], Doubles]:
-    def found(x: Doubles) -> Doubles:
+    def mapped(x: Doubles) -> Doubles:
         near, is_near = function(x), x.radius < WIDE
         return near if is_near.all() else near.where(is_near, between_ends(function, x))
 
-    return found
+    return mapped
 
 
 def of_root(x: arb, d: int) -> arb:
@@ -142,7 +142,7 @@ def product(a: Any, b: Any) -> Any:
     if isinstance(a, Sloped):
         return a.product(b)
     if isinstance(a, Doubles) or isinstance(b, Doubles):
-        return Doubles.of(a).product(b)
+        return Doubles.from_value(a).product(b)
     return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])  # (m, k)
 
 

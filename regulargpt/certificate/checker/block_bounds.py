@@ -10,37 +10,37 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from regulargpt.certificate.checker.affine_forms import AffineForm, Source, side_by_side
+from regulargpt.certificate.checker.affine_forms import ErrorSource, WrittenForm, side_by_side
 from regulargpt.certificate.checker.balls import Balls, constant, exact, greatest, joined, norm, of_flint, product
-from regulargpt.certificate.checker.image_bounds import ImageBounds
+from regulargpt.certificate.checker.image_bounds import CheckedImageBounds
 from regulargpt.certificate.checker.network import Ints
 from regulargpt.certificate.checker.regulargpt import ATTENTION, GATES, R, RegularGPT, softmax
 
-Heads = list[AffineForm]
+Heads = list[WrittenForm]
 MAX_KEPT = 1 << 23  # numbers of the forms of rows: less than a gigabyte
 
 
 @dataclass(frozen=True)
-class Row:
+class AttendedRow:
     """A state in its ball, what attention reads of it, and its queries and keys; queries over sqrt(d_head)."""
 
-    state: AffineForm
-    normed: AffineForm
+    state: WrittenForm
+    normed: WrittenForm
     q: Heads
     k: Heads
     v: Heads  # through the output projection; none where they depend on the window
 
-    def again(self) -> Row:
+    def again(self) -> AttendedRow:
         """Another state in the same ball: the vectors of its forms are its own."""
         new = {s: replace(s) for s in (*self.state.maps, *self.normed.maps)}
         heads = ([x.with_sources(new) for x in heads] for heads in (self.q, self.k, self.v))
-        return Row(self.state.with_sources(new), self.normed.with_sources(new), *heads)
+        return AttendedRow(self.state.with_sources(new), self.normed.with_sources(new), *heads)
 
 
-class BlockBounds(ImageBounds[RegularGPT]):
+class CheckedBlockBounds(CheckedImageBounds[RegularGPT]):
     def __init__(self, network: RegularGPT, prototypes: Any, radii: Balls):
         super().__init__(network, prototypes, radii)
-        self.rows: dict[int, Row] = {}  # not all of them, where they are many or wide
+        self.rows: dict[int, AttendedRow] = {}  # not all of them, where they are many or wide
         self.most_rows = max(network.C, MAX_KEPT // ((6 + 2 * network.n_heads) * network.d**2))
 
     def work(self) -> int:
@@ -48,7 +48,7 @@ class BlockBounds(ImageBounds[RegularGPT]):
         C, d, heads = self.network.C, self.network.d, self.network.n_heads
         return super().work() + heads * C * (8 * C * C * d + (1 << 18))
 
-    def image(self, window: Ints) -> AffineForm:
+    def image(self, window: Ints) -> WrittenForm:
         """The new state over a window (C,) of rows, 0 the pad."""
         if len(self.rows) + len(window) > self.most_rows:
             self.rows.clear()
@@ -64,16 +64,16 @@ class BlockBounds(ImageBounds[RegularGPT]):
             x = self.norm("blocks.0.ln2", x.plus(self.ffn("blocks.0.", x, kind)))
         return self.norm("state_norm", x) if self.network.model["state_norm"] else x
 
-    def of_row(self, row: int) -> Row:
+    def of_row(self, row: int) -> AttendedRow:
         """What depends on a row alone, computed once."""
         state = self.row(row)
         x = self.norm("blocks.0.ln1", state) if self.network.pre else state
         q, k = (self.heads(self.linear(ATTENTION + name, x)) for name in ("query", "key"))
         scale = exact(np.ones(len(q[0].centre))) / arb(len(q[0].centre)).sqrt()
         v = [] if self.network.gated else self.through_out(self.linear(ATTENTION + "value", x))
-        return Row(state, x, [part.scaled(scale) for part in q], k, v)
+        return AttendedRow(state, x, [part.scaled(scale) for part in q], k, v)
 
-    def values(self, rows: list[Row]) -> list[Heads]:
+    def values(self, rows: list[AttendedRow]) -> list[Heads]:
         """The values of a window's rows, with gates W_V (g_j * x_j), g = MLP(x_0, ..., x_{C-1})."""
         if not self.network.gated:
             return [row.v for row in rows]
@@ -81,17 +81,17 @@ class BlockBounds(ImageBounds[RegularGPT]):
         gated = [gates.part(slice(c * d, (c + 1) * d)).times(row.normed) for c, row in enumerate(rows)]
         return [self.through_out(self.linear(ATTENTION + "value", x)) for x in gated]
 
-    def heads(self, x: AffineForm) -> Heads:
+    def heads(self, x: WrittenForm) -> Heads:
         width = self.network.d // self.network.n_heads
         return [x.part(slice(at, at + width)) for at in range(0, self.network.d, width)]
 
-    def through_out(self, values: AffineForm) -> Heads:
+    def through_out(self, values: WrittenForm) -> Heads:
         """Each head's values through its part of the output projection."""
         weight, width = self.network.w[ATTENTION + "out.weight"], self.network.d // self.network.n_heads
         return [v.linear(weight[:, h * width : (h + 1) * width]) for h, v in enumerate(self.heads(values))]
 
 
-def attend(network: RegularGPT, query: Heads, keys: list[Heads], values: list[Heads]) -> AffineForm:
+def attend(network: RegularGPT, query: Heads, keys: list[Heads], values: list[Heads]) -> WrittenForm:
     """sum_jh p_jh v_jh + b over the heads h and offsets j of a window, p_h = softmax of the logits q_h k_jh + r_hj.
 
     When everything moves, logit j moves by tau_j = a linear part + beta_j, |beta_j| <= |dq| |dk_j|. Let w be the
@@ -106,11 +106,11 @@ def attend(network: RegularGPT, query: Heads, keys: list[Heads], values: list[He
         attend_head(network, h, query[h], [k[h] for k in keys], [v[h] for v in values]) for h in range(network.n_heads)
     ]
     rest = sum((left for _, left in heads), arb(0))
-    attended = reduce(AffineForm.plus, (form for form, _ in heads)).with_remainder(rest)
-    return AffineForm(attended.centre + network.w.get(ATTENTION + "out.bias", 0), attended.maps)
+    attended = reduce(WrittenForm.plus, (form for form, _ in heads)).with_remainder(rest)
+    return WrittenForm(attended.centre + network.w.get(ATTENTION + "out.bias", 0), attended.maps)
 
 
-def attend_head(network: RegularGPT, h: int, q: AffineForm, k: Heads, v: Heads) -> tuple[AffineForm, arb]:
+def attend_head(network: RegularGPT, h: int, q: WrittenForm, k: Heads, v: Heads) -> tuple[WrittenForm, arb]:
     """One head's sum, and how long at most what its first order leaves is."""
     C = len(k)
     # A number for each offset (C,): balls of FLINT, whatever the vectors are in.
@@ -127,22 +127,22 @@ def attend_head(network: RegularGPT, h: int, q: AffineForm, k: Heads, v: Heads) 
     w = greatest(apart) if len(pairs) else arb(0)
     centres = joined([value.centre[None] for value in v], 0)  # (C, d)
     mean: Any = product(p[None], centres)[0]
-    maps: dict[Source, Balls] = {}
+    maps: dict[ErrorSource, Balls] = {}
     for s, part in parts.items():
         of_pattern = p[:, None] * (part - product(p[None], part))  # (C, d_s), the first order of the p_j
         maps[s] = product((centres - mean).T, of_pattern)
-    form, rest = AffineForm(mean, maps), arb(0)
+    form, rest = WrittenForm(mean, maps), arb(0)
     for j in range(C):
-        form = form.plus(AffineForm(constant(np.zeros(network.d), mean), {s: p[j] * m for s, m in v[j].maps.items()}))
+        form = form.plus(WrittenForm(constant(np.zeros(network.d), mean), {s: p[j] * m for s, m in v[j].maps.items()}))
         P = (p[j] * others[j] * w.exp()).min(arb(0.25))
         first = p[j] * (others[j] * beta[j] + (p @ beta - p[j] * beta[j]))
         rest += norm(centres[j] - mean) * (first + P * w * w / 2) + P * w * v[j].deviation
     return form, rest
 
 
-def logit_maps(q: AffineForm, k: Heads) -> dict[Source, Balls]:
+def logit_maps(q: WrittenForm, k: Heads) -> dict[ErrorSource, Balls]:
     """The linear parts (C, d_s) of the logits q k_j by each source."""
-    parts: dict[Source, Balls] = {}
+    parts: dict[ErrorSource, Balls] = {}
     for s, m in q.maps.items():
         parts[s] = product(joined([key.centre[None] for key in k], 0), m)
     for j, key in enumerate(k):

@@ -59,7 +59,7 @@ class Map:
     spread: Floats  # (m,)
 
     @classmethod
-    def of(cls, matrix: Doubles, start: int, radii: Floats) -> Self:
+    def from_matrix(cls, matrix: Doubles, start: int, radii: Floats) -> Self:
         """A matrix beside zeros, for all radii (n,)."""
         r = radii[start : start + matrix.shape[1]]
         spread = up(matrix.radius @ r)
@@ -85,9 +85,9 @@ class Box:
 
     def new(self, centre: Doubles, slopes: Slopes, values: Doubles) -> Box:
         """Another vector over the same box, whose values are also what its slopes say."""
-        found = Box(centre, slopes, values, self.radii)
-        found.values = common(values, Doubles(centre.middle, up(centre.radius + found.reach())))
-        return found
+        box = Box(centre, slopes, values, self.radii)
+        box.values = common(values, Doubles(centre.middle, up(centre.radius + box.reach())))
+        return box
 
     def reach(self) -> Floats:
         """At least |slopes| r (m,)."""
@@ -117,7 +117,7 @@ class Box:
     def linear(self, weight: Doubles, bias: Doubles) -> Box:
         """W x + b for W (m', m), of radius 0."""
         matrix = weight.product(self.matrix()) if self.at is None else weight
-        slopes = {Map.of(matrix, self.at or 0, self.radii): known(np.ones(len(weight)))}
+        slopes = {Map.from_matrix(matrix, self.at or 0, self.radii): known(np.ones(len(weight)))}
         centre, values = (column(weight.product(x.reshape(-1, 1))) + bias for x in (self.centre, self.values))  # (m',)
         return Box(centre, slopes, values, self.radii) if self.at is not None else self.new(centre, slopes, values)
 
@@ -147,7 +147,7 @@ class Box:
             [ends(known(x) + known(part) * (known(y) - known(x))) for part in ends(share.values)]
             for x, y in zip(ends(self.values), ends(other.values), strict=True)
         )
-        low, high = np.minimum(*(found[0] for found in lower)), np.maximum(*(found[1] for found in upper))
+        low, high = np.minimum(*(bound[0] for bound in lower)), np.maximum(*(bound[1] for bound in upper))
         return self.new(centre, slopes, between(low, high))
 
     def sigmoid(self) -> Box:
@@ -181,7 +181,7 @@ class State:
 
     def part(self, start: int, end: int) -> Box:
         point, radii = self.point[start:end], self.radii[start:end]
-        identity = Map.of(known(np.eye(end - start)), start, self.radii)
+        identity = Map.from_matrix(known(np.eye(end - start)), start, self.radii)
         return Box(known(point), {identity: known(np.ones(len(point)))}, Doubles(point, radii), self.radii, start)
 
 
@@ -194,12 +194,12 @@ def apart(vectors: Sequence[Box]) -> list[Box]:
 
 def together(*scaled: tuple[Doubles | float, Box]) -> Slopes:
     """The slopes of a sum of vectors, the rows of each times an interval, or a number that is 1 or -1."""
-    found: dict[Map, Doubles] = {}
+    slopes: dict[Map, Doubles] = {}
     for factor, vector in scaled:
         for M, a in vector.slopes.items():
             more = times(factor, a) if isinstance(factor, Doubles) else Doubles(factor * a.middle, a.radius)
-            found[M] = found[M] + more if M in found else more
-    return found
+            slopes[M] = slopes[M] + more if M in slopes else more
+    return slopes
 
 
 def column(x: Doubles) -> Doubles:
@@ -207,10 +207,10 @@ def column(x: Doubles) -> Doubles:
     return x.map(lambda values: values[:, 0])
 
 
-def common(one: Doubles, other: Doubles) -> Doubles:
+def common(ball: Doubles, other: Doubles) -> Doubles:
     """What lies in both of two balls that have a number in common. What is not known tells nothing."""
-    (a, b), (c, d) = ends(one), ends(other)
+    (a, b), (c, d) = ends(ball), ends(other)
     both = between(np.fmax(a, c), np.fmin(b, d))
-    # Ends are rounded outwards: a ball that is the smaller one anyway stays what it is.
-    best = np.fmin(both.radius, np.fmin(one.radius, other.radius))
-    return one.where(one.radius <= best, other.where(other.radius <= best, both))
+    # Ends are rounded outwards: a ball that is the smaller ball anyway stays what it is.
+    best = np.fmin(both.radius, np.fmin(ball.radius, other.radius))
+    return ball.where(ball.radius <= best, other.where(other.radius <= best, both))

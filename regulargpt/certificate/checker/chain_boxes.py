@@ -48,8 +48,8 @@ class Boxes:
         """Reject a row if its image and the slack may leave the box that they should lie in."""
         place, symbol = row
         for alone in (True, False):
-            found = self.network.image(self.middle[place], self.radii[place], symbol, alone)
-            far = reach(found, self.middle[to], self.slack)  # (D,)
+            image = self.network.image(self.middle[place], self.radii[place], symbol, alone)
+            far = reach(image, self.middle[to], self.slack)  # (D,)
             if self.network.layers == 1 or (far <= self.radii[to]).all():
                 break
         if not (far <= self.radii[to]).all():
@@ -69,7 +69,7 @@ class Boxes:
         self.margin = min(self.margin, margin)
 
 
-def reach(found: Doubles, point: Floats, slack: float) -> Floats:
+def reach(image: Doubles, point: Floats, slack: float) -> Floats:
     """At least how far (D,) numbers in balls, moved by the slack, can be from those of a point."""
-    far = abs(found - Doubles(point, np.zeros_like(point)))
+    far = abs(image - Doubles(point, np.zeros_like(point)))
     return up(far.middle + far.radius + slack)

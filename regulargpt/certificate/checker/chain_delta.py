@@ -1,4 +1,4 @@
-"""DeltaNet, Gated DeltaNet and DeltaProduct, one step of them.
+"""DeltaNet, Gated DeltaNet and DeltaProduct, a step of them.
 
 H heads, d = H K, n = `householders`. u = qkv x goes through a short convolution without a bias (conv = 0: u = silu(u)).
 It is cut into q, k_1 .. k_n, v_1 .. v_n, of d numbers each, head by head; q and the k are divided by
@@ -47,13 +47,13 @@ class Delta(Mixing):
 
     def mixer_shapes(self, layer: int) -> Shapes:
         d, wide = self.d, (1 + 2 * self.n) * self.d
-        found = linear_shapes("qkv", wide, d, bias=False) | self.conv_shapes("conv", wide, bias=False)
-        found |= linear_shapes("beta", self.H * self.n, d, bias=False)
+        shapes = linear_shapes("qkv", wide, d, bias=False) | self.conv_shapes("conv", wide, bias=False)
+        shapes |= linear_shapes("beta", self.H * self.n, d, bias=False)
         if self.has_gate:
-            found |= linear_shapes("decay", self.H, d, bias=False) | {"a_log": (self.H,), "dt_bias": (self.H,)}
+            shapes |= linear_shapes("decay", self.H, d, bias=False) | {"a_log": (self.H,), "dt_bias": (self.H,)}
         if self.gates_outputs:
-            found |= linear_shapes("output_gate", d, d, bias=False)
-        return found | {"norm.weight": (self.K,)} | linear_shapes("out", d, d, bias=False)
+            shapes |= linear_shapes("output_gate", d, d, bias=False)
+        return shapes | {"norm.weight": (self.K,)} | linear_shapes("out", d, d, bias=False)
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.H, self.K, self.K), *self.conv_parts((1 + 2 * self.n) * self.d)]

@@ -42,7 +42,7 @@ class Diagonal(Mixing):
     def brings(self, name: str, own: Any, old: list[Any]) -> tuple[Any, Any, Any]:
         """a, v (n, *shape of S), and what else `made` reads, from what the symbols `own` and what `old` ones kept.
 
-        a has one row, or one for each symbol. Of complex numbers it is two such, the real and the imaginary parts.
+        a has a row, or a row for each symbol. Of complex numbers it is two such, the real and the imaginary parts.
         """
         raise NotImplementedError
 

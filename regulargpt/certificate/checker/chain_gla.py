@@ -1,4 +1,4 @@
-"""Gated linear attention (Yang et al. 2023) and RetNet (Sun et al. 2023), one step of them.
+"""Gated linear attention (Yang et al. 2023) and RetNet (Sun et al. 2023), a step of them.
 
 H heads; qkv x is cut into q and k, of K numbers a head, and v, of V, each head by head. s(x) = 1 / (1 + e^-x).
 
@@ -45,13 +45,13 @@ class Gla(Diagonal):
 
     def mixer_shapes(self, layer: int) -> Shapes:
         d, K, V = self.d, self.H * self.K, self.H * self.V
-        found = linear_shapes("qkv", 2 * K + V, d, bias=False) | linear_shapes("gate", V, d, bias=False)
-        found |= {"norm.weight": (self.V,)} | linear_shapes("out", d, V, bias=False)
+        shapes = linear_shapes("qkv", 2 * K + V, d, bias=False) | linear_shapes("gate", V, d, bias=False)
+        shapes |= {"norm.weight": (self.V,)} | linear_shapes("out", d, V, bias=False)
         if self.kind == "head":
-            found |= linear_shapes("decay", self.H, d)
+            shapes |= linear_shapes("decay", self.H, d)
         if self.kind == "channel":
-            found |= linear_shapes("decay.0", RANK, d, bias=False) | linear_shapes("decay.1", K, RANK)
-        return found
+            shapes |= linear_shapes("decay.0", RANK, d, bias=False) | linear_shapes("decay.1", K, RANK)
+        return shapes
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.H, self.K, self.V)]

@@ -1,4 +1,4 @@
-"""The network of linear recurrences (Orvieto et al. 2023), one step of it.
+"""The network of linear recurrences (Orvieto et al. 2023), a step of it.
 
 h = embedding[symbol]; then, in each block, with LN the norm with gain and bias and epsilon 10^-5,
 
@@ -34,13 +34,13 @@ class LinearRnn(Diagonal):
         return [(self.d, 2)]
 
     def shapes(self) -> Shapes:
-        d, found = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
+        d, shapes = self.d, {"embedding.weight": (len(self.alphabet), self.d)}
         for block in map(self.place, range(self.layers)):
-            found |= linear_shapes(f"{block}lru.b", 2 * d, d, bias=False)
-            found |= linear_shapes(f"{block}lru.c", d, 2 * d, bias=False) | linear_shapes(f"{block}glu", 2 * d, d)
-            found |= {f"{block}lru.{name}": (d,) for name in ("d", "nu", "theta")}
+            shapes |= linear_shapes(f"{block}lru.b", 2 * d, d, bias=False)
+            shapes |= linear_shapes(f"{block}lru.c", d, 2 * d, bias=False) | linear_shapes(f"{block}glu", 2 * d, d)
+            shapes |= {f"{block}lru.{name}": (d,) for name in ("d", "nu", "theta")}
         norms = ["ln_final", *(f"blocks.{layer}.ln" for layer in range(self.layers))]
-        return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
+        return shapes | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
 
     def place(self, layer: int) -> str:
         return f"blocks.{layer}."

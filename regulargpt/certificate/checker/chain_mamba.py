@@ -1,4 +1,4 @@
-"""Mamba (Gu and Dao 2023), one step of it.
+"""Mamba (Gu and Dao 2023), a step of it.
 
 E = expand d channels, of N = d_state numbers each; R = d / 16, rounded up. f(x) = e^x, or 2 e^x - 1 for range = signed.
 
@@ -7,7 +7,7 @@ E = expand d channels, of N = d_state numbers each; R = d / 16, rounded up. f(x)
     h' = f(-e^a_log * t) * h + B (t * u)^T,  y = C h' + d * u         (h and a_log: N, E)
     mixer(x) = out_proj (y * silu(z))
 
-A block carries h, then the old u of the convolution, which has a bias. Without one (conv = 0), u = silu(u).
+A block carries h, then the old u of the convolution, which has a bias. Without a convolution (conv = 0), u = silu(u).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Mamba(Diagonal):
 
     def mixer_shapes(self, layer: int) -> Shapes:
         E, N, R, d = self.E, self.N, self.R, self.d
-        found = linear_shapes("in_proj", 2 * E, d, bias=False) | linear_shapes("x_proj", R + 2 * N, E, bias=False)
-        found |= self.conv_shapes("conv", E, bias=True) | linear_shapes("out_proj", d, E, bias=False)
-        return found | {"dt_proj": (E, R), "dt_bias": (E,), "a_log": (N, E), "d": (E,)}
+        shapes = linear_shapes("in_proj", 2 * E, d, bias=False) | linear_shapes("x_proj", R + 2 * N, E, bias=False)
+        shapes |= self.conv_shapes("conv", E, bias=True) | linear_shapes("out_proj", d, E, bias=False)
+        return shapes | {"dt_proj": (E, R), "dt_bias": (E,), "a_log": (N, E), "d": (E,)}
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.N, self.E), *self.conv_parts(self.E)]

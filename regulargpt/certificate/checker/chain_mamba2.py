@@ -1,4 +1,4 @@
-"""Mamba-2 (Dao and Gu 2024) and Mamba-3 (2603.15569), one step of them.
+"""Mamba-2 (Dao and Gu 2024) and Mamba-3 (2603.15569), a step of them.
 
 E = expand d channels are H heads of P, head by head; N = d_state. R is the norm of the blocks, s(x) = 1 / (1 + e^-x).
 
@@ -19,7 +19,7 @@ version = 3:
 where k~ and v~ are k and v of the symbol before, made of what is carried. `turned`: with phi_i = t pi tanh(theta_i),
 rows 2i and 2i + 1, r and r', become cos(phi_i) r + sin(phi_i) r' and cos(phi_i) r' - sin(phi_i) r.
 
-A block carries S (H, N, P), then the old (x, B, C) of the convolution, or v, R(B) in one row.
+A block carries S (H, N, P), then the old (x, B, C) of the convolution, or v, R(B) in a single row.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Mamba2(Diagonal):
     def mixer_shapes(self, layer: int) -> Shapes:
         d, E, N, H = self.d, self.E, self.N, self.H
         rows = 2 * E + 2 * N + (3 * H + N // 2 if self.turns else H)
-        found = linear_shapes("in_proj", rows, d, bias=False) | linear_shapes("out_proj", d, E, bias=False)
-        found |= {"dt_bias": (H,), "d": (H,)}
+        shapes = linear_shapes("in_proj", rows, d, bias=False) | linear_shapes("out_proj", d, E, bias=False)
+        shapes |= {"dt_bias": (H,), "d": (H,)}
         if self.turns:
-            return found | {"b_norm.weight": (N,), "c_norm.weight": (N,), "b_bias": (H, N), "c_bias": (H, N)}
-        return found | {"a_log": (H,), "norm.weight": (E,)} | self.conv_shapes("conv", E + 2 * N, bias=True)
+            return shapes | {"b_norm.weight": (N,), "c_norm.weight": (N,), "b_bias": (H, N), "c_bias": (H, N)}
+        return shapes | {"a_log": (H,), "norm.weight": (E,)} | self.conv_shapes("conv", E + 2 * N, bias=True)
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         S = self.H, self.N, self.E // self.H

@@ -5,7 +5,7 @@ h = embedding[symbol]; then, in each block, with R the norm of the root of the m
     h = h + mixer(R(h));  h = h + down (silu(p) * q),  (p, q) = halves of up R(h)     (the second if `mlp` = swiglu)
     R(x) = g * x / sqrt(mean x^2 + 10^-5),  silu(x) = x / (1 + e^-x)
 
-The logits are W R(h) + b. A linear layer has no bias unless one is named. The mixer reads what it carries, and carries
+The logits are W R(h) + b. A linear layer has no bias unless it is named. The mixer reads what it carries, and carries
 on; each network has its own. The state is, block after block, the arrays that the mixer carries, each row by row, a
 complex number as re, im; then the old inputs of its short convolutions. All of it is 0 at the start.
 
@@ -83,11 +83,11 @@ class Mixing(ChainNetwork):
         return [(size - 1, width)] if size else []
 
     def shapes(self) -> Shapes:
-        found = {"embedding.weight": (len(self.alphabet), self.d)} | self.head_shapes()
-        found |= linear_shapes("readout", len(self.output_names), self.d)
+        shapes = {"embedding.weight": (len(self.alphabet), self.d)} | self.head_shapes()
+        shapes |= linear_shapes("readout", len(self.output_names), self.d)
         for layer in range(self.layers):
-            found |= {f"blocks.{layer}.{name}": shape for name, shape in self.block_shapes(layer).items()}
-        return found
+            shapes |= {f"blocks.{layer}.{name}": shape for name, shape in self.block_shapes(layer).items()}
+        return shapes
 
     def head_shapes(self) -> Shapes:
         """The tensors between the last block and the readout."""
@@ -96,11 +96,11 @@ class Mixing(ChainNetwork):
     def block_shapes(self, layer: int) -> Shapes:
         """The tensors of a block, by their names in it."""
         d, wide, norms = self.d, 8 * -(-self.d // 3), ["norm"]
-        found = {f"mixer.{name}": shape for name, shape in self.mixer_shapes(layer).items()}
+        shapes = {f"mixer.{name}": shape for name, shape in self.mixer_shapes(layer).items()}
         if self.model["mlp"] == "swiglu":
-            found |= linear_shapes("mlp.up", 2 * wide, d, bias=False) | linear_shapes("mlp.down", d, wide, bias=False)
+            shapes |= linear_shapes("mlp.up", 2 * wide, d, bias=False) | linear_shapes("mlp.down", d, wide, bias=False)
             norms.append("mlp_norm")
-        return found | self.norms(norms)
+        return shapes | self.norms(norms)
 
     def norms(self, names: list[str]) -> Shapes:
         """The tensors of a block's norms."""
@@ -195,7 +195,7 @@ def split(x: Any, *sizes: int) -> list[Any]:
 def alike(numbers: Any, like: Any) -> Any:
     """Balls of FLINT, nested in lists, as those of `like` are."""
     balls = np.array(numbers, dtype=object)
-    return Doubles.of(balls) if isinstance(like, Doubles) else balls
+    return Doubles.from_value(balls) if isinstance(like, Doubles) else balls
 
 
 def decay(rate: Any, time: Any) -> Any:

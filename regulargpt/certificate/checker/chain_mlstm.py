@@ -4,7 +4,7 @@ With C~ = C e^m and n~ = n e^m of chain_xlstm.py, whose m says how C and n are s
 
     C~' = s(g) C~ + e^i k v^T / sqrt(K),  n~' as C~' with k alone;  o = C~'^T q / max(|n~'.q|, 1)
 
-A block carries C~ with n~ as one more column (H, K, K + 1), then the old u of the convolution.
+A block carries C~ with n~ as another column (H, K, K + 1), then the old u of the convolution.
 """
 
 from __future__ import annotations

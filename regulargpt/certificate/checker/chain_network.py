@@ -83,7 +83,7 @@ class ChainNetwork(Layers):
         return 4 * self.D
 
     def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
-        """The logits (n, outputs) and the states (n, D) after one more symbol, (n,), from states (n, D)."""
+        """The logits (n, outputs) and the states (n, D) after another symbol, (n,), from states (n, D)."""
         raise NotImplementedError
 
 
@@ -117,12 +117,12 @@ class Stacked(Bounded):
         return self.PARTS * self.layers * self.d
 
     def shapes(self) -> Shapes:
-        rows, found = self.GATES * self.d, linear_shapes("readout", len(self.output_names), self.d)
+        rows, shapes = self.GATES * self.d, linear_shapes("readout", len(self.output_names), self.d)
         for layer in range(self.layers):
             below = self.d if layer else len(self.alphabet)
-            found |= {f"rnn.weight_ih_l{layer}": (rows, below), f"rnn.weight_hh_l{layer}": (rows, self.d)}
-            found |= {f"rnn.bias_{part}_l{layer}": (rows,) for part in ("ih", "hh")}
-        return found
+            shapes |= {f"rnn.weight_ih_l{layer}": (rows, below), f"rnn.weight_hh_l{layer}": (rows, self.d)}
+            shapes |= {f"rnn.bias_{part}_l{layer}": (rows,) for part in ("ih", "hh")}
+        return shapes
 
     def step(self, states: Any, symbols: Ints) -> tuple[Any, Any]:
         after = self.moved(states, self.w["rnn.weight_ih_l0"].T[symbols] + self.w["rnn.bias_ih_l0"])
@@ -154,7 +154,7 @@ class Stacked(Bounded):
         return x.linear(weight, bias) if isinstance(x, Box) else product(x, weight.T) + bias
 
     def cell(self, x: Any, u: Any, before: list[Any]) -> list[Any]:
-        """The parts of one layer after a symbol, from what comes from below, (n, gates * d), and from `before`."""
+        """The parts of a layer after a symbol, from what comes from below, (n, gates * d), and from `before`."""
         raise NotImplementedError
 
     def gates(self, *vectors: Any) -> list[Any]:

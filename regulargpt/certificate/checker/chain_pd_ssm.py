@@ -1,4 +1,4 @@
-"""PD-SSM (Terzic et al. 2025), one step of it.
+"""PD-SSM (Terzic et al. 2025), a step of it.
 
 h is N = `d_state` complex numbers, d_model for 0. With K = `dictionary` matrices M_k (N, N), s(x) = 1 / (1 + e^-x), and
 mlp(x) = down gelu(up x), with a bias each,
@@ -72,9 +72,9 @@ class PdSsm(Diagonal):
         return np.concatenate([self.first(layer).ravel() for layer in range(self.layers)])
 
     def first(self, layer: int) -> Floats:
-        found = np.zeros((self.N, 2))
-        found[0, 0] = 1
-        return found
+        state = np.zeros((self.N, 2))
+        state[0, 0] = 1
+        return state
 
     def head_shapes(self) -> Shapes:
         return {}
@@ -87,10 +87,10 @@ class PdSsm(Diagonal):
 
     def mixer_shapes(self, layer: int) -> Shapes:
         d, N = self.d, self.N
-        found = linear_shapes("select", self.count, d, bias=False) | {"dictionary": (self.count, N, N), "skip": (d,)}
+        shapes = linear_shapes("select", self.count, d, bias=False) | {"dictionary": (self.count, N, N), "skip": (d,)}
         for name in ("magnitude", "phase"):
-            found |= linear_shapes(f"{name}.up", 2 * N, d) | linear_shapes(f"{name}.down", N, 2 * N)
-        return found | linear_shapes("b", 2 * N, d, bias=False) | linear_shapes("out", d, 2 * N)
+            shapes |= linear_shapes(f"{name}.up", 2 * N, d) | linear_shapes(f"{name}.down", N, 2 * N)
+        return shapes | linear_shapes("b", 2 * N, d, bias=False) | linear_shapes("out", d, 2 * N)
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.N, 2)]

@@ -37,7 +37,7 @@ MAX_AT_ONCE, NUMBERS = 256, 1 << 18  # rows that are computed together, and numb
 MOST_SHOWN = 64  # symbols of a word in a message
 
 
-class Rows:
+class CheckedRows:
     """The rows that have come up: `points` are the places they lead to, `answers` the largest logits and at most how
     much larger than others they are, None where float64 does not tell. The margins are the least of all, of answers
     only of those that were needed."""
@@ -60,7 +60,7 @@ class Rows:
         return self._exactly()
 
     def add(self, rows: Iterator[Row]) -> None:
-        """Compute rows that have not come up; whether one has is asked when it is drawn."""
+        """Compute rows that have not come up; whether a row has is asked when it is drawn."""
         while some := [*dict.fromkeys(islice(rows, self.at_once))]:
             most = min(MAX_ROWS, MAX_WORK // (self.work + OF_LAYER * self.quick.layers))
             if len(self.points) + len(some) > most:
@@ -91,25 +91,25 @@ class Rows:
     def exact_point(self, row: Row) -> int:
         """The place of the nearest point, proven in balls."""
         try:
-            found, margins = self.nearest.exactly(self.exact_step(row)[1], None)
+            nearest, margins = self.nearest.exactly(self.exact_step(row)[1], None)
         except NotNearest as tie:
             raise Rejected(
                 f"{self.shown(row)}: the state is as near to point {1 + tie.other} as to point {1 + tie.own}"
             ) from None
         self.point_margin = min(self.point_margin, float(margins[0]))
-        return 1 + int(found[0])
+        return 1 + int(nearest[0])
 
     def answer(self, row: Row) -> int:
         """The largest of a row's logits, proven in balls if need be."""
-        if (found := self.answers[row]) is None:
+        if (answer := self.answers[row]) is None:
             logits: Any = self.exact_step(row)[0][0]  # (outputs,)
             best = max(range(len(logits)), key=lambda i: logits[i].mid())
             others = np.delete(logits, best)
             if not less(others, logits[best]).all():
                 raise Rejected(f"{self.shown(row)}: no logit is larger than all others")
-            found = self.answers[row] = best, min(float((logits[best] - x).lower()) for x in others)
-        self.answer_margin = min(self.answer_margin, found[1])
-        return found[0]
+            answer = self.answers[row] = best, min(float((logits[best] - x).lower()) for x in others)
+        self.answer_margin = min(self.answer_margin, answer[1])
+        return answer[0]
 
     def shown(self, row: Row) -> str:
         """A row for a message."""
@@ -121,9 +121,9 @@ class Product:
     """All pairs, and what led to each first. Raises Rejected at an answer that is not the automaton's, with a shortest
     word that the network with its states replaced gets wrong."""
 
-    def __init__(self, rows: Rows, machine: Machine):
+    def __init__(self, rows: CheckedRows, machine: Machine):
         self.rows, self.machine = rows, machine
-        self.asked = asked(machine)
+        self.leading = leading_states(machine)
         first: Pair = START, machine.initial
         self.before: dict[Pair, tuple[Pair, int] | None] = {first: None}
         self.steps = 0
@@ -138,21 +138,21 @@ class Product:
             if self.steps > MAX_STEPS or len(self.before) > MAX_PAIRS:
                 raise Rejected(f"more than {MAX_PAIRS:,} pairs, or {MAX_STEPS:,} steps from them: too many to follow")
             for symbol, letter in enumerate(self.machine.letters):
-                if (to := letter[pair[1]]) in self.asked:
+                if (to := letter[pair[1]]) in self.leading:
                     yield pair, symbol, to
 
     def follow(self, level: list[Pair]) -> list[Pair]:
         """The pairs behind some, as far as they are new."""
         rows = ((place, symbol) for (place, _), symbol, _ in self.moves(level))
         self.rows.add(row for row in rows if row not in self.rows.points)
-        found: list[Pair] = []
+        pairs: list[Pair] = []
         for pair, symbol, to in self.moves(level):
             self.compare(pair, symbol, to)
             after = self.rows.points[pair[0], symbol], to
             if after not in self.before:
                 self.before[after] = pair, symbol
-                found.append(after)
-        return found
+                pairs.append(after)
+        return pairs
 
     def compare(self, pair: Pair, symbol: int, to: int) -> None:
         """Raise Rejected if a row's answer is not that of the automaton's next state."""
@@ -177,26 +177,26 @@ class Product:
 
     @property
     def pairs(self) -> set[Pair]:
-        """The pairs that words of one symbol or more lead to; of none of them is the start the place."""
+        """The pairs that non-empty words lead to; of none of them is the start the place."""
         return {pair for pair in self.before if pair[0] != START}
 
     def answered(self, is_before: bool = False) -> set[tuple[int, int, int]]:
         """A place, the symbol by which it is reached, and the answer that has to be given there; or the place where
         that symbol is read, before it `is_before`."""
-        found = set[tuple[int, int, int]]()
+        answers = set[tuple[int, int, int]]()
         for place, q in self.before:
             for symbol, letter in enumerate(self.machine.letters):
                 if (answer := self.machine.outputs[letter[q]]) is not None:
-                    found.add((place if is_before else self.rows.points[place, symbol], symbol, answer))
-        return found
+                    answers.add((place if is_before else self.rows.points[place, symbol], symbol, answer))
+        return answers
 
 
-def asked(machine: Machine) -> set[int]:
-    """The states with an answer, and those that lead to one."""
-    found = {q for q, output in enumerate(machine.outputs) if output is not None}
-    while more := {q for letter in machine.letters for q, to in enumerate(letter) if to in found} - found:
-        found |= more
-    return found
+def leading_states(machine: Machine) -> set[int]:
+    """The states with an answer, and those that lead to such a state."""
+    states = {q for q, output in enumerate(machine.outputs) if output is not None}
+    while more := {q for letter in machine.letters for q, to in enumerate(letter) if to in states} - states:
+        states |= more
+    return states
 
 
 def least_gaps(logits: Doubles, best: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""RWKV-7 (Peng et al. 2025), one step of it.
+"""RWKV-7 (Peng et al. 2025), a step of it.
 
 H heads of K numbers, d = H K; s(x) = 1 / (1 + e^-x). From x and the x before it, x~, which the block carries,
 
@@ -45,12 +45,12 @@ class Rwkv7(Mixing):
 
     def mixer_shapes(self, layer: int) -> Shapes:
         d = self.d
-        found: Shapes = dict.fromkeys(("w_0", "a_0", "k_k", "k_a", "r_k", "gain", "bias"), (d,)) | {"mu": (6, d)}
+        shapes: Shapes = dict.fromkeys(("w_0", "a_0", "k_k", "k_a", "r_k", "gain", "bias"), (d,)) | {"mu": (6, d)}
         for name in ("r", "k", "v", "out"):
-            found |= linear_shapes(name, d, d, bias=False)
+            shapes |= linear_shapes(name, d, d, bias=False)
         for name in "wag":
-            found |= low_rank(name, d)
-        return found | (low_rank("mix", d) | {"v_0": (d,)} if layer else {})
+            shapes |= low_rank(name, d)
+        return shapes | (low_rank("mix", d) | {"v_0": (d,)} if layer else {})
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.H, self.K, self.K), (1, self.d)]

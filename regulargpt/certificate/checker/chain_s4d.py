@@ -1,4 +1,4 @@
-"""S4D (Gu et al. 2022), one step of it.
+"""S4D (Gu et al. 2022), a step of it.
 
 Each channel of x (d_model) has n = d_state / 2 complex numbers h. In each,
 
@@ -35,8 +35,8 @@ class S4d(Diagonal):
 
     def mixer_shapes(self, layer: int) -> Shapes:
         d, n = self.d, self.n
-        found: Shapes = {"dt_log": (d,), "a_log": (d, n), "a_imag": (d, n), "c": (d, n, 2), "d": (d,)}
-        return found | linear_shapes("out", 2 * d, d)
+        shapes: Shapes = {"dt_log": (d,), "a_log": (d, n), "a_imag": (d, n), "c": (d, n, 2), "d": (d,)}
+        return shapes | linear_shapes("out", 2 * d, d)
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         return [(self.d, self.n, 2)]

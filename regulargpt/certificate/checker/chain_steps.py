@@ -13,7 +13,7 @@ from regulargpt.certificate.checker.boxes import known
 from regulargpt.certificate.checker.chain_boxes import Boxes
 from regulargpt.certificate.checker.chain_network import Bounded, ChainNetwork
 from regulargpt.certificate.checker.chain_networks import network_of
-from regulargpt.certificate.checker.chain_product import Product, Rows
+from regulargpt.certificate.checker.chain_product import CheckedRows, Product
 from regulargpt.certificate.checker.claims import chain_claim, unquantised_chain_claim
 from regulargpt.certificate.checker.equality import same_language
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields, numbers
@@ -64,13 +64,13 @@ def check_chain(
     network = network_of(weights, config, known)
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
         raise Rejected("the network and the automaton have other symbols or answers")
-    states, answered = machine.asked()
+    states, answered = machine.answered_states()
     points = points_of(record["points"], network)
     expected = chain_claim(machine.alphabet, len(points), answered == states, network.CALLED)
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
     proven = same_language(machine, language)
-    rows = Rows(network, lambda: network_of(weights, config, exact), points, progress)
+    rows = CheckedRows(network, lambda: network_of(weights, config, exact), points, progress)
     product = Product(rows, machine)
     boxes = None if record["unquantised"] is None else boxes_of(record["unquantised"], network, points, product)
     return AcceptedChain(

@@ -1,4 +1,4 @@
-"""mLSTM and sLSTM (xLSTM: Beck et al. 2024), one step of them.
+"""mLSTM and sLSTM (xLSTM: Beck et al. 2024), a step of them.
 
 `blocks` has m or s for each block in turn, over again; nothing stands for m in mlstm and for s in slstm. H heads. N is
 the norm (x - mean x) / sqrt(mean (x - mean x)^2 + 10^-5) of each head, times a gain for each number; u* = conv(u) with
@@ -77,12 +77,12 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
     def mixer_shapes(self, layer: int) -> Shapes:
         d, H, P = self.d, self.H, self.P
         if self.kind(layer) == "s":
-            found = self.conv_shapes("conv", d, bias=True) | linear_shapes("w", 4 * d, d)
-            return found | {"r": (4 * d, P), "head_norm.weight": (d,)}
-        found = linear_shapes("up", 4 * d, d, bias=False) | self.conv_shapes("conv", 2 * d, bias=True)
-        found |= dict.fromkeys("qkv", (2 * d, BLOCK)) | linear_shapes("gates", 2 * H, 6 * d)
-        found |= {"head_norm.weight": (2 * d,), "skip": (2 * d,)}
-        return found | linear_shapes("down", d, 2 * d, bias=False)
+            shapes = self.conv_shapes("conv", d, bias=True) | linear_shapes("w", 4 * d, d)
+            return shapes | {"r": (4 * d, P), "head_norm.weight": (d,)}
+        shapes = linear_shapes("up", 4 * d, d, bias=False) | self.conv_shapes("conv", 2 * d, bias=True)
+        shapes |= dict.fromkeys("qkv", (2 * d, BLOCK)) | linear_shapes("gates", 2 * H, 6 * d)
+        shapes |= {"head_norm.weight": (2 * d,), "skip": (2 * d,)}
+        return shapes | linear_shapes("down", d, 2 * d, bias=False)
 
     def parts(self, layer: int) -> list[tuple[int, ...]]:
         if self.kind(layer) == "s":
@@ -90,11 +90,11 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
         return [(self.H, self.K, self.K), (self.H, self.K), (self.H,), *self.conv_parts(2 * self.d)]
 
     def first_state(self) -> Floats:
-        found = []
+        parts = []
         for layer in range(self.layers):
             for number, shape in enumerate(self.parts(layer)):
-                found.append(np.full(shape, EMPTY if self.kind(layer) == "s" and number == 2 else 0.0).ravel())
-        return np.concatenate(found)
+                parts.append(np.full(shape, EMPTY if self.kind(layer) == "s" and number == 2 else 0.0).ravel())
+        return np.concatenate(parts)
 
     def mixed(self, layer: int, x: Any, carried: list[Any]) -> tuple[Any, list[Any]]:
         name, of_conv = f"blocks.{layer}.mixer.", carried[3:]
@@ -138,17 +138,17 @@ class Xlstm(Mixing, Bounded):  # pyright: ignore[reportIncompatibleVariableOverr
     def recurrent(self, name: str) -> Any:
         """R as one matrix (4 d, d), with zeros between heads."""
         H, P = self.H, self.P
-        r, found = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))  # gate, head, row, ...
+        r, R = self.raw[f"{name}r"].reshape(4, H, P, P), np.zeros((4, H, P, self.d))  # gate, head, row, ...
         for head in range(H):
-            found[:, head, :, head * P : (head + 1) * P] = r[:, head]
-        return self.of(found.reshape(4 * self.d, self.d))  # (4 d, d)
+            R[:, head, :, head * P : (head + 1) * P] = r[:, head]
+        return self.of(R.reshape(4 * self.d, self.d))  # (4 d, d)
 
     def head_norm(self, name: str, x: Any, is_box: bool = False) -> Any:
         """N of heads (n, H, m), as (n, H m)."""
         m = x.shape[-1]
         centred = x - x.sum(-1, keepdims=True) / m
-        found = over(centred, size_of(centred)) if is_box else within_root(centred / root_mean_square(centred), m)
-        return found.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]  # (n, H m)
+        scaled = over(centred, size_of(centred)) if is_box else within_root(centred / root_mean_square(centred), m)
+        return scaled.reshape(len(x), -1) * self.w[f"{name}head_norm.weight"]  # (n, H m)
 
     def why_no_boxes(self) -> str | None:
         if self.layers > 1 or self.kind(0) != "s" or self.model["conv"]:

@@ -13,9 +13,9 @@ from regulargpt.certificate.checker.doubles import Doubles, known, up
 
 @dataclass(frozen=True, eq=False)
 class ComplexDoubles:
-    """Numbers `real` + i `imag`, arrays of one shape.
+    """Numbers `real` + i `imag`, arrays of equal shape.
 
-    >>> z = ComplexDoubles(Doubles.of([3.0]), Doubles.of([4.0]))
+    >>> z = ComplexDoubles(Doubles.from_value([3.0]), Doubles.from_value([4.0]))
     >>> z.largest().middle.round(6).tolist(), (z / z).real.middle.tolist(), (1 - z).imag.middle.tolist()
     ([5.0], [1.0], [-4.0])
     """
@@ -23,15 +23,15 @@ class ComplexDoubles:
     real: Doubles
     imag: Doubles
 
-    # An array or ball on the left leaves the operation to the one here.
+    # An array or ball on the left leaves the operation to the operation here.
     __array_ufunc__ = None
 
     @classmethod
-    def of(cls, value: Any) -> ComplexDoubles:
+    def from_value(cls, value: Any) -> ComplexDoubles:
         """Real numbers as complex ones."""
         if isinstance(value, ComplexDoubles):
             return value
-        real = Doubles.of(value)
+        real = Doubles.from_value(value)
         return cls(real, known(np.zeros(real.shape)))
 
     def map(self, f: Callable[[Doubles], Doubles]) -> ComplexDoubles:
@@ -51,13 +51,13 @@ class ComplexDoubles:
         return self.map(lambda x: -x)
 
     def __add__(self, other: Any) -> ComplexDoubles:
-        other = ComplexDoubles.of(other)
+        other = ComplexDoubles.from_value(other)
         return ComplexDoubles(self.real + other.real, self.imag + other.imag)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> ComplexDoubles:
-        return self + -ComplexDoubles.of(other)
+        return self + -ComplexDoubles.from_value(other)
 
     def __rsub__(self, other: Any) -> ComplexDoubles:
         return -self + other

@@ -29,7 +29,7 @@ from regulargpt.certificate.checker.files import Floats, Rejected
 from regulargpt.certificate.checker.recurrences import STEP
 
 Context = tuple[int, ...]
-"""The last symbols, as many as the convolution reaches, the last one included; -1 before the word."""
+"""The last symbols, as many as the convolution reaches, the last included; -1 before the word."""
 
 around: Any = np.frompyfunc(lambda x, r: x + arb(0, r), 2, 1)
 
@@ -80,7 +80,7 @@ class DeltaRecurrences(Delta):
         return [Columns(S, radius, (-1,) * self.size)]
 
     def at(self, context: Context) -> tuple[Balls, Balls, Brings]:
-        """The embedding (1, d) of the last symbol, its norm, and what it brings to the state, of one row each."""
+        """The embedding (1, d) of the last symbol, its norm, and what it brings to the state, of a row each."""
         if context not in self.known:
             read = [a for a in context if a >= 0]
             h = self.w["embedding.weight"][read]
@@ -124,12 +124,12 @@ class DeltaRecurrences(Delta):
         self, symbols: Sequence[int], start: Sequence[Columns], ends: Sequence[int]
     ) -> tuple[Balls, list[Columns], list[Columns]]:
         """The logits (ends, n_outputs) and states after some symbols of a word, and the state after all."""
-        state, found, wanted = start[0], {}, {*ends}
+        state, states, wanted = start[0], {}, {*ends}
         for i, symbol in enumerate(symbols):
             state = self.moved(state, symbol)
             if i in wanted:
-                found[i] = state
-        rows = [found[i] for i in ends]
+                states[i] = state
+        rows = [states[i] for i in ends]
         if not rows:
             return np.empty((0, len(self.output_names)), dtype=object), [], [state]
         centre, radius = (np.stack([getattr(row, part) for row in rows]) for part in ("centre", "radius"))
@@ -137,17 +137,17 @@ class DeltaRecurrences(Delta):
         return self.logits(at), [at], [state]
 
     def one_more(self, states: Sequence[Columns], symbol: int) -> tuple[Balls, list[Columns]]:
-        """The logits (n, n_outputs) and the states after one more symbol, from n states."""
+        """The logits (n, n_outputs) and the states after another symbol, from n states."""
         after = self.moved(states[0], symbol)
         return self.logits(after), [after]
 
-    def toward(self, after_u: Sequence[Columns], v: Sequence[int], w: Sequence[int]) -> Settling:
+    def toward(self, after_u: Sequence[Columns], v: Sequence[int], w: Sequence[int]) -> DeltaSettling:
         """Where u v^n w leads."""
         first = -(-self.size // len(v))  # so many v are all that the convolution reaches at their last symbol
-        return Settling(self, self.read([*v] * first, after_u, [])[2][0], first, v, w)
+        return DeltaSettling(self, self.read([*v] * first, after_u, [])[2][0], first, v, w)
 
 
-class Settling:
+class DeltaSettling:
     """Where a network goes while it reads v again and again, and then w.
 
     After `first` v it is at `start`; from there on v is what its convolution reaches.
@@ -190,7 +190,11 @@ class Head:
     """One head's S_n = S* - Z N^n Y, from S_0 on."""
 
     def __init__(self, head: int, S: Balls, brought: Sequence[tuple[Context, Brings]]):
-        steps = [Step.of(head, j, context, brings) for context, brings in brought for j in range(len(brings.keys))]
+        steps = [
+            SubStep.from_context(head, j, context, brings)
+            for context, brings in brought
+            for j in range(len(brings.keys))
+        ]
         number = {key: i for i, key in enumerate(dict.fromkeys(step.name for step in steps))}
         is_in_span = len(number) < len(S) and all(step.left is None for step in steps)
         r = len(number) if is_in_span else len(S)
@@ -221,8 +225,8 @@ class Head:
 
     def apart(self, n: int, period: int = 0) -> Balls:
         """Z N^n Y (K, V); with a period Z (N^period - I) N^n Y."""
-        found = self.power(n, self.Y)
-        return self.times(self.power(period, found) - found if period else found)
+        moved = self.power(n, self.Y)
+        return self.times(self.power(period, moved) - moved if period else moved)
 
     def power(self, n: int, of: arb_mat) -> arb_mat:
         """N^n times a matrix (r, V)."""
@@ -232,15 +236,15 @@ class Head:
             of = self.powers[i] * of if n >> i & 1 else of
         return of
 
-    def times(self, found: arb_mat) -> Balls:
+    def times(self, inner: arb_mat) -> Balls:
         """Z times a matrix (r, V)."""
-        product = matrix(self.Z) * found
+        product = matrix(self.Z) * inner
         return np.array(product.entries(), dtype=object).reshape(product.nrows(), product.ncols())  # (K, V)
 
 
 @dataclass(frozen=True)
-class Step:
-    """One sub-step of one head: k (K,), v (V,), beta, and alpha if there is one, before the first of a symbol.
+class SubStep:
+    """One sub-step of a head: k (K,), v (V,), beta, and alpha if any, before the first of a symbol.
 
     Those with one `name` have the same k.
     """
@@ -252,6 +256,6 @@ class Step:
     left: arb | None
 
     @classmethod
-    def of(cls, head: int, j: int, context: Context, brings: Brings) -> Step:
+    def from_context(cls, head: int, j: int, context: Context, brings: Brings) -> SubStep:
         left = brings.left[0, head] if brings.left is not None and j == 0 else None
         return cls((context, j), brings.keys[j][0, head], brings.values[j][0, head], brings.beta[0, head, j], left)

@@ -46,15 +46,15 @@ with ctx.workprec(128):
 
 def is_ieee() -> bool:
     """Whether doubles round to nearest and underflow gradually now: a library may switch that off for its process."""
-    one, least = np.ones(4), np.full(4, 2.0**-1074)
-    nearest = (one + 2.0**-53 == 1).all() and (one + 3 * 2.0**-54 == 1 + 2.0**-52).all()
-    gradual = (least * 2.0**1000 > 0).all() and (one * 2.0**-1000 * 2.0**-60 > 0).all()
+    ones, least = np.ones(4), np.full(4, 2.0**-1074)
+    nearest = (ones + 2.0**-53 == 1).all() and (ones + 3 * 2.0**-54 == 1 + 2.0**-52).all()
+    gradual = (least * 2.0**1000 > 0).all() and (ones * 2.0**-1000 * 2.0**-60 > 0).all()
     return bool(nearest and gradual) and multiplies_plainly()
 
 
 @cache
 def multiplies_plainly(multiply: Callable[[Floats, Floats], Floats] = np.matmul) -> bool:
-    """Whether matrix products add ordinary products, as far as three tell that are exact: of sums of one size, and of
+    """Whether matrix products add ordinary products, as far as three tell that are exact: of sums of equal size, and of
     single terms of many sizes.
 
     Fewer bits, or fixed points, or a quick method that mixes rows of different size, as Strassen's does, would lose
@@ -79,17 +79,17 @@ def up(radius: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Doubles:
-    """Balls `middle` +/- `radius`, arrays of one shape."""
+    """Balls `middle` +/- `radius`, arrays of equal shape."""
 
     middle: Floats
     radius: Floats
 
-    # An array or ball on the left leaves the operation to the one here.
+    # An array or ball on the left leaves the operation to the operation here.
     __array_ufunc__ = None
 
     @classmethod
-    def of(cls, value: Any) -> Doubles:
-        """Balls of FLINT, or one of them, or a number, as balls in float64."""
+    def from_value(cls, value: Any) -> Doubles:
+        """Balls of FLINT, a ball alone, or a number, as balls in float64."""
         if isinstance(value, Doubles):
             return value
         balls = np.asarray(value, dtype=object)
@@ -128,10 +128,10 @@ class Doubles:
         self.middle[at], self.radius[at] = value.middle, value.radius
 
     def reshape(self, *shape: Any) -> Doubles:
-        return self.map(lambda x: x.reshape(*shape))  # as asked for
+        return self.map(lambda x: x.reshape(*shape))  # as requested
 
     def transpose(self, *axes: int) -> Doubles:
-        return self.map(lambda x: x.transpose(*axes))  # as asked for
+        return self.map(lambda x: x.transpose(*axes))  # as requested
 
     def repeat(self, times: int, axis: int) -> Doubles:
         return self.map(lambda x: x.repeat(times, axis))
@@ -140,20 +140,20 @@ class Doubles:
         return Doubles(-self.middle, self.radius)
 
     def __add__(self, other: Any) -> Doubles:
-        other = Doubles.of(other)
+        other = Doubles.from_value(other)
         middle = self.middle + other.middle
         return Doubles(middle, up(self.radius + other.radius + U * abs(middle)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Doubles:
-        return self + -Doubles.of(other)
+        return self + -Doubles.from_value(other)
 
     def __rsub__(self, other: Any) -> Doubles:
         return -self + other
 
     def __mul__(self, other: Any) -> Doubles:
-        other = Doubles.of(other)
+        other = Doubles.from_value(other)
         middle = self.middle * other.middle
         radius = U * abs(middle)
         radius += abs(self.middle) * other.radius
@@ -167,21 +167,21 @@ class Doubles:
 
         Of a wide y the quotients lie between those of the ends, if both are on one side of 0.
         """
-        other = Doubles.of(other)
+        other = Doubles.from_value(other)
         size = abs(other.middle)
         # 2^-30 |n| is more than the rounding of |n| - s, and of this difference.
         apart = size - other.radius - 2.0**-30 * size
         apart = np.where(apart > 0, apart, np.nan)
         middle = self.middle / other.middle
         radius = (self.radius + abs(middle) * (1 + 2 * U) * other.radius + TINY) / apart
-        found, is_near = Doubles(middle, up(radius + U * abs(middle))), ~(other.radius > WIDE * size)
+        quotient, is_near = Doubles(middle, up(radius + U * abs(middle))), ~(other.radius > WIDE * size)
         if is_near.all():
-            return found
+            return quotient
         low, high = ends(other)
-        return found.where(is_near, of_ends(Doubles.__truediv__, self, other, (low > 0) | (high < 0)))
+        return quotient.where(is_near, of_ends(Doubles.__truediv__, self, other, (low > 0) | (high < 0)))
 
     def __rtruediv__(self, other: Any) -> Doubles:
-        return Doubles.of(other) / self
+        return Doubles.from_value(other) / self
 
     def __abs__(self) -> Doubles:
         return Doubles(abs(self.middle), self.radius)
@@ -191,11 +191,11 @@ class Doubles:
         return apart.middle > apart.radius
 
     def __lt__(self, other: Any) -> npt.NDArray[np.bool_]:
-        return -self > -Doubles.of(other)
+        return -self > -Doubles.from_value(other)
 
     def where(self, condition: npt.NDArray[np.bool_], other: Any) -> Doubles:
         """These balls where the condition holds, elsewhere the others."""
-        other = Doubles.of(other)
+        other = Doubles.from_value(other)
         return Doubles(np.where(condition, self.middle, other.middle), np.where(condition, self.radius, other.radius))
 
     def largest(self) -> Doubles:
@@ -220,7 +220,7 @@ class Doubles:
 
     def product(self, other: Any) -> Doubles:
         """The matrix product (m, k) of (m, n) and (n, k)."""
-        other = Doubles.of(other)
+        other = Doubles.from_value(other)
         rounding = U * (self.middle.shape[1] + 1) * abs(other.middle)
         # One product for the rounding of the midpoints' product and for the other's radii: weights have none.
         radius = abs(self.middle) @ (other.radius + rounding + TINY)
@@ -275,7 +275,7 @@ class Doubles:
         below 3e-17. The slope of erf is at most 2 / sqrt(pi) < 1.13.
         """
         inside = np.clip(self.middle, -FLAT, FLAT)
-        # Not a number stays one, and stands in any row of the table.
+        # Not a number stays so, and stands in any row of the table.
         row = np.nan_to_num(np.rint(inside * GRID)).astype(np.int64)
         step, coefficients = inside - row / GRID, erf_coefficients()[row + FLAT * GRID]  # (..., TERMS)
         value = coefficients[..., TERMS - 1]
@@ -298,8 +298,8 @@ class Doubles:
 
     def sigmoid(self) -> Doubles:
         """1 / (1 + exp(-x)), which rises. At -600 it is less than 1e-260, and so it is below."""
-        found = 1 / (1 + Doubles(np.minimum(-self.middle, 600.0), self.radius).exp())
-        return Doubles(found.middle, found.radius + 1e-260)
+        values = 1 / (1 + Doubles(np.minimum(-self.middle, 600.0), self.radius).exp())
+        return Doubles(values.middle, values.radius + 1e-260)
 
     def softplus(self) -> Doubles:
         """log(1 + exp(x)) = max(x, 0) + log(1 + t) for t = exp(-|x|), whose slope lies between 0 and 1.
@@ -408,14 +408,14 @@ def within(x: Doubles, low: float, high: float) -> Doubles:
     return x.where((x.radius <= part.radius) & np.isfinite(x.middle), part)
 
 
-def of_ends(f: Callable[[Doubles, Doubles], Doubles], one: Doubles, other: Doubles, where: Any = True) -> Doubles:
+def of_ends(f: Callable[[Doubles, Doubles], Doubles], left: Doubles, other: Doubles, where: Any = True) -> Doubles:
     """Products or quotients of two balls each: the least and the largest are among those of their ends.
 
     Quotients are between those of the ends `where` both ends of the other are on one side of 0.
     """
-    (a, b), (c, d) = ends(one), ends(other)
-    found = [ends(f(known(x), known(np.where(where, y, np.nan)))) for x in (a, b) for y in (c, d)]
-    low, high = np.minimum.reduce([x for x, _ in found]), np.maximum.reduce([x for _, x in found])
+    (a, b), (c, d) = ends(left), ends(other)
+    pairs = [ends(f(known(x), known(np.where(where, y, np.nan)))) for x in (a, b) for y in (c, d)]
+    low, high = np.minimum.reduce([x for x, _ in pairs]), np.maximum.reduce([x for _, x in pairs])
     return between(low, high)
 
 

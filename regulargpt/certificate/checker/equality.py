@@ -21,7 +21,7 @@ MAX_WORD = 1 << 16  # symbols of a word that is written out: a shortest may be e
 
 
 def same_language(machine: Automaton, language: tuple[str, Automaton] | None) -> str | None:
-    """The claim that an automaton is a language's, if one is named. Raises Rejected if it is not."""
+    """The claim that an automaton is a language's, if a language is named. Raises Rejected if it is not."""
     if language is None:
         return None
     name, other = language
@@ -36,17 +36,17 @@ def same_language(machine: Automaton, language: tuple[str, Automaton] | None) ->
 
 
 def distinguishing_word(mine: Automaton, other: Automaton) -> list[str] | None:
-    """A shortest word of one symbol or more that two automata over one alphabet, with the same brackets, answer
+    """A shortest word of at least 1 symbol that two automata over one alphabet, with the same brackets, answer
     differently, None if none is. To have no answer is different from any answer.
 
     Raises Rejected for a word that is too long to be written out.
     """
-    search = Search(mine, other)
-    found = search.shortest()
-    return None if found is None else [mine.alphabet[a] for a in search.spelled(found)]
+    search = FactSearch(mine, other)
+    pair = search.shortest()
+    return None if pair is None else [mine.alphabet[a] for a in search.spelled(pair)]
 
 
-class Search:
+class FactSearch:
     """Facts in the order of the lengths of their shortest words: Knuth's generalisation (1977) of Dijkstra's method.
 
     A fact follows from a shorter one and a symbol, or from two shorter ones, what stands before a pair and in it.

@@ -80,10 +80,10 @@ class Routed(Factor):
 
     def after(self, first: Factor) -> Routed:
         assert isinstance(first, Routed), "both are of one network"
-        one, other = (self, first) if self.by_rows else (first, self)
+        outer, other = (self, first) if self.by_rows else (first, self)
         # By rows a number comes from where its place has it from; by columns it goes on to where its place leads.
-        numbers, size = one.numbers * other.numbers[one.places], above(one.size * other.size[one.places])
-        return Routed(numbers, size, other.places[one.places], self.by_rows)
+        numbers, size = outer.numbers * other.numbers[outer.places], above(outer.size * other.size[outer.places])
+        return Routed(numbers, size, other.places[outer.places], self.by_rows)
 
     def fixed(self, b: Any) -> Any:
         inverse = inverted(self.matrix(floats(self.numbers)))
@@ -114,9 +114,9 @@ class Routed(Factor):
 
     def matrix(self, a: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(N, N), of numbers a (N,)."""
-        found, own = np.zeros((len(a), len(a)), dtype=a.dtype), np.arange(len(a))
-        found[(own, self.places) if self.by_rows else (self.places, own)] = a
-        return found
+        matrix, own = np.zeros((len(a), len(a)), dtype=a.dtype), np.arange(len(a))
+        matrix[(own, self.places) if self.by_rows else (self.places, own)] = a
+        return matrix
 
 
 def inverted(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -178,12 +178,12 @@ def powers(p: Any, n: int) -> Any:
     """p^n, by squaring in float64."""
     if not isinstance(p, Doubles):
         return p**n
-    found = known(np.ones(p.shape))
+    power = known(np.ones(p.shape))
     while n:
         if n & 1:
-            found = found * p
+            power = power * p
         p, n = p * p, n >> 1
-    return found
+    return power
 
 
 def below_one(x: Any) -> Any:

@@ -16,7 +16,7 @@ MAX_FROM = 1 << 62
 
 
 @dataclass(frozen=True)
-class Family:
+class CheckedFamily:
     """The words u v^n w with n >= `start` and n = `residue` mod `period`, and the network's `answer` to them."""
 
     u: list[int]
@@ -28,8 +28,8 @@ class Family:
     answer: int
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], n_symbols: int, n_outputs: int) -> Family:
-        """As the certificate has it. Raises Malformed for one that is no such family."""
+    def from_record(cls, record: Mapping[str, Any], n_symbols: int, n_outputs: int) -> CheckedFamily:
+        """As the certificate has it. Raises Malformed for a record that is no such family."""
         u, v, w = (integers(record[name], f"{name!r}", n_symbols - 1).tolist() for name in "uvw")
         if max(map(len, (u, v, w))) > MAX_SYMBOLS or not v:
             raise Malformed(f"'v' has at least 1 symbol, and 'u', 'v' and 'w' have at most {MAX_SYMBOLS}")

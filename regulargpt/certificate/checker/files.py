@@ -70,10 +70,10 @@ def parsed(data: bytes, name: object) -> Any:
         raise ValueError(f"{constant} is no number")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        keys = dict(pairs)
+        if len(keys) < len(pairs):
             raise ValueError("a key is there twice")
-        return found
+        return keys
 
     try:
         return json.loads(data.decode("utf-8"), parse_constant=refuse, object_pairs_hook=unique)
@@ -123,12 +123,12 @@ def numbers(value: Any, name: str, shape: tuple[int, ...]) -> Floats:
     if not all(type(x) in (int, float) for row in rows for x in row):
         raise Malformed(f"{name} holds something that is no number")
     try:
-        found = np.array([[float(x) for x in row] for row in rows]).reshape(shape)  # (n,) or (m, n)
+        array = np.array([[float(x) for x in row] for row in rows]).reshape(shape)  # (n,) or (m, n)
     except (OverflowError, ValueError):
         raise Malformed(f"{name} is not {shape} finite numbers") from None
-    if not np.isfinite(found).all():
+    if not np.isfinite(array).all():
         raise Malformed(f"{name} is not {shape} finite numbers")
-    return found
+    return array
 
 
 def tensors(data: bytes) -> dict[str, Floats]:
@@ -143,7 +143,7 @@ def tensors(data: bytes) -> dict[str, Floats]:
     if not isinstance(header, dict):
         raise Malformed("the weights' header is not an object")
     header.pop("__metadata__", None)  # notes, no tensor
-    found, at = {}, 8 + size
+    arrays, at = {}, 8 + size
     spans = {"dtype": str, "shape": list, "data_offsets": list}
     entries = []
     for name, entry in header.items():
@@ -161,8 +161,8 @@ def tensors(data: bytes) -> dict[str, Floats]:
         if start != at or end - start != dtype.itemsize * math.prod(shape) or end > len(data):
             raise Malformed(f"tensor {name!r} does not lie where the header says")
         flat = np.frombuffer(data[start:end], dtype=dtype).astype(np.float64)
-        found[name] = flat.reshape(shape)  # as the header says
+        arrays[name] = flat.reshape(shape)  # as the header says
         at = end
     if at != len(data):
         raise Malformed("the weights go on after the last tensor")
-    return found
+    return arrays

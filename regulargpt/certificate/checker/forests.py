@@ -20,7 +20,7 @@ class Forest:
     """Rows of items: `step` relates the states before and behind an item, `ends` those before and behind a whole row
     that is part of a word with an answer. `product` is of two functions, the first one first.
 
-    Of a finite automaton the items are symbols, and rows are words, from the first state to one with an answer.
+    Of a finite automaton the items are symbols, and rows are words, from the first state to a state with an answer.
     """
 
     def __init__(self, step: Relation, ends: Relation, product: Callable[[Function, Function], Function]):
@@ -53,13 +53,13 @@ class Forest:
         a multiple of `after` items leads from p to the end. A multiple of none is none."""
         if (before, after) not in self._useful:
             first, then = self.repeated(before), self.repeated(after)
-            found = [0] * len(self.step)
+            relation = [0] * len(self.step)
             for start, ends in enumerate(self.ends):
                 if ends:
                     last = bits(p for p, reached in enumerate(then) if reached & ends)
                     for q in states_of(first[start]):
-                        found[q] |= last
-            self._useful[before, after] = found
+                        relation[q] |= last
+            self._useful[before, after] = relation
         return self._useful[before, after]
 
     def repeated(self, span: int) -> Relation:
@@ -94,7 +94,7 @@ class Functions:
         return self._number[function]
 
     def product(self, first: int, then: int) -> int:
-        """What two rows do one after the other."""
+        """What two rows do in turn."""
         return self.number(self._product(self.all[first], self.all[then]))
 
 
@@ -103,21 +103,21 @@ def bits(states: Iterable[int]) -> int:
     return sum(1 << q for q in states)
 
 
-def states_of(found: int) -> set[int]:
+def states_of(bits: int) -> set[int]:
     """The states that the bits of a number stand for.
 
     >>> states_of(0b101)
     {0, 2}
     """
-    return {q for q, bit in enumerate(reversed(f"{found:b}")) if bit == "1"}
+    return {q for q, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"}
 
 
 def union(relation: Relation, states: int) -> int:
     """What a relation leads to from any of these states, as bits."""
-    found = 0
+    union_bits = 0
     for q in states_of(states):
-        found |= relation[q]
-    return found
+        union_bits |= relation[q]
+    return union_bits
 
 
 def power(relation: Relation, steps: int) -> Relation:
@@ -146,11 +146,11 @@ def closure(relation: Relation) -> Relation:
     >>> [f"{states:03b}" for states in closure([0b010, 0b000, 0b001])]
     ['011', '010', '111']
     """
-    found = [states | 1 << q for q, states in enumerate(relation)]
-    for q in range(len(found)):
-        behind = found[q]
-        found = [states | behind if states >> q & 1 else states for states in found]
-    return found
+    reach = [states | 1 << q for q, states in enumerate(relation)]
+    for q in range(len(reach)):
+        behind = reach[q]
+        reach = [states | behind if states >> q & 1 else states for states in reach]
+    return reach
 
 
 def either(first: Relation, second: Relation) -> Relation:

@@ -25,7 +25,7 @@ MAX_FOLLOWED = 1 << 26  # steps, and times that an exit comes to a caller
 MAX_WAYS = 1 << 20
 
 
-class Heads:
+class StackHeads:
     """The heads that are reached from a control at the bottom. Entry 0 is the bottom's level, which nothing leaves.
 
     `levels[e]` are the controls on the level of entry e, `symbols[e]` what lies on top there, `exits[e]` the controls
@@ -47,13 +47,13 @@ class Heads:
 
     def entry(self, control: Any, symbol: Any) -> int:
         """The number of the entry that a symbol opens when it is pushed, with the control behind that step."""
-        found = self._entries.setdefault((control, symbol), len(self.symbols))
-        if found == len(self.symbols):
+        number = self._entries.setdefault((control, symbol), len(self.symbols))
+        if number == len(self.symbols):
             self.symbols.append(symbol)
             for of_entries in (self.levels, self.exits, self._callers):
                 of_entries.append(set())
-            self._add(found, control)
-        return found
+            self._add(number, control)
+        return number
 
     def _add(self, e: int, control: Any) -> None:
         """A control comes to a level, perhaps once more."""
@@ -100,7 +100,7 @@ Goal = tuple[int, Any, Any]  # an entry, a control on its level, and the exit th
 ANSWER = "an answer"
 
 
-def is_endless(heads: Heads, answered: Callable[[Any], bool]) -> bool:
+def is_endless(heads: StackHeads, answered: Callable[[Any], bool]) -> bool:
     """Whether infinitely many words lead to a control with an answer. No control is the text ANSWER.
 
     A goal (e, c, x) stands for the words that lead from c on the level of e to the exit x, or to an answer on this
@@ -110,12 +110,12 @@ def is_endless(heads: Heads, answered: Callable[[Any], bool]) -> bool:
     ways: dict[Goal, list[list[Goal]]] = {}
     root: Goal = (0, heads.initial, ANSWER)
     work: list[Goal] = [root]
-    found = 0
+    n_ways = 0
     while work:
         if (goal := work.pop()) not in ways:
-            ways[goal] = list(islice(ways_to(heads, goal, answered), MAX_WAYS + 1 - found))
-            found += 1 + len(ways[goal])
-            if found > MAX_WAYS:
+            ways[goal] = list(islice(ways_to(heads, goal, answered), MAX_WAYS + 1 - n_ways))
+            n_ways += 1 + len(ways[goal])
+            if n_ways > MAX_WAYS:
                 raise Rejected("whether infinitely many words have an answer takes too long to tell")
             work += [part for way in ways[goal] for part in way]
     possible = possible_goals(ways)
@@ -132,7 +132,7 @@ def is_endless(heads: Heads, answered: Callable[[Any], bool]) -> bool:
     return False
 
 
-def ways_to(heads: Heads, goal: Goal, answered: Callable[[Any], bool]) -> Iterator[list[Goal]]:
+def ways_to(heads: StackHeads, goal: Goal, answered: Callable[[Any], bool]) -> Iterator[list[Goal]]:
     """The ways to a goal: of each, the goals that remain."""
     e, control, wanted = goal
     if wanted == ANSWER and answered(control):
@@ -158,14 +158,14 @@ def possible_goals(ways: dict[Goal, list[list[Goal]]]) -> set[Goal]:
     for use in missing:
         for part in set(use[2]):
             users.setdefault(part, []).append(use)
-    found: set[Goal] = set()
+    possible: set[Goal] = set()
     work = [goal for goal, count, _ in missing if not count]
     while work:
-        if (goal := work.pop()) in found:
+        if (goal := work.pop()) in possible:
             continue
-        found.add(goal)
+        possible.add(goal)
         for use in users.get(goal, ()):
             use[1] -= 1
             if not use[1]:
                 work.append(use[0])
-    return found
+    return possible

@@ -33,7 +33,7 @@ class Images:
         self.projected = network.project(rows)
         self.quick = quick  # the network in float64, whose arrays are Doubles
         with np.errstate(all="ignore"):
-            self.quick_projected = self.quick.project(Doubles.of(rows))
+            self.quick_projected = self.quick.project(Doubles.from_value(rows))
         self.margin = np.inf
         self.done = self.in_all = self.exact = 0
         work = network.work() + prototypes.size + COST * len(prototypes)
@@ -42,14 +42,14 @@ class Images:
         self.rows = max(1, min(ROWS, NUMBERS // numbers))
         self.quick_rows = max(1, min(QUICK_ROWS, QUICK_NUMBERS // numbers))
 
-    def of(self, windows: Ints, stated: Ints | None = None) -> Ints:
+    def proven(self, windows: Ints, stated: Ints | None = None) -> Ints:
         """The images (n,), from 1. Raises Rejected where they are not those `stated`, if any are, or where none is."""
         images = np.zeros(len(windows), dtype=np.int64) if stated is None else stated - 1
         for at in range(0, len(windows), self.quick_rows):
             self.progress(self.part, self.done, max(self.in_all, len(windows)))
             rows = np.arange(at, min(at + self.quick_rows, len(windows)))
-            found, decided = self.quickly(windows[rows], None if stated is None else images[rows])
-            images[rows] = found
+            nearest, decided = self.quickly(windows[rows], None if stated is None else images[rows])
+            images[rows] = nearest
             left = rows[~decided]
             self.exact += len(left)
             if self.exact > self.most_exact:
@@ -73,11 +73,11 @@ class Images:
         """The images (n,), from 0, each proven. Raises Undecided where the balls are too wide."""
         try:
             images, margins = self.nearest.exactly(self.network.merge(self.projected, windows), stated)
-        except NotNearest as found:
+        except NotNearest as error:
             says = "" if stated is None else ", as the certificate says"
             raise Rejected(
-                f"{self.part}, window {windows[found.row].tolist()}: the state is not nearest to prototype "
-                f"{found.own + 1}{says}: prototype {found.other + 1} is at least as near"
+                f"{self.part}, window {windows[error.row].tolist()}: the state is not nearest to prototype "
+                f"{error.own + 1}{says}: prototype {error.other + 1} is at least as near"
             ) from None
         self.margin = min(self.margin, float(margins.min(initial=np.inf)))
         return images

@@ -9,7 +9,7 @@ import numpy as np
 
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.forests import Function, Side
-from regulargpt.certificate.checker.levels import Ints, Kind, Walk
+from regulargpt.certificate.checker.levels import Ints, Kind, LevelWalk
 from regulargpt.certificate.checker.machine import Automaton
 from regulargpt.certificate.checker.pairs import Pairs
 from regulargpt.certificate.checker.pushdown import PushdownMachine
@@ -39,7 +39,7 @@ def induction(
     A finite automaton has no pairs, and in its words windows of other nodes have prototypes only.
     """
     parts = Parts(leaves, nodes, len(answers))
-    walk = Walk(C, aligned, parts.images)
+    walk = LevelWalk(C, aligned, parts.images)
     symbol = {a: 1 + len(answers) + a for a in range(len(machine.alphabet))}
     items: set[Kind] = {(symbol[a], f) for a, f in enumerate(machine.letters)}
     kinds: set[Kind] = set()
@@ -59,7 +59,7 @@ def induction(
     done: dict[int, set[Function]] = {}
     for state, f in kinds:
         done.setdefault(state, set()).add(f)
-    return Induction(walk.levels, len(roots), answered, {k: frozenset(found) for k, found in done.items()})
+    return Induction(walk.levels, len(roots), answered, {k: frozenset(elements) for k, elements in done.items()})
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class Parts:
     def images(self, windows: Ints, where: str) -> Ints:
         """The images (n,) of windows (n, C) that occur, at a place that is said in words."""
         of_symbols = self.of_symbols(windows)
-        found = np.zeros(len(windows), dtype=np.int64)
+        images = np.zeros(len(windows), dtype=np.int64)
         if of_symbols.any():
-            found[of_symbols] = self.leaves(np.maximum(windows[of_symbols] - self.K, 0))
+            images[of_symbols] = self.leaves(np.maximum(windows[of_symbols] - self.K, 0))
         if not of_symbols.all():
-            found[~of_symbols] = self.nodes(windows[~of_symbols])
-        if not found.all():
-            part, window = self.place(windows[found == 0][0])
+            images[~of_symbols] = self.nodes(windows[~of_symbols])
+        if not images.all():
+            part, window = self.place(windows[images == 0][0])
             raise Rejected(f"{part}: window {window} occurs {where} and is not in the table")
-        return found
+        return images
 
     def of_symbols(self, windows: Ints) -> np.ndarray:
         """Which (n,) have no prototypes."""

@@ -1,4 +1,4 @@
-"""The LDRU in balls: a binary tree, counted from the left, of one operator and an FFN.
+"""The LDRU in balls: a binary tree, counted from the left, of an operator and an FFN.
 
 * is number by number, LN as in regulargpt.py, FFN(x) = x + W_out ReLU(W_in x + b_in) + b_out.
 
@@ -42,12 +42,12 @@ class Ldru(Network):
 
     def shapes(self) -> Shapes:
         d = self.d
-        found = {"embedding.weight": (len(self.alphabet), d)} | norm_shapes(["embedding_norm", "state_norm"], d)
+        shapes = {"embedding.weight": (len(self.alphabet), d)} | norm_shapes(["embedding_norm", "state_norm"], d)
         for ffn in ("embedding_ffn.", "ffn."):
-            found |= linear_shapes(ffn + "ff_in", 4 * d, d) | linear_shapes(ffn + "ff_out", d, 4 * d)
+            shapes |= linear_shapes(ffn + "ff_in", 4 * d, d) | linear_shapes(ffn + "ff_out", d, 4 * d)
         for name, (n_out, n_in) in self.operator_shapes().items():
-            found |= linear_shapes(f"operator.{name}", n_out, n_in)
-        return found | linear_shapes("readout", len(self.output_names), d)
+            shapes |= linear_shapes(f"operator.{name}", n_out, n_in)
+        return shapes | linear_shapes("readout", len(self.output_names), d)
 
     def operator_shapes(self) -> dict[str, tuple[int, int]]:
         """The linear layers of the operator."""

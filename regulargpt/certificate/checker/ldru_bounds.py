@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from regulargpt.certificate.checker.affine_forms import AffineForm, activation, side_by_side
+from regulargpt.certificate.checker.affine_forms import WrittenForm, activation, side_by_side
 from regulargpt.certificate.checker.balls import exact
-from regulargpt.certificate.checker.image_bounds import ImageBounds
+from regulargpt.certificate.checker.image_bounds import CheckedImageBounds
 from regulargpt.certificate.checker.ldru import Ldru
 from regulargpt.certificate.checker.network import Ints
 
 
-class LdruBounds(ImageBounds[Ldru]):
+class CheckedLdruBounds(CheckedImageBounds[Ldru]):
     """An operator over two states, or a single state, then FFN and LayerNorm."""
 
-    def image(self, window: Ints) -> AffineForm:
+    def image(self, window: Ints) -> WrittenForm:
         """The new state over (k_0, k_1), or (k_0, 0)."""
         z = self.row(window[0])
         if window[1] > 0:
             z = self.operator(z, self.row(window[1]))
         return self.norm("state_norm", z.plus(self.ffn("ffn.", z, "relu")))
 
-    def operator(self, x: AffineForm, y: AffineForm) -> AffineForm:
+    def operator(self, x: WrittenForm, y: WrittenForm) -> WrittenForm:
         """The vector over x on the left and y on the right."""
         kind, d = self.network.model["operator"], self.network.d
         if kind == "sum":

@@ -29,7 +29,7 @@ MAX_LEVELS = 500
 SLICE = 1 << 18
 
 
-class Walk:
+class LevelWalk:
     """All levels of several forests: how many windows they have is counted together.
 
     `images` are the rows (n,), from 1, of windows (n, C) by offset; it gets to know, in words, where they occur.
@@ -58,26 +58,26 @@ class Walk:
         kinds: set[tuple[int, int]] = set()
         seen: set[tuple[bytes, bytes]] = set()
         for level in range(1, MAX_LEVELS + 1):
-            windows = Windows(forest, full, rests, self.C, self.C**level, self.aligned)
+            windows = OccurringWindows(forest, full, rests, self.C, self.C**level, self.aligned)
             next_full: list[Ints] = []
             next_rests: list[Ints] = []
             for n in range(1, self.C + 1):
-                for found in windows.of(n):
-                    self.counted(len(found.states), windows.looked_at, f"at {level} levels")
+                for level_windows in windows.of_nodes(n):
+                    self.counted(len(level_windows.states), windows.looked_at, f"at {level} levels")
                     windows.looked_at = 0
-                    if not len(found.states):
+                    if not len(level_windows.states):
                         continue
-                    states = self.images(found.states, f"at level {level}{place}")
-                    node = np.column_stack([states, found.functions])  # (m, 2)
-                    next_full.append(distinct([node[found.whole]]))
-                    next_rests.append(distinct([node[found.at_end & ~found.whole]]))
+                    states = self.images(level_windows.states, f"at level {level}{place}")
+                    node = np.column_stack([states, level_windows.functions])  # (m, 2)
+                    next_full.append(distinct([node[level_windows.whole]]))
+                    next_rests.append(distinct([node[level_windows.at_end & ~level_windows.whole]]))
                     # Of two items or more the root has two children: a single child would be the root.
                     if n > 1 or level == 1:
-                        for state, f in distinct([node[found.at_end]]).tolist():
+                        for state, f in distinct([node[level_windows.at_end]]).tolist():
                             if (state, f) not in roots:
                                 roots.add((state, f))
-                                row = (found.at_end & (node == (state, f)).all(1)).argmax()
-                                root((state, functions.all[f]), found.states[row])
+                                row = (level_windows.at_end & (node == (state, f)).all(1)).argmax()
+                                root((state, functions.all[f]), level_windows.states[row])
             full, rests = distinct(next_full), distinct(next_rests)
             kinds.update(map(tuple, np.concatenate([full, rests]).tolist()))
             reached = full.tobytes(), rests.tobytes()
@@ -98,8 +98,8 @@ class Walk:
 def distinct(nodes: Sequence[Ints]) -> Ints:
     """All different nodes (n, 2) of these arrays of them: prototype or symbol, and the number of a function."""
     # As one number each, which sorts much faster.
-    found = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(node[:, 0] << 32 | node[:, 1] for node in nodes)]))
-    return np.column_stack([found >> 32, found & 0xFFFFFFFF])
+    codes = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(node[:, 0] << 32 | node[:, 1] for node in nodes)]))
+    return np.column_stack([codes >> 32, codes & 0xFFFFFFFF])
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class CheckedWindows:
     at_end: Flags
 
 
-class Windows:
+class OccurringWindows:
     """The windows of full nodes, with any node at the far place, that are part of a word with an answer.
 
     They grow from the side aligned, and what cannot be inside is left out at once. Let s be what the places so far do,
     and x what the others will. Aligned on the right, the window does x and then s. If that can be inside, or a rest, a
-    row that may begin so leads to a state, x on to another, and s on to one from which the row may end: so s can be
+    row that may begin so leads to a state, x on to another, and s on to a state from which the row may end: so s can be
     inside. Aligned on the left, it does s and then x. If that can be inside, or a rest, s leads to a state from which
     the row may end, by way of x: so s can be inside.
     """
@@ -133,7 +133,7 @@ class Windows:
         self._rows: dict[int, Row] = {}
         self._flags: dict[int, tuple[bool, bool]] = {}
 
-    def of(self, n: int) -> Iterator[CheckedWindows]:
+    def of_nodes(self, n: int) -> Iterator[CheckedWindows]:
         yield from self.grown(np.zeros((1, 0), dtype=np.int64), np.zeros(0, dtype=np.int64), n)
 
     def grown(self, places: Ints, functions: Ints, n: int) -> Iterator[CheckedWindows]:

@@ -44,7 +44,7 @@ class Automaton:
         self._products: dict[tuple[Function, Function], Function] = {}
 
     def product(self, first: Function, then: Function) -> Function:
-        """What two words do one after the other."""
+        """What two words do in turn."""
         pair = first, then
         if pair not in self._products:
             if len(self._products) * (OVERHEAD + len(then)) > MAX_PRODUCTS:
@@ -58,7 +58,7 @@ class Automaton:
 
     @property
     def after_words(self) -> set[int]:
-        """The states that words of one symbol or more lead to.
+        """The states that non-empty words lead to.
 
         Claims are about such words: the initial state counts only if a word leads back to it.
         """
@@ -69,18 +69,18 @@ class Automaton:
         """Whether infinitely many words have an answer."""
         return self.top.has_loop()
 
-    def asked(self) -> tuple[int, int]:
-        """How many states words of one symbol or more lead to, and how many of them have an answer.
+    def answered_states(self) -> tuple[int, int]:
+        """How many states non-empty words lead to, and how many of them have an answer.
 
         Raises Rejected if no two have different answers, or finitely many words have one: a claim would say nothing.
         """
-        found = [self.outputs[q] for q in self.after_words]
-        answered = [output for output in found if output is not None]
+        outputs = [self.outputs[q] for q in self.after_words]
+        answered = [output for output in outputs if output is not None]
         if len(set(answered)) < 2:
             raise Rejected("the automaton never gives two different answers: the claim would say nothing")
         if not self.answers_without_end:
             raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
-        return len(found), len(answered)
+        return len(outputs), len(answered)
 
 
 class Machine(Automaton):
@@ -109,16 +109,16 @@ class Machine(Automaton):
         self.initial = number[data["initial"]]
         self.outputs = [None if outputs[q] is None else self.output_names.index(outputs[q]) for q in number]
         self.steps, self.direction = self.letters, [INTERNAL] * len(self.alphabet)
-        one = [bits({letter[q] for letter in self.letters}) for q in range(len(number))]
+        steps = [bits({letter[q] for letter in self.letters}) for q in range(len(number))]
         answered = bits(q for q, output in enumerate(self.outputs) if output is not None)
-        self.top = Forest(one, [answered if q == self.initial else 0 for q in range(len(number))], self.product)
+        self.top = Forest(steps, [answered if q == self.initial else 0 for q in range(len(number))], self.product)
 
 
 def names(data: Mapping[str, Any], key: str, name: str) -> list[str]:
-    found = data[key]
-    if not all(isinstance(entry, str) for entry in found) or len(set(found)) < len(found):
+    entries = data[key]
+    if not all(isinstance(entry, str) for entry in entries) or len(set(entries)) < len(entries):
         raise Malformed(f"{name}: {key!r} is not a list of different names")
-    return found
+    return entries
 
 
 def are_outputs(outputs: Mapping[str, Any], names: Sequence[str]) -> bool:

@@ -67,8 +67,8 @@ class Moves:
         """Whether a symbol is a call, a return or internal; without a move it is internal."""
         if kinds <= {RETURN, INTERNAL} and RETURN in kinds:
             return RETURN  # at the bottom it pops nothing
-        found = INTERNAL if kinds <= {INTERNAL, STAYS} else CALL
+        kind = INTERNAL if kinds <= {INTERNAL, STAYS} else CALL
         alike = all(len({self.cases.get((q, a, top)) for top in self._top.values()}) == 1 for q in self._state.values())
-        if not alike or (found == CALL and kinds != {CALL}):
+        if not alike or (kind == CALL and kinds != {CALL}):
             raise Rejected(f"{who} is not always a call, a return or internal: no visibly pushdown automaton")
-        return found
+        return kind

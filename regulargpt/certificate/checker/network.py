@@ -146,8 +146,8 @@ class Network(Layers):
     def in_doubles(self) -> Self:
         """The same in float64, whose balls are wider and quicker: for what they decide."""
         quick = copy(self)
-        vars(quick).update({name: Doubles.of(x) for name, x in vars(self).items() if isinstance(x, np.ndarray)})
-        quick.w = {name: Doubles.of(w) for name, w in self.w.items()}  # type: ignore[misc]
+        vars(quick).update({name: Doubles.from_value(x) for name, x in vars(self).items() if isinstance(x, np.ndarray)})
+        quick.w = {name: Doubles.from_value(w) for name, w in self.w.items()}  # type: ignore[misc]
         return quick
 
     def project(self, rows: Balls) -> Any:
@@ -165,9 +165,9 @@ def whole(record: Any) -> dict[str, Any]:
     return fields(record, "config.json", NETWORK | (DIRECTION if nested else {}))
 
 
-def are_directions(found: list[Any], count: int) -> bool:
+def are_directions(directions: list[Any], count: int) -> bool:
     """Whether these are 1 of a call, -1 of a return or 0, of so many symbols."""
-    return len(found) == count and all(type(i) is int and i in (1, -1, 0) for i in found)
+    return len(directions) == count and all(type(i) is int and i in (1, -1, 0) for i in directions)
 
 
 def gelu(x: Any) -> Any:

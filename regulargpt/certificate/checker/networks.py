@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from regulargpt.certificate.checker.balls import Balls
-from regulargpt.certificate.checker.block_bounds import BlockBounds
+from regulargpt.certificate.checker.block_bounds import CheckedBlockBounds
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
-from regulargpt.certificate.checker.image_bounds import ImageBounds
+from regulargpt.certificate.checker.image_bounds import CheckedImageBounds
 from regulargpt.certificate.checker.ldru import Ldru
-from regulargpt.certificate.checker.ldru_bounds import LdruBounds
+from regulargpt.certificate.checker.ldru_bounds import CheckedLdruBounds
 from regulargpt.certificate.checker.network import Network, whole
 from regulargpt.certificate.checker.regulargpt import RegularGPT
 
 # Each with what bounds its images.
-NETWORKS: dict[str, tuple[type[Network], type[ImageBounds[Any]]]] = {
-    "regulargpt": (RegularGPT, BlockBounds),
-    "ldru": (Ldru, LdruBounds),
+NETWORKS: dict[str, tuple[type[Network], type[CheckedImageBounds[Any]]]] = {
+    "regulargpt": (RegularGPT, CheckedBlockBounds),
+    "ldru": (Ldru, CheckedLdruBounds),
 }
 
 
@@ -35,6 +35,6 @@ def network_of(weights: Mapping[str, Floats], record: Any) -> Network:
     return NETWORKS[name][0](weights, record)
 
 
-def bounds_of(network: Network, prototypes: Any, radii: Balls) -> ImageBounds[Any]:
+def bounds_of(network: Network, prototypes: Any, radii: Balls) -> CheckedImageBounds[Any]:
     """What bounds the images of the network, for states in balls of `radii` (K,) around `prototypes` (K, d)."""
     return NETWORKS[network.model["name"]][1](network, prototypes, radii)

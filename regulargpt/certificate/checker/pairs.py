@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from regulargpt.certificate.checker.files import Rejected
-from regulargpt.certificate.checker.levels import Ints, Kind, Walk
+from regulargpt.certificate.checker.levels import Ints, Kind, LevelWalk
 from regulargpt.certificate.checker.pushdown import Opened, PushdownMachine
 
 MAX_ROUNDS = 500
@@ -22,7 +22,7 @@ class Pairs:
     of all items. Once it brings no new root, all items have been there.
     """
 
-    def __init__(self, machine: PushdownMachine, walk: Walk, symbol: Mapping[int, int]):
+    def __init__(self, machine: PushdownMachine, walk: LevelWalk, symbol: Mapping[int, int]):
         self.machine, self.walk, self.symbol = machine, walk, symbol
         self.items: set[Kind] = {(symbol[a], f) for a, f in machine.inner_letters.items()}
         self.inside: set[Kind] = set()
@@ -38,10 +38,12 @@ class Pairs:
 
     def roots(self) -> set[Kind]:
         """The kinds of root of the rows of items in pairs."""
-        found, items = set[Kind](), sorted(self.items)
-        kinds = self.walk.through(self.machine.inner, items, " in a pair", lambda kind, window: found.add(kind))
+        kinds_of_roots, items = set[Kind](), sorted(self.items)
+        kinds = self.walk.through(
+            self.machine.inner, items, " in a pair", lambda kind, window: kinds_of_roots.add(kind)
+        )
         self.inside |= {(state, self.machine.lifted(f)) for state, f in kinds}
-        return found
+        return kinds_of_roots
 
     def close(self, roots: Iterable[Kind]) -> None:
         """Make items of the pairs round these, as far as a word with an answer can have them."""

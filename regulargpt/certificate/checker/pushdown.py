@@ -126,10 +126,10 @@ class PushdownMachine(Automaton):
         for _, q, pushed in self._opening:
             if (q, pushed) not in behind:
                 behind[q, pushed] = union(self._closing[pushed], inside[q])
-        found = [0] * self.n
+        relation = [0] * self.n
         for start, q, pushed in self._opening:
-            found[start] |= behind[q, pushed]
-        return found
+            relation[start] |= behind[q, pushed]
+        return relation
 
     def _inside(self, step: Relation, useful: Relation) -> Forest:
         """The rows of items inside pairs of which a word with an answer has these."""
@@ -144,7 +144,7 @@ class PushdownMachine(Automaton):
 
     @property
     def after_words(self) -> set[int]:
-        """The states that words of one symbol or more lead to."""
+        """The states that non-empty words lead to."""
         return {v % self.n for v in super().after_words}
 
     @property

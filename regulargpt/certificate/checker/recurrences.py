@@ -118,7 +118,7 @@ class Carried:
     kept: list[Balls]
 
 
-class Moves(Protocol):
+class LayerMoves(Protocol):
     """How the layers move along positions (n,): what was kept before each, and where the state is after it."""
 
     def before(self, layer: int, kept: Balls) -> Balls:
@@ -129,7 +129,7 @@ class Moves(Protocol):
         """The numbers after each position (n, *shape), in boxes, from a and v (n, *shape)."""
 
 
-class Reading:
+class WordReading:
     """A word, symbol by symbol, from `start` on."""
 
     def __init__(self, start: Sequence[Carried]):
@@ -143,11 +143,11 @@ class Reading:
         return self.kept[layer][:-1]
 
     def after(self, layer: int, a: Factor, v: Any) -> Any:
-        x, found = self.start[layer].x, []
+        x, states = self.start[layer].x, []
         for i, row in enumerate(v):
             x = x.moved(a.at(i), row)
-            found.append(x)
-        self.rows.append(Discs(stacked([x.centre for x in found]), stacked([x.radius for x in found])))
+            states.append(x)
+        self.rows.append(Discs(stacked([x.centre for x in states]), stacked([x.radius for x in states])))
         return self.rows[-1].boxes()
 
     def states(self, ends: Any) -> list[Carried]:
@@ -186,7 +186,7 @@ class Settled:
 
     def __init__(self, starts: Sequence[Discs], length: int, sizes: Sequence[int], blocks: int):
         self.starts, self.length, self.sizes, self.blocks = starts, length, sizes, blocks
-        self.found: list[Discs] = []
+        self.trail: list[Discs] = []
         self.growth: list[Balls] = []  # at least what one v adds to the size of each number
 
     def before(self, layer: int, kept: Balls) -> Balls:
@@ -197,7 +197,7 @@ class Settled:
 
     def after(self, layer: int, a: Factor, v: Any) -> Any:
         x, rows = settled(self.starts[layer], a, v[: self.length], self.blocks), []
-        self.found.append(x)
+        self.trail.append(x)
         self.growth.append(above(above(v[: self.length]).sum(0)))
         for i, row in enumerate(v):
             x = x.moved(a.at(i), row)
@@ -245,15 +245,15 @@ class Recurrences:
 
     def beginning(self) -> list[Carried]:
         """What each layer carries before the first symbol."""
-        found, like = [], self.network.w["readout.weight"]
+        states, like = [], self.network.w["readout.weight"]
         for layer in range(self.layers):
             _, *old = self.network.parts(layer)
             centre = self.network.numbers(constant(self.network.first(layer)[None], like))[0]
             radius = constant(np.zeros(centre.shape), like)
-            found.append(Carried(Discs(centre, radius), [constant(np.zeros(shape), like) for shape in old]))
-        return found
+            states.append(Carried(Discs(centre, radius), [constant(np.zeros(shape), like) for shape in old]))
+        return states
 
-    def logits(self, symbols: Sequence[int], moves: Moves, ends: Sequence[int]) -> Balls:
+    def logits(self, symbols: Sequence[int], moves: LayerMoves, ends: Sequence[int]) -> Balls:
         """The logits (ends, n_outputs) at some of the symbols, between which the layers move so."""
         net = self.network
         h = net.w["embedding.weight"][list(symbols)]  # (n, d)
@@ -275,12 +275,12 @@ class Recurrences:
         self, symbols: Sequence[int], start: Sequence[Carried], ends: Sequence[int]
     ) -> tuple[Balls, list[Carried], list[Carried]]:
         """The logits (ends, n_outputs) and what each layer carries after some symbols of a word, and after all."""
-        moves = Reading(start)
+        moves = WordReading(start)
         logits = self.logits(symbols, moves, ends)
         return logits, moves.states([*ends]), moves.states(len(symbols) - 1)
 
     def one_more(self, states: Sequence[Carried], symbol: int) -> tuple[Balls, list[Carried]]:
-        """The logits (n, n_outputs) and what is carried after one more symbol, from n states of each layer."""
+        """The logits (n, n_outputs) and what is carried after another symbol, from n states of each layer."""
         moves = Branching(states)
         n = len(states[0].x.centre)
         return self.logits([symbol] * n, moves, range(n)), moves.states
@@ -293,7 +293,7 @@ class Recurrences:
         """The symbols that `toward` reads, and one comparison."""
         return (self.layers * self.filling(v) + 1) * len(v) + len(w)
 
-    def toward(self, after: Sequence[Carried], v: Sequence[int], w: Sequence[int], read: int = 0) -> Settling:
+    def toward(self, after: Sequence[Carried], v: Sequence[int], w: Sequence[int], read: int = 0) -> WordSettling:
         """Where u v^n w leads, from after u and the v that have been `read`."""
         filling = self.filling(v)
         starts, state = [], after
@@ -302,7 +302,7 @@ class Recurrences:
                 state = self.read(v, state, [])[2]
             starts.append(state[layer].x)
         moves = self.settle(starts, v, w)[1]
-        return Settling(self, starts, moves.found, moves.growth, v, w, read, filling)
+        return WordSettling(self, starts, moves.trail, moves.growth, v, w, read, filling)
 
     def settle(
         self, starts: Sequence[Discs], v: Sequence[int], w: Sequence[int], blocks: int = 0
@@ -310,9 +310,9 @@ class Recurrences:
         """Where the layers are while the network reads v again and again, and the logits (n_outputs,) after v w from
         there.
 
-        Layer i holds what is brought to it in one v for all later ones once the one below does, and `filling` more v
+        Layer i holds what is brought to it in one v for all later ones once the layer below does, and `filling` more v
         have filled what it keeps. Without `blocks`, `starts` is where it is then at the earliest, and what is given
-        holds from there on. Else `starts` is where each layer is once the one below is where it is given, and what is
+        holds from there on. Else `starts` is where each layer is once the layer below is where it is given, and what is
         given holds from `blocks` later on.
         """
         moves = Settled(starts, len(v), self.sizes, blocks)
@@ -320,7 +320,7 @@ class Recurrences:
 
 
 @dataclass(frozen=True)
-class Settling:
+class WordSettling:
     """Where a network goes while it reads v again and again, and then w.
 
     Layer i is in `starts` after u v^n, n = `read` + (i + 1) `filling`, and `everywhere` from there on. Where no such
@@ -345,7 +345,7 @@ class Settling:
     def all(self, n: int) -> Balls:
         """The logits (n_outputs,) after u v^m w for all m >= n, n >= 1; all numbers where n is too small."""
         # Before the last v stand n - 1 or more, of which some are read. Of the others each layer has its share, from
-        # when the one below has settled.
+        # when the layer below has settled.
         blocks = (n - 1 - self.read) // self.network.layers - self.filling
         if blocks < 0:
             return np.full(len(self.network.output_names), arb(0, np.inf))

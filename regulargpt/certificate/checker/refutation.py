@@ -16,22 +16,22 @@ from flint import ctx
 from regulargpt.certificate.checker.attraction import Attracted, Attraction
 from regulargpt.certificate.checker.balls import FEWEST_BITS, Balls, Undecided, less
 from regulargpt.certificate.checker.claims import NETWORK, quoted, refutation_claim
-from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, Settling
+from regulargpt.certificate.checker.delta_recurrences import DeltaRecurrences, DeltaSettling
 from regulargpt.certificate.checker.doubles import OF_DOUBLES, is_ieee, known
 from regulargpt.certificate.checker.equality import same_language
-from regulargpt.certificate.checker.family import MAX_FROM, Family
+from regulargpt.certificate.checker.family import MAX_FROM, CheckedFamily
 from regulargpt.certificate.checker.files import Floats, Rejected
 from regulargpt.certificate.checker.graph import is_graph
 from regulargpt.certificate.checker.images import Progress
 from regulargpt.certificate.checker.machine import Automaton, Function, Machine
 from regulargpt.certificate.checker.network import whole
 from regulargpt.certificate.checker.recurrences import Recurrences
-from regulargpt.certificate.checker.recurrences import Settling as Recurring
+from regulargpt.certificate.checker.recurrences import WordSettling as Recurring
 
 LATER = "a larger 'from' can be checked"
 # Each number of their states moves by itself, or to another place.
 BY_NUMBER = ("linear-rnn", "mamba", "mamba2", "gla", "s4d", "mlstm", "pd-ssm")
-# Multiplications for one block, and for the words that are read one by one: a few minutes.
+# Multiplications for a block, and for the words that are read one by one: a few minutes.
 MAX_BLOCK, MAX_WORK = 1 << 26, 1 << 32
 # Where more would be needed, so many symbols are read, or a part of that: words may settle much earlier.
 FEW, PART = 1 << 11, 4
@@ -93,28 +93,28 @@ def check_network(
     """All steps, in the arithmetic of the network."""
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
         raise Rejected("the network and the automaton have other symbols or answers")
-    family = Family.of(record, len(network.alphabet), len(network.output_names))
+    family = CheckedFamily.from_record(record, len(network.alphabet), len(network.output_names))
     right = right_answer(machine, family)
     called = network.exact.CALLED if isinstance(network, Attracted) else NETWORK
     expected = claim_of(family, machine, right, called)
     if record["claim"] != expected:
         raise Rejected(f"the claim is not the one that is proven, which is: {expected}")
     proven = same_language(machine, language)
-    kind: Any = Attraction if isinstance(network, Attracted) else Refutation
-    refutation: Refutation | Attraction = kind(network, family, progress)
+    kind: Any = Attraction if isinstance(network, Attracted) else RefutationCheck
+    refutation: RefutationCheck | Attraction = kind(network, family, progress)
     settled, words, margin = refutation.run()
     done, bits = refutation.comparisons, refutation.bits
     return AcceptedRefutation(expected, proven, settled, words, margin, network.layers, bits, done)
 
 
-def claim_of(family: Family, machine: Machine, right: int, network: str) -> str:
+def claim_of(family: CheckedFamily, machine: Machine, right: int, network: str) -> str:
     """What is proven of the family."""
     words = {name: [machine.alphabet[a] for a in getattr(family, name)] for name in "uvw"}
     answers = machine.output_names[family.answer], machine.output_names[right]
     return refutation_claim(words, family.start, family.period, family.residue, *answers, network)
 
 
-def right_answer(machine: Machine, family: Family) -> int:
+def right_answer(machine: Machine, family: CheckedFamily) -> int:
     """The automaton's answer to all words of a family. Raises Rejected if it has none, or the network's, or another
     one to later words."""
     of = {name: after(machine, getattr(family, name)) for name in "uvw"}
@@ -132,26 +132,26 @@ def right_answer(machine: Machine, family: Family) -> int:
 
 def after(machine: Machine, word: Sequence[int]) -> Function:
     """What a word does to the states."""
-    found = tuple(range(len(machine.outputs)))
+    states = tuple(range(len(machine.outputs)))
     for symbol in word:
-        found = tuple(machine.letters[symbol][q] for q in found)
-    return found
+        states = tuple(machine.letters[symbol][q] for q in states)
+    return states
 
 
 def power(function: Function, n: int) -> Function:
     """The function n times one after the other, by squaring."""
-    found = tuple(range(len(function)))
+    states = tuple(range(len(function)))
     while n:
         if n & 1:
-            found = tuple(function[q] for q in found)
+            states = tuple(function[q] for q in states)
         function, n = tuple(function[q] for q in function), n >> 1
-    return found
+    return states
 
 
-class Refutation:
+class RefutationCheck:
     """One check at one precision of what the network answers."""
 
-    def __init__(self, network: Recurrences | DeltaRecurrences, family: Family, progress: Progress):
+    def __init__(self, network: Recurrences | DeltaRecurrences, family: CheckedFamily, progress: Progress):
         self.network: Any = network  # each with states of its own
         self.family, self.progress, self.comparisons = family, progress, 0
         self.bits = OF_DOUBLES if network.is_quick else ctx.prec
@@ -163,7 +163,7 @@ class Refutation:
         self.after_u = self.network.beginning()
         if family.u:
             self.after_u = self.network.read(family.u, self.after_u, [])[2]
-        self.settling: Settling | Recurring = self.network.toward(self.after_u, family.v, family.w)
+        self.settling: DeltaSettling | Recurring = self.network.toward(self.after_u, family.v, family.w)
 
     def run(self) -> tuple[int, int, float]:
         """From which n on one comparison decides, how many words were read, and the margin in the limit.
@@ -215,8 +215,8 @@ class Refutation:
             )
 
     def before(self, first: int, settled: int) -> tuple[int, int]:
-        """Show the answer to the words of the family before n = `settled`, or an earlier one from which on it is shown;
-        that n, and how many words there are."""
+        """Show the answer to the words of the family before n = `settled`, or an earlier number from which on it is
+        shown; that n, and how many words there are."""
         if first >= settled:
             return settled, 0
         if isinstance(self.settling, Recurring):
@@ -230,7 +230,7 @@ class Refutation:
             self.go_on(self.settling, n, settled)
         return settled, words
 
-    def go_on(self, settling: Settling, n: int, settled: int) -> None:
+    def go_on(self, settling: DeltaSettling, n: int, settled: int) -> None:
         """Every second word of the family from n on, before `settled`: as many at once as one comparison decides."""
         count, period, done = 1, 2 * self.family.period, 0
         while n < settled:
@@ -276,11 +276,11 @@ class Refutation:
             # n is `read` + 1 after the first of these blocks.
             here = [i for i in range(blocks) if read + 1 + i >= first and (read + 1 + i - first) % period == 0]
             ends = [(i + 1) * length - 1 for i in here]
-            found, branches, states = network.read(family.v * blocks, states, ends)
+            logits, branches, states = network.read(family.v * blocks, states, ends)
             for symbol in family.w if here else ():
-                found, branches = network.one_more(branches, symbol)
+                logits, branches = network.one_more(branches, symbol)
             self.comparisons += len(here)
-            for i, row in zip(here, found, strict=True):
+            for i, row in zip(here, logits, strict=True):
                 self.answers(row, f"for n = {read + 1 + i:,}")
             done += length * max(0, read + blocks - max(first, read)) + len(family.w) * len(here)
             read, words = read + blocks, words + len(here)

@@ -66,15 +66,15 @@ class RegularGPT(Network):
     def shapes(self) -> Shapes:
         d, d_ff, block = self.d, self.model["d_ff"], "blocks.0."
         norms = [block + "ln1", block + "ln2", *(["state_norm"] if self.model["state_norm"] else [])]
-        found = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
+        shapes = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
         for name in ("query", "key", "value", "out"):
-            found |= linear_shapes(ATTENTION + name, d, d, self.model["attention_bias"])
+            shapes |= linear_shapes(ATTENTION + name, d, d, self.model["attention_bias"])
         if self.gated:
             whole = self.C * d
             for name, (out, into) in zip(GATES, ((2 * d, whole), (4 * d, 2 * d), (whole, 4 * d)), strict=True):
-                found |= linear_shapes(name, out, into)
-        found |= linear_shapes(block + "ff_in", d_ff, d) | linear_shapes(block + "ff_out", d, d_ff)
-        return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
+                shapes |= linear_shapes(name, out, into)
+        shapes |= linear_shapes(block + "ff_in", d_ff, d) | linear_shapes(block + "ff_out", d, d_ff)
+        return shapes | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
 
     def finite(self, weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """All weights; -inf is allowed in `r`, where exp(-inf) = 0 is exact, and `open` leaves these offsets out."""

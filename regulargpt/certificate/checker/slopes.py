@@ -27,13 +27,13 @@ class Sloped:
     values: Doubles
     slopes: Doubles | None = None
 
-    # An array or ball on the left leaves the operation to the one here.
+    # An array or ball on the left leaves the operation to the operation here.
     __array_ufunc__ = None
 
     @classmethod
-    def of(cls, value: Any) -> Sloped:
+    def from_value(cls, value: Any) -> Sloped:
         """What has slopes; or balls, or numbers, that have none."""
-        return value if isinstance(value, Sloped) else cls(Doubles.of(value))
+        return value if isinstance(value, Sloped) else cls(Doubles.from_value(value))
 
     @classmethod
     def weights(cls, values: Floats) -> Sloped:
@@ -68,7 +68,7 @@ class Sloped:
 
     def reshape(self, *shape: int) -> Sloped:
         if self.slopes is None:
-            return Sloped(self.values.reshape(*shape))  # as asked for
+            return Sloped(self.values.reshape(*shape))  # as requested
         assert shape[0] == 1, "of one row"
         return Sloped(self.values.reshape(*shape), self.slopes.reshape(len(self.slopes), *shape[1:]))  # (1 or D, ..)
 
@@ -78,14 +78,14 @@ class Sloped:
 
     def product(self, other: Any) -> Sloped:
         """The matrix product with weights."""
-        other = Sloped.of(other)
+        other = Sloped.from_value(other)
         assert other.slopes is None, "weights"
         return self.map(lambda x: x.product(other.values))
 
     def through(self, f: Callable[[Any], Any], slope: Callable[[Any], Any]) -> Sloped:
         """A function of each number, whose slopes are known."""
-        found = f(self.values)
-        return Sloped(found, None if self.slopes is None else times(self.slopes, slope(self.values)))
+        values = f(self.values)
+        return Sloped(values, None if self.slopes is None else times(self.slopes, slope(self.values)))
 
     def combined(self, values: Doubles, *parts: tuple[Sloped, Any]) -> Sloped:
         """These values, whose slopes are the sum of those of the parts, each times a factor."""
@@ -103,31 +103,31 @@ class Sloped:
         return self.map(Doubles.__neg__)
 
     def __add__(self, other: Any) -> Sloped:
-        other = Sloped.of(other)
+        other = Sloped.from_value(other)
         return self.combined(self.values + other.values, (self, 1), (other, 1))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Sloped:
-        return self + -Sloped.of(other)
+        return self + -Sloped.from_value(other)
 
     def __rsub__(self, other: Any) -> Sloped:
         return -self + other
 
     def __mul__(self, other: Any) -> Sloped:
-        other = Sloped.of(other)
+        other = Sloped.from_value(other)
         return self.combined(self.values * other.values, (self, other.values), (other, self.values))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Sloped:
         """d(x / z) = dx / z - (x / z) dz / z."""
-        other = Sloped.of(other)
-        found, share = self.values / other.values, 1 / other.values
-        return self.combined(found, (self, share), (other, -(found * share)))
+        other = Sloped.from_value(other)
+        quotient, share = self.values / other.values, 1 / other.values
+        return self.combined(quotient, (self, share), (other, -(quotient * share)))
 
     def __rtruediv__(self, other: Any) -> Sloped:
-        return Sloped.of(other) / self
+        return Sloped.from_value(other) / self
 
     def __abs__(self) -> Sloped:
         return self.through(abs, lambda x: 2 * step(x) - 1)
@@ -149,11 +149,11 @@ def step(x: Doubles) -> Doubles:
 
 def joined(parts: Sequence[Any], axis: int) -> Sloped:
     """One behind the other; those without slopes have zeros."""
-    found = [Sloped.of(part) for part in parts]
-    sizes = [len(part.slopes) for part in found if part.slopes is not None]
-    values = concatenated([part.values for part in found], axis)
+    sloped = [Sloped.from_value(part) for part in parts]
+    sizes = [len(part.slopes) for part in sloped if part.slopes is not None]
+    values = concatenated([part.values for part in sloped], axis)
     if not sizes:
         return Sloped(values)
-    nothing = [np.zeros((sizes[0], *part.shape[1:])) for part in found]
-    slopes = [known(zero) if part.slopes is None else part.slopes for part, zero in zip(found, nothing, strict=True)]
+    nothing = [np.zeros((sizes[0], *part.shape[1:])) for part in sloped]
+    slopes = [known(zero) if part.slopes is None else part.slopes for part, zero in zip(sloped, nothing, strict=True)]
     return Sloped(values, concatenated(slopes, axis))

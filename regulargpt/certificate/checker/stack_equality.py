@@ -1,15 +1,15 @@
 """Whether two deterministic pushdown automata answer every word alike, where the product tells.
 
 To decide it of any two is not known to be feasible (Senizergues 2001). It is if their stacks go up and down nearly
-together: if one is never more than a few symbols ahead of the other. Otherwise nothing is said.
+together: if a stack is never more than a few symbols ahead of the other. Otherwise nothing is said.
 """
 
 from __future__ import annotations
 
 from regulargpt.certificate.checker.files import Rejected
-from regulargpt.certificate.checker.heads import Heads
+from regulargpt.certificate.checker.heads import StackHeads
 from regulargpt.certificate.checker.stack_machine import StackMachine, Top
-from regulargpt.certificate.checker.stack_product import Product
+from regulargpt.certificate.checker.stack_product import CheckedStackProduct
 
 LAGS = (0, 1, 2, 4)
 
@@ -51,14 +51,14 @@ class Differ(Rejected):
 
 
 def prove_equal(machine: StackMachine, name: str, other: StackMachine) -> None:
-    """Raise Rejected unless two machines are proven to answer every word of one symbol or more alike."""
+    """Raise Rejected unless two machines are proven to answer every non-empty word alike."""
     if other.alphabet != machine.alphabet:
         raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
     reason: Rejected | None = None
     for lag in LAGS:
-        product = Product(Other(other, name), machine, lag)
+        product = CheckedStackProduct(Other(other, name), machine, lag)
         try:
-            Heads(product.initial, product.steps)
+            StackHeads(product.initial, product.steps)
             return
         except Differ:
             raise

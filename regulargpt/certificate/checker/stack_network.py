@@ -71,7 +71,7 @@ PUSH = 0  # any number from 0 on is a symbol pushed
 START = 0  # the state before the first symbol: h is 0, no vector of signs
 
 
-class StackNetwork:
+class CheckedStackNetwork:
     """The machine that weights and config.json define; states are numbered as they come up.
 
     Raises Malformed or Rejected if it is not of the proof's kind, and Rejected where a sign, an action or an answer
@@ -149,8 +149,8 @@ class StackNetwork:
         u, bounds = self.sums(state, symbol, top)
         self.sign_margin = self._decided(abs(u), bounds, self.sign_margin, "the sign of a unit", symbol)
         signs = np.where(u > 0, 1, -1).astype(np.int8)
-        found = self._numbers.get(signs.tobytes())
-        return self._keep(signs, STAY if self.visible else self._action(signs, symbol)) if found is None else found
+        number = self._numbers.get(signs.tobytes())
+        return self._keep(signs, STAY if self.visible else self._action(signs, symbol)) if number is None else number
 
     def sums(self, state: int, symbol: int, top: Top) -> tuple[Floats, Floats]:
         """u (H,), and how far it may be from its true value, and from what float32 makes of it."""

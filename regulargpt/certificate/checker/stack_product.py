@@ -3,7 +3,7 @@
 Their stacks are kept aligned by level. The lower part of both is one stack of pairs, a symbol of the first machine and
 one of the second. What the higher stack has more, its *excess*, is kept in the control, oldest symbol first; the other
 machine has none. While an excess has at most `lag` symbols, there are finitely many controls, (p, q, a, b): the states
-of both machines and the excess of both, of which one is empty. They and the stack of pairs say exactly what both
+of both machines and the excess of both, of which either is empty. They and the stack of pairs say exactly what both
 machines hold, so that runs of the product are pairs of runs.
 
 Height-synchronised automata (Caucal 2006) are the case where nothing is ever ahead.
@@ -24,7 +24,7 @@ Control = tuple[int, int, Excess, Excess]
 Pair = tuple[int, int]
 
 
-class Compared(Protocol):
+class FirstMachine(Protocol):
     """The first machine of the two."""
 
     initial: int
@@ -43,10 +43,10 @@ class Compared(Protocol):
         ...
 
 
-class Product:
+class CheckedStackProduct:
     """What happens to both machines, for each symbol that the second has a move for."""
 
-    def __init__(self, first: Compared, right: StackMachine, lag: int):
+    def __init__(self, first: FirstMachine, right: StackMachine, lag: int):
         self.first, self.right, self.lag = first, right, lag
         self.initial: Control = (first.initial, right.initial, (), ())
 

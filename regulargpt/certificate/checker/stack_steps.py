@@ -10,11 +10,11 @@ from typing import Any
 from regulargpt.certificate.checker.claims import language_claim, stack_claim
 from regulargpt.certificate.checker.doubles import is_ieee
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
-from regulargpt.certificate.checker.heads import PUSH, Heads, is_endless
+from regulargpt.certificate.checker.heads import PUSH, StackHeads, is_endless
 from regulargpt.certificate.checker.stack_equality import prove_equal
 from regulargpt.certificate.checker.stack_machine import StackMachine, Top
-from regulargpt.certificate.checker.stack_network import StackNetwork
-from regulargpt.certificate.checker.stack_product import Product
+from regulargpt.certificate.checker.stack_network import CheckedStackNetwork
+from regulargpt.certificate.checker.stack_product import CheckedStackProduct
 
 MAX_LAG = 16
 
@@ -24,7 +24,7 @@ class AcceptedStack:
     """What has been checked: the claims, and how much there was to check.
 
     `states` of the network come up, `entries` of its table, `pairs` of what both machines hold and what lies on top of
-    their stacks, of which one is never more than `lag` symbols higher. `automaton_states` come up, too, and
+    their stacks, of which either is never more than `lag` symbols higher. `automaton_states` come up, too, and
     `answered_states` of them have an answer. `sign_margin` is the least |u|; `action_margin`, None where actions are
     visible, and `answer_margin` are the least differences of two logits. All are at least `room` times as large as what
     rounding may do.
@@ -56,7 +56,7 @@ def check_stack(
         raise Malformed(f"the lag is {record['lag']}; it is from 0 to {MAX_LAG}")
     if not is_ieee():
         raise Rejected("float64 does not round to nearest here: nothing can be concluded from it")
-    network = StackNetwork(weights, config)
+    network = CheckedStackNetwork(weights, config)
     if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
         raise Rejected("the network and the automaton have other symbols or answers")
     if record["claim"] != (expected := stack_claim()):
@@ -66,8 +66,8 @@ def check_stack(
     if language is not None:
         prove_equal(machine, *language)
         proven = language_claim(language[0])
-    product = Product(network, machine, record["lag"])
-    heads = Heads(product.initial, product.steps)
+    product = CheckedStackProduct(network, machine, record["lag"])
+    heads = StackHeads(product.initial, product.steps)
     return AcceptedStack(
         claim=expected,
         language_claim=proven,
@@ -85,18 +85,18 @@ def check_stack(
 
 
 def reached(machine: StackMachine) -> set[int]:
-    """The states of the machine that words of one symbol or more lead to. Raises Rejected if it gives no two different
+    """The states of the machine that non-empty words lead to. Raises Rejected if it gives no two different
     answers, or answers finitely many words."""
-    found: set[int] = set()
+    states: set[int] = set()
 
     def steps(state: int, top: Top) -> list[tuple[int, int, Top]]:
         moves = machine.moves(state, top)
-        found.update(to for _, to, _ in moves)
+        states.update(to for _, to, _ in moves)
         return [(to, PUSH, action) if action >= 0 else (to, action, None) for _, to, action in moves]
 
-    heads = Heads(machine.initial, steps)
-    if len({machine.answer(q) for q in found} - {None}) < 2:
+    heads = StackHeads(machine.initial, steps)
+    if len({machine.answer(q) for q in states} - {None}) < 2:
         raise Rejected("the automaton never gives two different answers: the claim would say nothing")
     if not is_endless(heads, lambda state: machine.answer(state) is not None):
         raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
-    return found
+    return states

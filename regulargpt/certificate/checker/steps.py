@@ -34,7 +34,7 @@ from regulargpt.certificate.checker.files import (
     tensors,
 )
 from regulargpt.certificate.checker.forests import Function
-from regulargpt.certificate.checker.image_bounds import ImageBounds
+from regulargpt.certificate.checker.image_bounds import CheckedImageBounds
 from regulargpt.certificate.checker.images import Images, Progress
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import CALL, INTERNAL, RETURN, Automaton, Machine
@@ -44,7 +44,7 @@ from regulargpt.certificate.checker.pushdown import PushdownMachine
 from regulargpt.certificate.checker.refutation import AcceptedRefutation, check_refutation
 from regulargpt.certificate.checker.stack_machine import StackMachine
 from regulargpt.certificate.checker.stack_steps import AcceptedStack, check_stack
-from regulargpt.certificate.checker.tables import FoundTable, Table
+from regulargpt.certificate.checker.tables import FoundTable, WindowTable
 
 FORMAT = "regulargpt certificate 3"
 MAX_SIZES = {"weights": MAX_WEIGHTS, "network": MAX_OTHER, "automaton": MAX_OTHER}
@@ -76,7 +76,7 @@ MAX_BALL_WORK, MAX_EXACT_BALL_WORK = 1 << 40, 1 << 37
 class Accepted:
     """What has been checked: the claims, and how much there was to check.
 
-    `states` of the automaton are reached by words of at least one symbol, `answered_states` of them have an answer;
+    `states` of the automaton are reached by non-empty words, `answered_states` of them have an answer;
     `roots` and `answered_roots` count the kinds of root of the network's trees in the same way. `smallest_margin` is at
     most how much farther than its own prototype a state of the table is from any other. `functions[k]` is what the
     sub-words of prototype k do to the automaton's states. `bits` is the precision that decided everything.
@@ -162,8 +162,8 @@ def decide(
     """
     try:
         record = parsed_certificate(certificate, name)
-        found = places or {file: record[file]["file"] for file in FILES}
-        return check_parsed(record, files, found, language, progress)
+        names = places or {file: record[file]["file"] for file in FILES}
+        return check_parsed(record, files, names, language, progress)
     except (Malformed, Rejected):
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
@@ -179,10 +179,10 @@ def check_parsed(
 ) -> AnyAccepted:
     """Check the digests, read the files, and go through the proof with more and more bits until all is decided."""
     for file in FILES:
-        found, stated = digest(files[file]), record[file]["sha256"]
-        if found != stated:
+        actual, stated = digest(files[file]), record[file]["sha256"]
+        if actual != stated:
             what = f"{places[file]} is not the {file} of this certificate"
-            raise Rejected(f"{what}: SHA-256 {found[:12]}, certified {stated[:12]}")
+            raise Rejected(f"{what}: SHA-256 {actual[:12]}, certified {stated[:12]}")
         if len(files[file]) > MAX_SIZES[file]:
             raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MAX_SIZES[file]:,} are read")
     weights = tensors(files["weights"])
@@ -258,7 +258,7 @@ class Checker:
 
     def run(self, language: tuple[str, Automaton] | None) -> Accepted:
         machine, C, K = self.machine, self.network.C, len(self.prototypes)
-        states, answered = machine.asked()
+        states, answered = machine.answered_states()
         total, direction = answered == states, self.network.direction
         expected = claim(machine.alphabet, C, K, total, self.network.aligned, direction)
         if self.record["claim"] != expected:
@@ -272,7 +272,7 @@ class Checker:
         known = self.network, self.quick
         images = {part: Images(part, *known, of, self.prototypes, self.progress) for part, of in parts.items()}
         leaves, nodes = (self.table(part) for part in images.values())
-        found = induction(machine, C, leaves, nodes, answers, self.network.aligned)
+        proof = induction(machine, C, leaves, nodes, answers, self.network.aligned)
         for table in (leaves, nodes):
             table.check()
         unquantised = self.balls(answers, images["leaves"], leaves, nodes)
@@ -282,33 +282,33 @@ class Checker:
             language_claim=proven,
             prototypes=K,
             entries=len(leaves) + len(nodes),
-            levels=found.levels,
+            levels=proof.levels,
             states=states,
             answered_states=answered,
-            roots=found.roots,
-            answered_roots=found.answered,
+            roots=proof.roots,
+            answered_roots=proof.answered,
             smallest_margin=min(part.margin for part in images.values()),
-            homomorphism=all(len(functions) == 1 for functions in found.functions.values()),
+            homomorphism=all(len(functions) == 1 for functions in proof.functions.values()),
             bits=ctx.prec,
-            functions=found.functions,
+            functions=proof.functions,
         )
 
-    def table(self, images: Images) -> Table:
-        """The table of one part, listed and each entry proven, or to be found: then each is proven when it occurs."""
+    def table(self, images: Images) -> WindowTable:
+        """The table of a part, listed and each entry proven, or to be found: then each is proven when it occurs."""
         part, K = images.part, len(self.prototypes)
         symbols = len(self.machine.alphabet)
         stated, base = self.record[part], 1 + (symbols if part == "leaves" else K + symbols * self.nested)
         if "sha256" not in stated and "entries" not in stated:
             windows, proposed = self.listed(part, base)
             self.few_enough(images, len(windows))
-            return Table(base, windows, images.of(windows, proposed))
+            return WindowTable(base, windows, images.proven(windows, proposed))
         fields(stated, f"{part!r}", {"entries": int, "sha256": str})
         entries, sha256 = stated["entries"], stated["sha256"]
         if entries < 0 or not SHA256.fullmatch(sha256):
             raise Malformed(f"{part!r} has a number of entries from 0 on, and a SHA-256 of 64 hexadecimal digits")
         self.few_enough(images, entries)
         images.in_all = entries
-        return FoundTable(part, base, self.network.C, images.of, entries, sha256)
+        return FoundTable(part, base, self.network.C, images.proven, entries, sha256)
 
     def few_enough(self, images: Images, entries: int) -> None:
         """Reject a table that would take too long."""
@@ -360,7 +360,7 @@ class Checker:
                 raise Rejected(f"the answer at prototype {k + 1} is not {self.machine.output_names[answer]!r}")
         return stated
 
-    def balls(self, answers: list[int | None], images: Images, leaves: Table, nodes: Table) -> str | None:
+    def balls(self, answers: list[int | None], images: Images, leaves: WindowTable, nodes: WindowTable) -> str | None:
         """What is proven of the network as it is, if the certificate says so: balls that are mapped into themselves."""
         if self.record["unquantised"] is None:
             return None
@@ -385,7 +385,7 @@ class Checker:
         residuals = images.residuals(leaves.windows(), leaves.images)
         for window, image, far in zip(leaves.windows(), leaves.images, residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
-        quick = bounds_of(self.quick, Doubles.of(self.prototypes), of_radii)
+        quick = bounds_of(self.quick, Doubles.from_value(self.prototypes), of_radii)
         self.nodes_stay(nodes, slack, radii, quick, exactly)
         return expected
 
@@ -394,7 +394,12 @@ class Checker:
         return self.network.hidden * self.network.C * self.network.d
 
     def nodes_stay(
-        self, nodes: Table, slack: float, radii: Floats, quick: ImageBounds[Any], exactly: ImageBounds[Any]
+        self,
+        nodes: WindowTable,
+        slack: float,
+        radii: Floats,
+        quick: CheckedImageBounds[Any],
+        exactly: CheckedImageBounds[Any],
     ) -> None:
         """Reject a window whose image may leave the ball of its prototype, or come within the slack of its edge.
 
@@ -431,7 +436,7 @@ class Checker:
                     raise Rejected(f"the network as it is: the answer can change within the ball of prototype {k + 1}")
 
 
-def known_inside(quick: ImageBounds[Any], window: Ints, image: int, slack: float, radius: float) -> bool:
+def known_inside(quick: CheckedImageBounds[Any], window: Ints, image: int, slack: float, radius: float) -> bool:
     """Whether float64 tells that an image and the slack stay in the ball of their prototype; what it does not tell is
     left to FLINT."""
     with np.errstate(all="ignore"):

@@ -16,10 +16,10 @@ Ints = npt.NDArray[np.int64]
 ROWS = 1 << 16
 
 
-class Table:
+class WindowTable:
     """Windows (n, C) and images (n,), from 1, sorted by the windows. `base` is larger than any number in a window.
 
-    >>> table = Table(3, np.array([[2, 1], [1, 0]]), np.array([5, 4]))
+    >>> table = WindowTable(3, np.array([[2, 1], [1, 0]]), np.array([5, 4]))
     >>> table(np.array([[1, 0], [1, 1], [2, 1]])).tolist(), table.windows().tolist()
     ([4, 0, 5], [[1, 0], [2, 1]])
     """
@@ -58,15 +58,15 @@ class Table:
 
     def digest(self) -> str:
         """SHA-256 of the table: for each window in ascending order its C numbers and its image, as 32 bits each."""
-        found = hashlib.sha256()
+        sha = hashlib.sha256()
         for at in range(0, len(self), ROWS):
             rows = slice(at, at + ROWS)
             numbers = np.column_stack([self.windows(rows), self.images[rows]])  # (rows, C + 1)
-            found.update(numbers.astype("<u4").tobytes())
-        return found.hexdigest()
+            sha.update(numbers.astype("<u4").tobytes())
+        return sha.hexdigest()
 
 
-class FoundTable(Table):
+class FoundTable(WindowTable):
     """A table that has the image of a window, proven, as soon as somebody asks for it: `image` gives (n,) of (n, C).
 
     Raises Rejected for more windows than are stated, and in the end for fewer, or others.
@@ -93,6 +93,6 @@ class FoundTable(Table):
         """Raise Rejected unless what was found is what the certificate says."""
         if len(self) != self.entries:
             raise Rejected(f"{self.part}: {len(self):,} windows occur, not {self.entries:,} as the certificate says")
-        if (found := self.digest()) != self.sha256:
+        if (actual := self.digest()) != self.sha256:
             what = f"{self.part}: the windows that occur have other images than the certificate says"
-            raise Rejected(f"{what}: SHA-256 {found[:12]}, certified {self.sha256[:12]}")
+            raise Rejected(f"{what}: SHA-256 {actual[:12]}, certified {self.sha256[:12]}")

@@ -1,7 +1,7 @@
 """A network that carries a state of fixed size, in float64: the few states that it comes around to, and its answers.
 
-While it reads v again and again its state may come near one that v^q leads back to itself. Nothing says that it does,
-or how soon: it is followed, for so many symbols.
+While it reads v again and again its state may come near a state that v^q leads back to itself. Nothing says that it
+does, or how soon: it is followed, for so many symbols.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.certificate.refutation.families import Family, Word, Wrong
+from regulargpt.certificate.refutation.families import PowerFamily, Word, WrongFamily
 from regulargpt.finite.chain import Chain
 from regulargpt.models.recurrent import Recurrent
 
@@ -48,12 +48,12 @@ class Reached:
         return self.logits(w).argmax(1)
 
 
-class ChainNetwork:
+class CycleNetwork:
     """The network's function of symbols and states.
 
     >>> from regulargpt.models.gru import Gru
-    >>> network = ChainNetwork(Gru(2, 3, d_model=4))
-    >>> network.follow([Family((0,), (1,), ())])
+    >>> network = CycleNetwork(Gru(2, 3, d_model=4))
+    >>> network.follow([PowerFamily((0,), (1,), ())])
     >>> far = network.along([0], [1], 200).logits([])[-1]
     >>> np.allclose(far, network.limits([0], [1], [])[0], atol=1e-3), len(network.along([1], [0], 3).answers([1]))
     (True, 3)
@@ -66,7 +66,7 @@ class ChainNetwork:
         self.chain = Chain(model)
         self.cycles: dict[tuple[Word, Word], Reached] = {}
 
-    def follow(self, families: Iterable[Family]) -> None:
+    def follow(self, families: Iterable[PowerFamily]) -> None:
         """Find where the states come around, of all u and v at once."""
         by_length: dict[tuple[int, int], list[tuple[Word, Word]]] = defaultdict(list)
         most = MOST_NUMBERS // (SYMBOLS * self.chain.dimension)
@@ -74,7 +74,7 @@ class ChainNetwork:
             by_length[len(u), len(v)].append((u, v))
         for pairs in by_length.values():
             us, vs = (torch.tensor([pair[i] for pair in pairs]) for i in range(2))
-            self.cycles |= {pair: found for pair, found in zip(pairs, self.around(us, vs), strict=True) if found}
+            self.cycles |= {pair: cycle for pair, cycle in zip(pairs, self.around(us, vs), strict=True) if cycle}
 
     def around(self, us: Int[Tensor, "n of_u"], vs: Int[Tensor, "n of_v"]) -> list[Reached | None]:
         """Of each u and v what u v^n comes around to, for n = 0, 1, .. mod q; or None."""
@@ -98,10 +98,10 @@ class ChainNetwork:
         """How near the states come to where they were, for what comes around."""
         return self.cycles[tuple(u), tuple(v)].apart
 
-    def chosen(self, found: Sequence[Wrong]) -> list[Wrong]:
+    def chosen(self, wrongs: Sequence[WrongFamily]) -> list[WrongFamily]:
         """Those for the checker, the nearest first: at most two, as it may take a minute for each. No later words are
         nearer to a limit, so all are settled."""
-        settled = [wrong for wrong in found if wrong.is_settled]
+        settled = [wrong for wrong in wrongs if wrong.is_settled]
         far = [self.apart(wrong.family.u, wrong.family.v) for wrong in settled]
         order = sorted(range(len(settled)), key=lambda i: (far[i], settled[i].family.length(1)))
         return [settled[i] for i in order if far[i] < max(CLOSE)][:2] or [settled[i] for i in order[:1]]
@@ -111,8 +111,8 @@ class ChainNetwork:
 
         Only of families that were followed.
         """
-        found = self.cycles.get((tuple(u), tuple(v)))
-        return np.empty((0, self.chain.n_outputs)) if found is None else found.logits(w)
+        cycle = self.cycles.get((tuple(u), tuple(v)))
+        return np.empty((0, self.chain.n_outputs)) if cycle is None else cycle.logits(w)
 
     def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Reached:
         """The network after u v, u v v, ..., u v^n."""

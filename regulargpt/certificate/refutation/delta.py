@@ -86,4 +86,4 @@ class DeltaNetwork(Reader):
         while len(before) < n:
             before.append([((S,), buffers)])
             S = P @ S + B
-        return Trajectory.of(self, v, before)
+        return Trajectory.from_carried(self, v, before)

@@ -17,7 +17,7 @@ from regulargpt.models.gla.model import PerHead, Retention
 from regulargpt.models.mamba.model import MambaMixer
 from regulargpt.models.mamba2.model import Ssd, Turning
 from regulargpt.models.mixing.mixer import Mixer, State
-from regulargpt.models.mixing.model import Block, Mixing
+from regulargpt.models.mixing.model import MixerBlock, Mixing
 from regulargpt.models.pd_ssm.model import PdMixer, PostBlock
 from regulargpt.models.s4d.model import S4dMixer
 from regulargpt.models.xlstm.mlstm import MlstmMixer
@@ -53,7 +53,7 @@ def of_twos(Z: Tensor) -> Tensor:
 
 
 def unscaled(C: Tensor, n: Tensor, m: Tensor) -> Tensor:
-    """C e^m, with n e^m as one more column."""
+    """C e^m, with n e^m as another column."""
     return torch.cat([C, n[..., None]], -1) * m.exp()[..., None, None]
 
 
@@ -74,7 +74,7 @@ NUMBERS: Mapping[type[Mixer], tuple[Callable[..., Tensor], Callable[[Tensor], St
 def is_diagonal(model: Mixing) -> bool:
     """Whether all its mixers are of this kind."""
     kinds = (*NUMBERS, PdMixer)
-    return all(isinstance(block, Block | PostBlock) and isinstance(block.mixer, kinds) for block in model.blocks)
+    return all(isinstance(block, MixerBlock | PostBlock) and isinstance(block.mixer, kinds) for block in model.blocks)
 
 
 class DiagonalNetwork(Reader):
@@ -103,7 +103,7 @@ class DiagonalNetwork(Reader):
         before = [self.after(u)]
         while len(before) < n:
             before.append(self.read(v, before[-1])[1])
-        return Trajectory.of(self, v, before)
+        return Trajectory.from_carried(self, v, before)
 
 
 def settled(mixer: Mixer, x: Tensor) -> tuple[State, Any]:

@@ -22,7 +22,7 @@ MAX_CYCLES = 16
 MAX_SHORT = 1 << 13
 
 
-class Family(NamedTuple):
+class PowerFamily(NamedTuple):
     """The words u v^n w."""
 
     u: Word
@@ -35,11 +35,11 @@ class Family(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongFamily:
     """The network answers `answer` to u v^n w for every n >= `start` with n = `residue` mod `period`, as far as float64
     shows; `right` is the machine's answer. `is_settled` if float64 reads on for long after the answer last changed."""
 
-    family: Family
+    family: PowerFamily
     start: int
     period: int
     residue: int
@@ -52,7 +52,7 @@ class Wrong:
         """Of the first word."""
         return self.family.length(self.start)
 
-    def later(self, n: int) -> Wrong:
+    def later(self, n: int) -> WrongFamily:
         """The same from n on."""
         return replace(self, start=n + (self.residue - n) % self.period)
 
@@ -66,33 +66,33 @@ def is_lyndon(word: Word) -> bool:
     return all(word < word[i:] + word[:i] for i in range(1, len(word)))
 
 
-def candidates(machine: MooreMachine) -> list[Family]:
+def candidates(machine: MooreMachine) -> list[PowerFamily]:
     """The families to try, those of the automaton's cycles first."""
     return [*dict.fromkeys(chain(of_cycles(machine), islice(short(machine.n_symbols), MAX_SHORT)))]
 
 
-def short(n_symbols: int) -> Iterator[Family]:
+def short(n_symbols: int) -> Iterator[PowerFamily]:
     """All families of short words, those with the fewest symbols first.
 
     >>> len(list(short(2))), next(short(2))
-    (168, Family(u=(), v=(0,), w=()))
+    (168, PowerFamily(u=(), v=(0,), w=()))
     """
     symbols = range(n_symbols)
     lengths = product(range(MOST_U + 1), range(1, MOST_V + 1), range(MOST_W + 1))
     for of_u, of_v, of_w in sorted(lengths, key=lambda each: (sum(each), each)):
         for v in filter(is_lyndon, product(symbols, repeat=of_v)):
             for u, w in product(product(symbols, repeat=of_u), product(symbols, repeat=of_w)):
-                yield Family(u, v, w)
+                yield PowerFamily(u, v, w)
 
 
-def of_cycles(machine: MooreMachine) -> list[Family]:
+def of_cycles(machine: MooreMachine) -> list[PowerFamily]:
     """Two families for each cycle of two states that some word tells apart: from either of the two on.
 
-    There are none just if the machine, a minimal one, is definite.
+    There are none just if the machine, a minimal machine, is definite.
 
     >>> import languages
     >>> of_cycles(languages.get("parity").machine)
-    [Family(u=(), v=(0,), w=()), Family(u=(1,), v=(0,), w=())]
+    [PowerFamily(u=(), v=(0,), w=()), PowerFamily(u=(1,), v=(0,), w=())]
     >>> of_cycles(languages.get("prefix").machine) == of_cycles(languages.get("regex:(0|1)*1").machine) == []
     False
     >>> of_cycles(languages.get("regex:(0|1)*1").machine)
@@ -109,11 +109,11 @@ def of_cycles(machine: MooreMachine) -> list[Family]:
         for a in range(machine.n_symbols):
             if (after := successor(machine, (p, q), a)) in apart:
                 graph.add_edge((p, q), after, symbol=graph.get_edge_data((p, q), after, {"symbol": a})["symbol"])
-    found = []
+    families = []
     for part in nx.strongly_connected_components(graph):
-        if (v := cycle(graph.subgraph(part), min(part))) and len(found) < 2 * MAX_CYCLES:
-            found += [Family(to[state], v, apart[min(part)]) for state in min(part)]
-    return found
+        if (v := cycle(graph.subgraph(part), min(part))) and len(families) < 2 * MAX_CYCLES:
+            families += [PowerFamily(to[state], v, apart[min(part)]) for state in min(part)]
+    return families
 
 
 def successor(machine: MooreMachine, pair: tuple[int, int], a: int) -> tuple[int, int]:
@@ -123,21 +123,21 @@ def successor(machine: MooreMachine, pair: tuple[int, int], a: int) -> tuple[int
 
 
 def telling_apart(machine: MooreMachine) -> dict[tuple[int, int], Word]:
-    """A shortest word after which both states of a pair have an answer, and different ones, where there is one."""
+    """A shortest word after which both states of a pair have an answer, and different ones, if any."""
     outputs = machine.output_table
     states = range(machine.n_states)
     pairs = [(p, q) for p in states for q in states[p + 1 :]]
-    found = {(p, q): () for p, q in pairs if min(outputs[[p, q]]) >= 0 and outputs[p] != outputs[q]}
-    new: dict[tuple[int, int], Word] = found
+    apart_by = {(p, q): () for p, q in pairs if min(outputs[[p, q]]) >= 0 and outputs[p] != outputs[q]}
+    new: dict[tuple[int, int], Word] = apart_by
     before: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = {}
     for pair in pairs:
         for a in range(machine.n_symbols):
             before.setdefault(successor(machine, pair, a), []).append((a, pair))
     while new:
         level = ((pair, (a, *word)) for after, word in new.items() for a, pair in before.get(after, []))
-        new = {pair: word for pair, word in level if pair not in found}
-        found = found | new
-    return found
+        new = {pair: word for pair, word in level if pair not in apart_by}
+        apart_by = apart_by | new
+    return apart_by
 
 
 def cycle(graph: nx.DiGraph, start: tuple[int, int]) -> Word:

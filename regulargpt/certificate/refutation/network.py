@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from regulargpt.certificate.refutation.reading import Settles
 from regulargpt.finite.float64_network import as_float64
-from regulargpt.models.linear_rnn import Block, LinearRnn
+from regulargpt.models.linear_rnn import LinearRnn, RecurrentBlock
 
 Floats = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
@@ -38,7 +38,7 @@ class LinearNetwork(Settles):
     def __init__(self, model: LinearRnn):
         self.model = as_float64(model)
         with torch.no_grad():
-            self.blocks = [block for block in self.model.blocks if isinstance(block, Block)]
+            self.blocks = [block for block in self.model.blocks if isinstance(block, RecurrentBlock)]
             self.a: list[Complex] = [block.lru.a().numpy() for block in self.blocks]
 
     @torch.no_grad()
@@ -62,21 +62,21 @@ class LinearNetwork(Settles):
 
         return self.logits([*v, *w], advance)[-1]
 
-    def along(self, u: Sequence[int], v: Sequence[int], n: int) -> Trajectory:
+    def along(self, u: Sequence[int], v: Sequence[int], n: int) -> LinearTrajectory:
         """The states after u v, u v v, ..., and the logits there."""
         states: list[Complex] = []
 
         def advance(number: int, inputs: Complex) -> Complex:
-            found = scan(self.a[number], np.zeros(inputs.shape[1], complex), inputs)
-            states.append(found[len(u) + len(v) - 1 :: len(v)])
-            return found
+            states_after = scan(self.a[number], np.zeros(inputs.shape[1], complex), inputs)
+            states.append(states_after[len(u) + len(v) - 1 :: len(v)])
+            return states_after
 
         logits = self.logits([*u, *(list(v) * n)], advance)
-        return Trajectory(self, logits[len(u) + len(v) - 1 :: len(v)], states)
+        return LinearTrajectory(self, logits[len(u) + len(v) - 1 :: len(v)], states)
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class LinearTrajectory:
     """The network after u v^n for n = 1, 2, ...: its logits (n, n_outputs), and the states of each layer (n, d)."""
 
     network: LinearNetwork
@@ -104,7 +104,7 @@ def branch(a: Sequence[Complex], states: Sequence[Complex]) -> tuple[Advance, li
 
 
 def scan(a: Complex, x: Complex, inputs: Complex) -> Complex:
-    """The states (n, d) that inputs (n, d) lead to, one after the other, from x on.
+    """The states (n, d) that inputs (n, d) lead to, in turn, from x on.
 
     >>> scan(np.array([0.5]), np.array([8.0]), np.array([[0.0], [1.0]])).tolist()
     [[4.0], [3.0]]

@@ -18,10 +18,10 @@ from regulargpt.certificate.checker import FORMAT, AcceptedRefutation, Malformed
 from regulargpt.certificate.checker.claims import refutation_claim
 from regulargpt.certificate.checker.refutation import FEW, LATER
 from regulargpt.certificate.compared import right_machine
-from regulargpt.certificate.refutation.cycles import SYMBOLS, ChainNetwork
+from regulargpt.certificate.refutation.cycles import SYMBOLS, CycleNetwork
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork, is_diagonal
-from regulargpt.certificate.refutation.families import Wrong, candidates, of_cycles
+from regulargpt.certificate.refutation.families import WrongFamily, candidates, of_cycles
 from regulargpt.certificate.refutation.network import LinearNetwork
 from regulargpt.certificate.refutation.search import Network, wrong_families
 from regulargpt.models.delta.model import Delta
@@ -68,13 +68,15 @@ def in_float64(model: Recurrent) -> Network:
         return DeltaNetwork(model)
     if isinstance(model, Mixing) and is_diagonal(model):
         return DiagonalNetwork(model)
-    return ChainNetwork(model)
+    return CycleNetwork(model)
 
 
 def answers_otherwise(network: bytes) -> str | None:
     """Why the network of this config.json answers no word at its end; None if it does."""
-    asked = json.loads(network)["supervision"]
-    return None if asked in ANSWERED else f"the network is trained to answer {asked!r}, not a word at its end"
+    supervision = json.loads(network)["supervision"]
+    return (
+        None if supervision in ANSWERED else f"the network is trained to answer {supervision!r}, not a word at its end"
+    )
 
 
 def refutation_of(
@@ -90,16 +92,16 @@ def refutation_of(
     machine = right_machine(task)
     assert isinstance(machine, MooreMachine), "that of a task"
     searched = in_float64(model)
-    reason = no_family(machine, len(candidates(machine)), isinstance(searched, ChainNetwork))
+    reason = no_family(machine, len(candidates(machine)), isinstance(searched, CycleNetwork))
     automaton = to_json(machine)
     files = {"weights": weights, "network": network, "automaton": automaton.encode()}
 
-    def checked(wrong: Wrong) -> Refutation:
+    def checked(wrong: WrongFamily) -> Refutation:
         text = certificate_of(wrong, machine, files)
-        found = decide(text.encode(), files, progress=progress)
-        assert isinstance(found, AcceptedRefutation), "it is one"
+        accepted = decide(text.encode(), files, progress=progress)
+        assert isinstance(accepted, AcceptedRefutation), "it is one"
         written = {**record.graph_file(files), REFUTED_AUTOMATON: automaton, REFUTATION: text}
-        return Refutation(described(wrong, machine, found), written)
+        return Refutation(described(wrong, machine, accepted), written)
 
     for wrong in wrong_families(machine, searched, progress)[:TRIED]:
         try:
@@ -109,7 +111,7 @@ def refutation_of(
     return none_of(reason)
 
 
-def accepted(wrong: Wrong, checked: Callable[[Wrong], Refutation]) -> Refutation:
+def accepted(wrong: WrongFamily, checked: Callable[[WrongFamily], Refutation]) -> Refutation:
     """The refutation from where float64 shows it, or from later words on. Raises Rejected if it is accepted from none.
 
     The checker may see only of later words that they are settled.
@@ -123,21 +125,21 @@ def accepted(wrong: Wrong, checked: Callable[[Wrong], Refutation]) -> Refutation
     return earliest(wrong.later(max(wrong.start, FEW + 1)), checked)
 
 
-def earliest(wrong: Wrong, checked: Callable[[Wrong], Refutation]) -> Refutation:
+def earliest(wrong: WrongFamily, checked: Callable[[WrongFamily], Refutation]) -> Refutation:
     """The refutation from nearly the least n on from which it is accepted, where float64 does not show that n.
 
     Raises Rejected if it is accepted from none on.
     """
-    low, high, found = wrong.start, wrong.start, None
-    while found is None or high - low > 1 + high // NEAR:
-        n = high if found is None else (low + high) // 2
+    low, high, earliest_one = wrong.start, wrong.start, None
+    while earliest_one is None or high - low > 1 + high // NEAR:
+        n = high if earliest_one is None else (low + high) // 2
         try:
-            found, high = checked(wrong.later(n)), n
+            earliest_one, high = checked(wrong.later(n)), n
         except Rejected:
-            if found is None and 2 * high > MOST:
+            if earliest_one is None and 2 * high > MOST:
                 raise
-            low, high = n, 2 * high if found is None else high
-    return found
+            low, high = n, 2 * high if earliest_one is None else high
+    return earliest_one
 
 
 def none_of(reason: str) -> Refutation:
@@ -159,7 +161,7 @@ def no_family(machine: MooreMachine, count: int, is_followed: bool = False) -> s
     return f"none of {count:,} families u v^n w is wrong for ever; {why}"
 
 
-def certificate_of(wrong: Wrong, machine: MooreMachine, files: Mapping[str, bytes]) -> str:
+def certificate_of(wrong: WrongFamily, machine: MooreMachine, files: Mapping[str, bytes]) -> str:
     """refutation.json."""
     words = {name: [*word] for name, word in wrong.family._asdict().items()}
     names = {name: [machine.alphabet[a] for a in word] for name, word in words.items()}
@@ -177,7 +179,7 @@ def certificate_of(wrong: Wrong, machine: MooreMachine, files: Mapping[str, byte
     )
 
 
-def described(wrong: Wrong, machine: MooreMachine, accepted: AcceptedRefutation) -> dict[str, Any]:
+def described(wrong: WrongFamily, machine: MooreMachine, accepted: AcceptedRefutation) -> dict[str, Any]:
     """The family, with symbols for their numbers, and what the checker counted."""
     return {
         "refuted": True,

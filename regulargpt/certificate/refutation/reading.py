@@ -11,9 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from regulargpt.certificate.refutation.families import Family, Wrong
+from regulargpt.certificate.refutation.families import PowerFamily, WrongFamily
 from regulargpt.finite.float64_network import as_float64
-from regulargpt.models.mixing.model import Block, Mixing
+from regulargpt.models.mixing.model import MixerBlock, Mixing
 from regulargpt.models.pd_ssm.model import PostBlock
 
 Floats = npt.NDArray[np.float64]
@@ -30,16 +30,16 @@ class Settles:
         """The logits (q, n_outputs) that those after u v^n w come near, for n = 0, 1, .. mod q."""
         return self.limit(u, v, w)[None]
 
-    def follow(self, families: Iterable[Family]) -> None:
+    def follow(self, families: Iterable[PowerFamily]) -> None:
         """What has to be read of all families first: nothing."""
 
     def apart(self, u: Sequence[int], v: Sequence[int]) -> float:
         """How far what is read of u v v .. still is from where it comes around."""
         return 0.0
 
-    def chosen(self, found: Sequence[Wrong]) -> list[Wrong]:
+    def chosen(self, families: Sequence[WrongFamily]) -> list[WrongFamily]:
         """Those for the checker, the first one first."""
-        return sorted(found, key=lambda wrong: (not wrong.is_settled, wrong.length))
+        return sorted(families, key=lambda wrong: (not wrong.is_settled, wrong.length))
 
 
 class Reader(Settles):
@@ -47,7 +47,7 @@ class Reader(Settles):
 
     def __init__(self, model: Mixing):
         self.model = as_float64(model)
-        self.blocks = [block for block in self.model.blocks if isinstance(block, Block | PostBlock)]
+        self.blocks = [block for block in self.model.blocks if isinstance(block, MixerBlock | PostBlock)]
 
     @torch.no_grad()
     def read(self, symbols: Sequence[int], carries: Any, rows: int = 1) -> tuple[Floats, Any]:
@@ -71,7 +71,7 @@ class Trajectory:
     rows: int
 
     @classmethod
-    def of(cls, network: Reader, v: Sequence[int], before: Sequence[Any]) -> Trajectory:
+    def from_carried(cls, network: Reader, v: Sequence[int], before: Sequence[Any]) -> Trajectory:
         """Of what is carried before each of these v."""
         carries = [
             (

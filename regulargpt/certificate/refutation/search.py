@@ -10,41 +10,41 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
-from regulargpt.certificate.refutation.cycles import ChainNetwork
+from regulargpt.certificate.refutation.cycles import CycleNetwork
 from regulargpt.certificate.refutation.delta import DeltaNetwork
 from regulargpt.certificate.refutation.diagonal import DiagonalNetwork
-from regulargpt.certificate.refutation.families import Wrong, after, candidates, orbit
+from regulargpt.certificate.refutation.families import WrongFamily, after, candidates, orbit
 from regulargpt.certificate.refutation.network import LinearNetwork
 
 Progress = Callable[[str, int, int], None]  # part, families done, families in all
-Network = LinearNetwork | DeltaNetwork | DiagonalNetwork | ChainNetwork
+Network = LinearNetwork | DeltaNetwork | DiagonalNetwork | CycleNetwork
 TIE = 1e-9  # of two logits at the limit, in float64
 
 
 def wrong_families(
     machine: MooreMachine, network: Network, progress: Progress = lambda part, done, count: None
-) -> list[Wrong]:
-    """Families on which the network is wrong in the limit, the one with the shortest first word first.
+) -> list[WrongFamily]:
+    """Families on which the network is wrong in the limit, the family with the shortest first word first.
 
     `start` is where float64 shows it; where it shows no end of other answers, behind all that was read.
     """
 
-    def order(wrong: Wrong) -> tuple[float, int]:
+    def order(wrong: WrongFamily) -> tuple[float, int]:
         u, v, _ = wrong.family
         return network.apart(u, v), wrong.family.length(1)
 
-    found = sorted(at_the_limit(machine, network, progress), key=order)[: network.families]
-    read: list[Wrong] = []
+    families = sorted(at_the_limit(machine, network, progress), key=order)[: network.families]
+    read: list[WrongFamily] = []
     for symbols in network.symbols:
         # As many symbols of all of them together.
-        few = max(1, len(found) * network.symbols[0] // symbols)
-        read = [first_wrong(network, wrong, symbols) for wrong in found[:few]]
+        few = max(1, len(families) * network.symbols[0] // symbols)
+        read = [first_wrong(network, wrong, symbols) for wrong in families[:few]]
         if any(wrong.is_settled for wrong in read):
             break
     return network.chosen(read)
 
 
-def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) -> Iterator[Wrong]:
+def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) -> Iterator[WrongFamily]:
     """Each family, and residue, at which the limit has another answer than the machine."""
     limits: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     families = candidates(machine)
@@ -66,7 +66,7 @@ def at_the_limit(machine: MooreMachine, network: Network, progress: Progress) ->
             if min(right, answer) >= 0 and right != answer:
                 # At least one v, and none before the states come around.
                 start = n if n >= 1 else period
-                yield Wrong(family, start, period, n % period, answer, right)
+                yield WrongFamily(family, start, period, n % period, answer, right)
 
 
 def decided(logits: npt.NDArray[np.float64]) -> int:
@@ -79,7 +79,7 @@ def decided(logits: npt.NDArray[np.float64]) -> int:
     return int(first) if logits[first] - logits[second] > TIE else -1
 
 
-def first_wrong(network: Network, wrong: Wrong, symbols: int) -> Wrong:
+def first_wrong(network: Network, wrong: WrongFamily, symbols: int) -> WrongFamily:
     """From which n on float64 shows the answer of the limit, of so many symbols."""
     u, v, w = wrong.family
     most = max(1, symbols // len(v))

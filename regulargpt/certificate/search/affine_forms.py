@@ -136,7 +136,7 @@ class DeviationBound:
     columns: Lengths
 
     @classmethod
-    def of(cls, form: AffineForm, C: int, norm: Callable[[Floats], Floats] = spectral_bound) -> DeviationBound:
+    def from_form(cls, form: AffineForm, C: int, norm: Callable[[Floats], Floats] = spectral_bound) -> DeviationBound:
         """The norms of a form's maps; the states are among the sources 0 .. C-1."""
         pairs, states = np.zeros((len(form.centre), C, C)), [c for c in range(C) if c in form.maps]
         for i in states:

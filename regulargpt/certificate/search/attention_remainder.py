@@ -30,7 +30,9 @@ class Projections:
     value_gain: Floats
 
     @classmethod
-    def of(cls, network: Float64Network, x: Floats, jacobian: Floats, gain: Floats, bias: Floats) -> Projections:
+    def from_network(
+        cls, network: Float64Network, x: Floats, jacobian: Floats, gain: Floats, bias: Floats
+    ) -> Projections:
         """Of rows gain x + bias; the output projection's bias is not in it."""
         H, d = network.options["n_heads"], x.shape[1]
         root = np.sqrt(d / H)

@@ -47,10 +47,10 @@ class BlockBatch(WindowBatch):
         """Those of attention from what the first LayerNorm leaves of each row, then the others."""
         errors = np.zeros_like(radii) if self.input_norm is None else self.input_norm(radii[:, None], {})
         remainder = self.attention.remainder(radii[self.windows], errors[self.windows])
-        found: Lengths = dict(zip((PATTERN, "attention"), remainder, strict=True))
+        lengths: Lengths = dict(zip((PATTERN, "attention"), remainder, strict=True))
         for name, step in self.steps.items():
-            found[name] = step(radii[self.windows], found)
-        return found
+            lengths[name] = step(radii[self.windows], lengths)
+        return lengths
 
 
 def is_pre(network: Float64Network) -> bool:
@@ -63,10 +63,10 @@ def projections(network: Float64Network, rows: Floats) -> tuple[Projections, Lay
     d = rows.shape[1]
     start = AffineForm(rows, {0: np.broadcast_to(np.eye(d), (len(rows), d, d))})
     if not is_pre(network):
-        return Projections.of(network, rows, start.maps[0], np.ones(d), np.zeros(d)), None
+        return Projections.from_network(network, rows, start.maps[0], np.ones(d), np.zeros(d)), None
     gain, bias = (network.w[f"blocks.0.ln1.{name}"] for name in ("weight", "bias"))
     normed, remainder = layer_norm(start, "", 1)
-    return Projections.of(network, normed.centre, normed.maps[0], gain, bias), remainder
+    return Projections.from_network(network, normed.centre, normed.maps[0], gain, bias), remainder
 
 
 def expand(

@@ -55,7 +55,7 @@ class QuantisedNetwork:
     proof: Proof
 
     @classmethod
-    def of(
+    def compute(
         cls,
         network: Float64Network,
         book: Codebook,
@@ -78,9 +78,9 @@ class QuantisedNetwork:
     def has_answer(self) -> npt.NDArray[np.bool_]:
         """The prototypes (K,) that are the root of a word with an answer."""
         states, elements = self.proof.roots.T
-        found = np.zeros(len(self.book), dtype=bool)
-        found[states[self.specification.answers[elements] >= 0] - 1] = True
-        return found
+        is_root = np.zeros(len(self.book), dtype=bool)
+        is_root[states[self.specification.answers[elements] >= 0] - 1] = True
+        return is_root
 
     @property
     def needed_answers(self) -> npt.NDArray[np.int64]:
@@ -118,11 +118,11 @@ class QuantisedNetwork:
 
 @dataclass(frozen=True)
 class Certifier:
-    """What the networks of one task and chunk size have to compute, worked out once.
+    """What the networks of a task and chunk size have to compute, worked out once.
 
     >>> import languages, torch
     >>> from regulargpt.models.regulargpt import RegularGPT
-    >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
+    >>> certifier = Certifier.for_task(languages.get("parity"), chunk_size=2)
     >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
     >>> certifier.attempt(untrained).certain, len(certifier.certify(untrained).proof.wrong) < 5
     (False, True)
@@ -132,7 +132,7 @@ class Certifier:
     target: Target
 
     @classmethod
-    def of(cls, task: TreeTask, chunk_size: int, aligned: Side = "right") -> Certifier:
+    def for_task(cls, task: TreeTask, chunk_size: int, aligned: Side = "right") -> Certifier:
         """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
         alike = f"all words of {task.name} are alike: there is nothing to prove, choose another language"
         if len(task.output_names) < 2:
@@ -151,14 +151,14 @@ class Certifier:
 
     @classmethod
     def specified(cls, specification: AnySpecification, chunk_size: int, aligned: Side, alike: str) -> Certifier:
-        """Raises UserError with the line `alike` where all words of one symbol or more do the same."""
-        target = Target.of(specification, chunk_size, aligned)
+        """Raises UserError with the line `alike` where all non-empty words do the same."""
+        target = Target.from_specification(specification, chunk_size, aligned)
         if len(target.elements) < 2:
             raise UserError(alike)
         return cls(specification, target)
 
     def certify(self, model: Tree, prototypes: Tensor | None = None) -> QuantisedNetwork:
-        """The first codebook that proves the language; else the one with which the network is right farthest.
+        """The first codebook that proves the language; else the codebook with which the network is right farthest.
 
         `prototypes` (K, d_model), if there are any, are tried first. Raises TooManyWindows where the network errs on so
         much, whatever the codebook, that no proof can look at it.
@@ -167,7 +167,7 @@ class Certifier:
         given = [] if prototypes is None else [unlabelled(prototypes)]
         for book in chain(given, codebooks(network, self.target)):
             try:
-                quantised = QuantisedNetwork.of(network, book, self.specification)
+                quantised = QuantisedNetwork.compute(network, book, self.specification)
             except TooManyWindows as error:
                 too_many = error
                 continue
@@ -236,7 +236,7 @@ class Certifier:
     ) -> QuantisedNetwork | None:
         """What is decided with this codebook; None where the network errs on more than can be looked at."""
         try:
-            return QuantisedNetwork.of(network, book, self.specification, table)
+            return QuantisedNetwork.compute(network, book, self.specification, table)
         except TooManyWindows:
             return None
 

@@ -28,7 +28,7 @@ from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
 
-# An element gets at most one more prototype a round.
+# An element gets at most another prototype a round.
 MAX_ROUNDS = 12
 # Where more windows than this are taken for another element, more prototypes help nothing.
 MAX_MISSED_TO_REFINE = 0.2
@@ -59,16 +59,18 @@ class Target:
     symbol_products: Ints  # (m,)
     windows: Ints  # (n, C), of elements, from 1, 0 the pad
     products: Ints  # (n,)
-    answers: Ints  # (size,) of words of each element, -1 where none has one
+    answers: Ints  # (size,) of words of each element, -1 where none has an element
     size: int  # elements, behind which windows may have the symbols
     n_symbols: int = 0
 
     @classmethod
-    def of(cls, specification: Specification | NestedSpecification, chunk_size: int, aligned: Side = "right") -> Target:
+    def from_specification(
+        cls, specification: Specification | NestedSpecification, chunk_size: int, aligned: Side = "right"
+    ) -> Target:
         """The windows of all trees of all words with an answer.
 
         >>> import languages
-        >>> target = Target.of(Specification.of(languages.get("parity")), 2)
+        >>> target = Target.from_specification(Specification.from_task(languages.get("parity")), 2)
         >>> target.symbol_windows.tolist(), target.symbol_products.tolist()
         ([[1, 0], [1, 1], [1, 2], [2, 0], [2, 1], [2, 2]], [0, 0, 1, 1, 1, 0])
         """
@@ -91,7 +93,7 @@ class Target:
 
         # The entries note which windows occur.
         prove(specification, chunk_size, partial(image_of, symbols, nodes, 0), specification.answers, aligned)
-        # The task's own machine may tell fewer elements apart: windows that are then the same are one.
+        # The task's own machine may tell fewer elements apart: windows that are then the same are joined.
         elements = specification.task_elements
         windows = np.concatenate([[0], 1 + elements])[nodes.windows(chunk_size)]
         # As numbers, which sort as the windows do and much faster.
@@ -148,11 +150,11 @@ class Target:
         known = np.zeros(1 + self.size + self.n_symbols, dtype=bool)
         known[[0, *(1 + self.symbol_products)]] = True  # the pad, and what symbols give
         known[1 + self.size :] = True  # the symbols
-        found = [np.zeros(0, dtype=np.int64)]
+        windows = [np.zeros(0, dtype=np.int64)]
         while len(new := np.flatnonzero(known[self.windows].all(1) & ~known[1 + self.products])):
-            found.append(new[np.unique(self.products[new], return_index=True)[1]])
+            windows.append(new[np.unique(self.products[new], return_index=True)[1]])
             known[1 + self.products[new]] = True
-        return np.concatenate(found)
+        return np.concatenate(windows)
 
 
 def codebooks(network: Float64Network, target: Target) -> Iterator[Codebook]:

@@ -1,7 +1,7 @@
 """How far from its prototype the image of each window of balls can be under RegularGPT's block with gates.
 
 Here values depend on the whole window. So attention is expanded over forms, head by head, with the bound that the
-checker has, and not with the sharper one of attention_remainder.py, which needs values of one node each.
+checker has, and not with the sharper bound of attention_remainder.py, which needs values of a node each.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def attend(expansion: Expansion, n_heads: int, x: Sequence[AffineForm]) -> Affin
     for h in range(n_heads):
         cut = slice(h * width, (h + 1) * width)
         k, v = [key.part(cut) for key in keys], [value.part(cut) for value in values]
-        found, remainder = attend_head(r[h], query.part(cut), k, v, out[:, cut])
-        sums.append(found)
+        form, remainder = attend_head(r[h], query.part(cut), k, v, out[:, cut])
+        sums.append(form)
         heads.append(remainder)
     expansion.steps["attention"] = total(heads)
     attended = reduce(AffineForm.plus, sums)
@@ -97,7 +97,7 @@ class HeadRemainder:
 
     pattern: Floats  # (n, C)
     complement: Floats  # (n, C): 1 - pattern
-    apart: Floats  # (n, C): how far each value is from the mean one
+    apart: Floats  # (n, C): how far each value is from the mean value
     query: DeviationBound
     keys: list[DeviationBound]
     values: list[DeviationBound]
@@ -137,10 +137,10 @@ def attend_head(
         p,
         complement,
         np.sqrt(np.square(differences @ root.T).sum(-1)),
-        DeviationBound.of(q, C),
-        [DeviationBound.of(key, C) for key in k],
-        [DeviationBound.of(value.linear(root), C) for value in v],
-        [(i, j, DeviationBound.of(slopes[i].minus(slopes[j]), C, row_norm)) for i, j in pairs],
+        DeviationBound.from_form(q, C),
+        [DeviationBound.from_form(key, C) for key in k],
+        [DeviationBound.from_form(value.linear(root), C) for value in v],
+        [(i, j, DeviationBound.from_form(slopes[i].minus(slopes[j]), C, row_norm)) for i, j in pairs],
     )
     return moved.linear(out), remainder
 
@@ -171,12 +171,12 @@ def pattern_maps(p: Floats, slopes: Sequence[AffineForm], differences: Floats) -
 
     dp_j is p_j (slope j - the mean slope), and the mean slope falls out: sum_j p_j (v_j - v) is 0.
     """
-    found: dict[Source, Floats] = {}
+    maps: dict[Source, Floats] = {}
     for j, slope in enumerate(slopes):
         moved = (p[:, j, None] * differences[:, j])[..., None]  # (n, d_head, 1)
         for s, m in slope.maps.items():
-            found[s] = found.get(s, 0.0) + moved * m  # m is (n, 1, k_s)
-    return found
+            maps[s] = maps.get(s, 0.0) + moved * m  # m is (n, 1, k_s)
+    return maps
 
 
 def row_norm(rows: Floats) -> Floats:

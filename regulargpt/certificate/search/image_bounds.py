@@ -32,15 +32,15 @@ class WindowBatch:
     @classmethod
     def parts(cls, form: AffineForm, targets: Floats, C: int) -> tuple[DeviationBound, Floats]:
         """How far the images can be from their centres, and how far these are from the targets."""
-        return DeviationBound.of(form, C, spectral_norm), np.sqrt(np.square(form.centre - targets).sum(1))
+        return DeviationBound.from_form(form, C, spectral_norm), np.sqrt(np.square(form.centre - targets).sum(1))
 
     def lengths(self, radii: Floats) -> Lengths:
         """How long the sources are (n,), for radii (1 + K,) of the rows' balls."""
         # In the order of the network: the length of each source follows from those before it.
-        found: Lengths = {}
+        lengths: Lengths = {}
         for name, step in self.steps.items():
-            found[name] = step(radii[self.windows], found)
-        return found
+            lengths[name] = step(radii[self.windows], lengths)
+        return lengths
 
     def bound(self, radii: Floats) -> Floats:
         """At most this far from the prototypes (n,)."""
@@ -88,8 +88,8 @@ class ImageBounds(ABC):
 
     def gains(self) -> Floats:
         """By how much (n,) equal small radii are stretched: the norms of the Jacobians over all children."""
-        found = np.zeros(len(self.windows))
+        gains = np.zeros(len(self.windows))
         for at, batch in self.batches:
             moves = (batch.windows > 0) & (batch.windows < len(self.rows) - len(self.network.beside))
-            found[at] = batch.deviation.first_order(moves.astype(float))
-        return found
+            gains[at] = batch.deviation.first_order(moves.astype(float))
+        return gains

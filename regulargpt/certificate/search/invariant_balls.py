@@ -81,13 +81,13 @@ def find_invariant_balls(
         if isinstance(first, NotInvariant):
             return first
     conditions = BallConditions(network, prototypes, leaves, nodes, answers)
-    found: list[InvariantBalls] = []
+    invariant: list[InvariantBalls] = []
     for slack in SLACKS:
         balls = conditions.solve(slack)
         if isinstance(balls, NotInvariant):
-            return found[::-1] or balls  # what fails with a slack fails with every larger one
-        found.append(balls)
-    return found[::-1]
+            return invariant[::-1] or balls  # what fails with a slack fails with every larger slack
+        invariant.append(balls)
+    return invariant[::-1]
 
 
 class BallConditions:

@@ -24,7 +24,7 @@ class Labels:
     Rows are counted as in the table: labels from 1, then the symbols.
 
     >>> from languages.context_free.brackets import brackets
-    >>> labels = Labels(NestedSpecification.of(brackets(2)), 2, "right")
+    >>> labels = Labels(NestedSpecification.from_task(brackets(2)), 2, "right")
     >>> labels.count, labels.answers.tolist()
     (11, [1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1])
     """
@@ -38,7 +38,7 @@ class Labels:
         """Of each call with a forest of each element the label (M + 1, calls), and (labels, 1 + returns): the element
         that it has at the top level, and those of the pairs that returns make of it."""
         of = self.specification
-        alone = of.times[of.letters[of.calls]].T  # (M + 1, calls): the call as a pending one, and the forest
+        alone = of.times[of.letters[of.calls]].T  # (M + 1, calls): the call as a pending call, and the forest
         does = np.concatenate([alone[:, :, None], of.wrap], axis=2)  # (M + 1, calls, 1 + returns)
         flat = does.reshape(-1, does.shape[2])  # ((M + 1) * calls, 1 + returns)
         different, which = np.unique(flat, axis=0, return_inverse=True)
@@ -61,7 +61,7 @@ class Labels:
         Empty where there is no word.
 
         >>> from languages.context_free.brackets import brackets
-        >>> Labels(NestedSpecification.of(brackets(1)), 2, "right").names
+        >>> Labels(NestedSpecification.from_task(brackets(1)), 2, "right").names
         ('ε', ')', '(', ')(', '', '(…', '((…', '()…')
         """
         words = [word or "ε" for word in self.specification.words]
@@ -83,11 +83,11 @@ class Labels:
     def image(self, windows: Ints) -> Ints:
         """The labels (n,), from 1, over windows (n, C) of rows."""
         left = windows[:, ::-1] if self.aligned == "right" else windows
-        found = self.products(windows)
+        product = self.products(windows)
         calls, returns = (self.numbers(kind, left) for kind in (self.specification.calls, self.specification.returns))
-        return 1 + (self.in_two if self.chunk_size == 2 else self.in_one)(left, calls, returns, found)
+        return 1 + (self.in_two if self.chunk_size == 2 else self.in_one)(left, calls, returns, product)
 
-    def in_two(self, left: Ints, calls: Ints, returns: Ints, found: Ints) -> Ints:
+    def in_two(self, left: Ints, calls: Ints, returns: Ints, product: Ints) -> Ints:
         """The same for C = 2: (call, inside), then that and the return; an empty inside is the pad."""
         size, inside = self.specification.size, left[:, 1]
         opens = (calls[:, 0] >= 0) & (inside <= size + 1)
@@ -95,15 +95,15 @@ class Labels:
         opened = left[:, 0] - size - 2
         closes = (opened >= 0) & (opened < len(self.opened[1])) & (returns[:, 1] >= 0)
         pairs = self.opened[1][np.where(closes, opened, 0), 1 + np.maximum(returns[:, 1], 0)]
-        return np.where(opens, labels, np.where(closes, pairs, found))
+        return np.where(opens, labels, np.where(closes, pairs, product))
 
-    def in_one(self, left: Ints, calls: Ints, returns: Ints, found: Ints) -> Ints:
+    def in_one(self, left: Ints, calls: Ints, returns: Ints, product: Ints) -> Ints:
         """The same for C >= 3: (call, inside, return)."""
         first = self.chunk_size - 3 if self.aligned == "right" else 0
         call, inside, close = calls[:, first], left[:, first + 1], returns[:, first + 2]
         is_pair = (call >= 0) & (close >= 0) & (inside <= self.count)
         element = np.where(is_pair, np.maximum(inside - 1, 0), 0)
-        return np.where(is_pair, self.specification.wrap[element, call, close], found)
+        return np.where(is_pair, self.specification.wrap[element, call, close], product)
 
     def numbers(self, symbols: Ints, rows: Ints) -> Ints:
         """Which of these symbols each row is, -1 for others."""
@@ -112,9 +112,9 @@ class Labels:
         return place[rows]
 
     def products(self, windows: Ints) -> Ints:
-        """What the children of windows do one after the other."""
+        """What the children of windows do in turn."""
         does = np.concatenate([[0], self.elements, self.specification.letters])
-        found = np.zeros(len(windows), dtype=np.int64)
+        elements = np.zeros(len(windows), dtype=np.int64)
         for column in from_left(list(windows.T), self.aligned):
-            found = self.specification.times[found, does[column]]
-        return found
+            elements = self.specification.times[elements, does[column]]
+        return elements

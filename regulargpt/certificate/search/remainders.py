@@ -52,7 +52,7 @@ def layer_norm(form: AffineForm, name: Source, C: int) -> tuple[AffineForm, Laye
     """LayerNorm without gain and bias; `name` is the new source."""
     form = form.centred()
     u, d = form.centre, form.centre.shape[1]
-    remainder = LayerNormRemainder(np.sqrt(np.square(u).sum(1)) / ROUND_UP, DeviationBound.of(form, C), d)
+    remainder = LayerNormRemainder(np.sqrt(np.square(u).sum(1)) / ROUND_UP, DeviationBound.from_form(form, C), d)
     s = np.sqrt(np.square(u).sum(1) + d * EPS)
     maps = {source: layer_norm_derivative(u, s, m) for source, m in form.maps.items()}
     return AffineForm(math.sqrt(d) * u / s[:, None], {**maps, name: np.eye(d)[None]}), remainder
@@ -73,7 +73,7 @@ class CoordinateBound:
     rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows; (n or 1, m, k_s), |M|, for `Coordinates`
 
     @classmethod
-    def of(cls, form: AffineForm) -> CoordinateBound:
+    def from_form(cls, form: AffineForm) -> CoordinateBound:
         """The lengths of a form's rows."""
         rows = {s: np.abs(m) if isinstance(s, Coordinates) else euclidean(m, 2) for s, m in form.maps.items()}
         return cls(form.centre.shape, rows)
@@ -105,7 +105,7 @@ class ActivationRemainder:
 def activation(form: AffineForm, kind: str, name: Coordinates) -> tuple[AffineForm, ActivationRemainder]:
     """GELU, ReLU or sigmoid; `name` is the new source."""
     x, (value, slope, largest) = form.centre, EXPANSIONS[kind]
-    remainder = ActivationRemainder(x, CoordinateBound.of(form), largest)
+    remainder = ActivationRemainder(x, CoordinateBound.from_form(form), largest)
     slopes = slope(x)[:, :, None]  # (n, m, 1)
     maps = {s: slopes * m for s, m in form.maps.items()}
     return AffineForm(value(x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
@@ -125,7 +125,7 @@ class ProductRemainder:
 
 def product(x: AffineForm, y: AffineForm, name: Coordinates) -> tuple[AffineForm, ProductRemainder]:
     """The product, coordinate by coordinate; `name` is the new source."""
-    remainder = ProductRemainder(CoordinateBound.of(x), CoordinateBound.of(y))
+    remainder = ProductRemainder(CoordinateBound.from_form(x), CoordinateBound.from_form(y))
     first = {s: y.centre[:, :, None] * m for s, m in x.maps.items()}  # (n, m, 1) times (n, m, k_s)
     for s, m in y.maps.items():
         first[s] = first.get(s, 0.0) + x.centre[:, :, None] * m

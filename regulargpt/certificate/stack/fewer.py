@@ -1,6 +1,6 @@
 """Units that no answer needs, held constant: a network of fewer states, so that rounding decides fewer of its signs.
 
-A unit that goes to and fro for nothing doubles the states, and each state is one more chance that some sum lies so near
+A unit that goes to and fro for nothing doubles the states, and each state is another chance that some sum lies so near
 to 0 that rounding decides its sign. Weight decay makes such units weak and not still.
 """
 
@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from languages.automata.pushdown import PushdownTransducer
-from regulargpt.certificate.stack.search import Attempt, attempt, errors
+from regulargpt.certificate.stack.search import StackAttempt, attempt, errors
 from regulargpt.finite.stack_product import Proven, Word, Wrong
 from regulargpt.models.stack_rnn.model import StackRnn
 
-ASKED = 16  # wrong words that a search brings at most: they are asked first when others are tried
+ASKED = 16  # wrong words that a search brings at most: they are queried first when others are tried
 MOST_PAIRS = 2**19  # in all searches together: a quarter of a minute
 
 
@@ -40,13 +40,15 @@ def by_need(model: StackRnn) -> list[int]:
 class Fewer:
     """A copy of a network, less one unit after another as long as no word is answered wrongly.
 
-    What is asked first are words that were answered wrongly before, `asked` and by copies since; the product decides.
+    What is queried first are words that were answered wrongly before, `known_wrong` and since; the product decides.
     """
 
-    def __init__(self, model: StackRnn, machine: PushdownTransducer, lag: int, limit: int, asked: Sequence[Word] = ()):
+    def __init__(
+        self, model: StackRnn, machine: PushdownTransducer, lag: int, limit: int, known_wrong: Sequence[Word] = ()
+    ):
         self.model, self.machine, self.lag, self.limit = deepcopy(model), machine, lag, limit
-        still_wrong = set(errors(model, machine, asked))
-        self.asked = [word for word in asked if word not in still_wrong]
+        still_wrong = set(errors(model, machine, known_wrong))
+        self.known_wrong = [word for word in known_wrong if word not in still_wrong]
         self.free = by_need(model)
         self.held = self.pairs = 0
 
@@ -56,25 +58,25 @@ class Fewer:
         while before != self.held:
             before = self.held
             for unit in tuple(self.free):
-                found = self.without(unit)
-                if found is not None and isinstance(found.verdict, Proven):
+                tried = self.without(unit)
+                if tried is not None and isinstance(tried.verdict, Proven):
                     return True
                 if self.pairs > MOST_PAIRS:
                     return False
         return False
 
-    def without(self, unit: int) -> Attempt | None:
+    def without(self, unit: int) -> StackAttempt | None:
         """What a search comes to if the unit is held, which it is from now on; None where a word is wrong then."""
         before = deepcopy(self.model.state_dict())
         for sign in (1.0, -1.0):
             hold(self.model, unit, sign)
-            if not errors(self.model, self.machine, self.asked):
-                found = attempt(self.model, self.machine, self.lag, self.limit, ASKED)
-                self.pairs += len(found.product.of)
-                if not isinstance(found.verdict, Wrong):
+            if not errors(self.model, self.machine, self.known_wrong):
+                tried = attempt(self.model, self.machine, self.lag, self.limit, ASKED)
+                self.pairs += len(tried.product.of)
+                if not isinstance(tried.verdict, Wrong):
                     self.free.remove(unit)
                     self.held += 1
-                    return found
-                self.asked += found.wrong
+                    return tried
+                self.known_wrong += tried.wrong
             self.model.load_state_dict(before)
         return None

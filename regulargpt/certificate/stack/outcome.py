@@ -15,9 +15,9 @@ from regulargpt.certificate import record
 from regulargpt.certificate.checker import FORMAT, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.claims import stack_claim
 from regulargpt.certificate.outcome import Outcome, compared, refused
-from regulargpt.certificate.stack.search import Attempt, attempt, machine_of
+from regulargpt.certificate.stack.search import StackAttempt, attempt, machine_of
 from regulargpt.certificate.verdict import remember
-from regulargpt.finite.stack_product import MAX_LAG, Proven, Undecided, Wrong
+from regulargpt.finite.stack_product import MAX_LAG, Proven, UndecidedProduct, Wrong
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE
 
 KIND = {"kind": "stack"}
@@ -32,16 +32,16 @@ def stack_outcome(
         machine = machine_of(task)
     except UserError as error:
         return refused(weights, {**KIND, "reason": str(error)})
-    found = attempt(model, machine, lag)
-    sizes: dict[str, Any] = {**KIND, **counted(found)}
-    if isinstance(found.verdict, Wrong):
-        wrong = compared(machine, model, found.verdict.word)
-        return refused(weights, {**sizes, "reason": reason_of(found, task), "wrong": wrong})
-    if isinstance(found.verdict, Undecided):
-        return refused(weights, {**sizes, "reason": reason_of(found, task)})
+    tried = attempt(model, machine, lag)
+    sizes: dict[str, Any] = {**KIND, **counted(tried)}
+    if isinstance(tried.verdict, Wrong):
+        wrong = compared(machine, model, tried.verdict.word)
+        return refused(weights, {**sizes, "reason": reason_of(tried, task), "wrong": wrong})
+    if isinstance(tried.verdict, UndecidedProduct):
+        return refused(weights, {**sizes, "reason": reason_of(tried, task)})
     automaton = to_json(machine)
     files = {"weights": weights, "network": network, "automaton": automaton.encode()}
-    certificate = certificate_of(found.verdict, files)
+    certificate = certificate_of(tried.verdict, files)
     try:
         decide(certificate.encode(), files, progress=progress)
     except (Rejected, Malformed) as error:
@@ -56,17 +56,17 @@ def certificate_of(proven: Proven, files: Mapping[str, bytes]) -> str:
     return record.text({"format": FORMAT, **KIND, "claim": stack_claim(), **named, "lag": proven.lag})
 
 
-def counted(found: Attempt) -> dict[str, Any]:
+def counted(tried: StackAttempt) -> dict[str, Any]:
     """How much was gone through, and the least margins; None where there are none."""
-    product, margins = found.product, dataclasses.asdict(found.network.margins)
+    product, margins = tried.product, dataclasses.asdict(tried.network.margins)
     least = {name: value if value < float("inf") else None for name, value in margins.items()}
-    sizes = {"states": found.network.n_states - 1, "entries": len(product.table), "pairs": len(product.of)}
+    sizes = {"states": tried.network.n_states - 1, "entries": len(product.table), "pairs": len(product.of)}
     return {"lag": product.lag, **sizes, "margins": least}
 
 
-def reason_of(found: Attempt, task: AnyTask) -> str:
+def reason_of(tried: StackAttempt, task: AnyTask) -> str:
     """Why there is no proof, with the word if it is short."""
-    verdict = found.verdict
+    verdict = tried.verdict
     assert not isinstance(verdict, Proven), "there is a proof"
     if isinstance(verdict, Wrong):
         count = len(verdict.word)

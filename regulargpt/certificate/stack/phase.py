@@ -28,7 +28,7 @@ from regulargpt.certificate.stack.outcome import reason_of, stack_outcome
 from regulargpt.certificate.stack.search import attempt, machine_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
-from regulargpt.finite.stack_product import Proven, Undecided, Word
+from regulargpt.finite.stack_product import Proven, UndecidedProduct, Word
 from regulargpt.models.stack_rnn.model import StackRnn
 from regulargpt.training.stack_proof import StackProofOptions
 
@@ -100,19 +100,19 @@ class Cooling(Hard):
 
 
 @dataclass(frozen=True)
-class Hardening:
+class HardeningProgress:
     """How far hardening has come, and at which step it last came farther."""
 
     hardest: float = 0.0
     at: int = 0
 
-    def after(self, level: float, step: int, full: float) -> Hardening:
+    def after(self, level: float, step: int, full: float) -> HardeningProgress:
         """After a step at this level of noise: the loss under such noise is about the one above which noise shrinks.
 
         With next to none of it, the words are still being learned, or again.
         """
         if level < ADVANCE or level >= min(full, self.hardest + ADVANCE):
-            return Hardening(max(level, self.hardest), step)
+            return HardeningProgress(max(level, self.hardest), step)
         return self
 
     def stuck(self, at: int) -> dict[str, Any]:
@@ -160,13 +160,13 @@ class Stacks(Strategy[Hard]):
         self.last, self.machine = config.training.steps, machine_of(data.task)
         # This phase is of networks that are hardened: all of it.
         self.noise = 0.0 if config.model.noise is None else config.model.noise.full
-        self.noted, self.hardening = Notes(), Hardening()
+        self.noted, self.hardening = Notes(), HardeningProgress()
 
     def seek(self, now: Seeking, trainer: Trainer) -> Now:
         """Where the network is hard, try the proof if it is time; where hardening stands still, end."""
         words, step, options = trainer.words, trainer.step_count, self.options
         self.hardening = self.hardening.after(words.progress.noise, step, self.noise)
-        # Noise that grows with a low loss shrinks with a high one: then the words have it back.
+        # Noise that grows with a low loss shrinks with a high loss: then the words have it back.
         if words.in_last_stage and words.progress.noise >= self.noise:
             share = options.rate if self.noise else 1.0  # what is not hardened has only begun
             if self.is_due(step) and self.prove(trainer, self.last):
@@ -195,14 +195,14 @@ class Stacks(Strategy[Hard]):
     def prove(self, trainer: Trainer, last: int) -> bool:
         """Try the proof, of a training up to the step `last`; train on words near wrong ones. Whether it holds."""
         options, noted = self.options, self.noted
-        found = attempt(trainer.model, self.machine, options.lag, options.pairs, max(1, options.words))
-        noted.attempts, noted.is_undecided = noted.attempts + 1, isinstance(found.verdict, Undecided)
-        if isinstance(found.verdict, Proven) or (noted.is_undecided and self.prove_with_fewer(trainer, last)):
+        tried = attempt(trainer.model, self.machine, options.lag, options.pairs, max(1, options.words))
+        noted.attempts, noted.is_undecided = noted.attempts + 1, isinstance(tried.verdict, UndecidedProduct)
+        if isinstance(tried.verdict, Proven) or (noted.is_undecided and self.prove_with_fewer(trainer, last)):
             noted.reason = None
             return True
-        noted.reason = reason_of(found, self.data.task)
-        if found.wrong:
-            self.learn(found.wrong, trainer)
+        noted.reason = reason_of(tried, self.data.task)
+        if tried.wrong:
+            self.learn(tried.wrong, trainer)
         return False
 
     def prove_with_fewer(self, trainer: Trainer, last: int) -> bool:
@@ -240,18 +240,18 @@ class Stacks(Strategy[Hard]):
         """When the proof held, attempts, wrong words trained on."""
         last = now.last if isinstance(now, Closed) else now
         proven_at, taken_back = (last.proven_at, last.taken_back) if isinstance(last, Cooling) else (None, False)
-        found: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "proven_at": proven_at,
             "attempts": self.noted.attempts,
             "wrong_words": self.noted.n_wrong,
         }
         if self.noted.held is not None:
-            found["units_held"] = self.noted.held
+            summary["units_held"] = self.noted.held
         if taken_back:
-            found["taken_back"] = True
+            summary["taken_back"] = True
         if isinstance(now, Closed) and isinstance(last, Seeking):
-            found["stuck"] = self.hardening.stuck(now.at)
-        return found | unproven(report)
+            summary["stuck"] = self.hardening.stuck(now.at)
+        return summary | unproven(report)
 
     def notes(self) -> dict[str, Any]:
         """What attempts came to, and hardening."""
@@ -259,7 +259,7 @@ class Stacks(Strategy[Hard]):
 
     def recall(self, notes: Mapping[str, Any]) -> None:
         """What they came to."""
-        self.noted, self.hardening = Notes(**notes["noted"]), Hardening(**notes["hardening"])
+        self.noted, self.hardening = Notes(**notes["noted"]), HardeningProgress(**notes["hardening"])
         self.noted.wrong = [tuple(word) for word in self.noted.wrong]
 
     def saved(self, now: Hard) -> dict[str, Any]:

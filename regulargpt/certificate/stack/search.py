@@ -13,19 +13,19 @@ from languages.automata.pushdown import PushdownTransducer
 from languages.errors import UserError
 from languages.tasks import AnyTask
 from regulargpt.finite.stack_network import StackNetwork
-from regulargpt.finite.stack_product import MAX_LAG, Product, Undecided, Verdict, Word, Wrong, why_empty
+from regulargpt.finite.stack_product import MAX_LAG, StackProduct, UndecidedProduct, Verdict, Word, Wrong, why_empty
 from regulargpt.models.stack_rnn.model import StackRnn
 
 AT_ONCE = 64  # words that a network reads together
 
 
 @dataclass(frozen=True)
-class Attempt:
+class StackAttempt:
     """What a search came to, the network as a machine, the product as far as it went, and the wrong words."""
 
     verdict: Verdict
     network: StackNetwork
-    product: Product
+    product: StackProduct
     wrong: Sequence[Word] = ()
 
 
@@ -47,31 +47,33 @@ def network_of(model: StackRnn) -> StackNetwork:
 
 def attempt(
     model: nn.Module, machine: PushdownTransducer, lag: int = MAX_LAG, limit: int | None = None, wanted: int = 1
-) -> Attempt:
+) -> StackAttempt:
     """Go through the product, up to so many `wanted` wrong words.
 
     They are believed only where the network itself answers them wrongly.
     """
     assert isinstance(model, StackRnn), "no other network has such a proof"
     network = network_of(model)
-    product = Product(network, machine, lag, limit, wanted)
-    found = product.run()
+    product = StackProduct(network, machine, lag, limit, wanted)
+    verdict = product.run()
     wrong = errors(model, machine, [word.word for word in product.wrong])
     if wrong:
-        found = Wrong(wrong[0])
-    elif isinstance(found, Wrong):
-        found = Undecided(f"rounding decides the answer to a word of {len(found.word)} symbols", found.word)
-    return Attempt(found, network, product, wrong)
+        verdict = Wrong(wrong[0])
+    elif isinstance(verdict, Wrong):
+        verdict = UndecidedProduct(
+            f"rounding decides the answer to a word of {len(verdict.word)} symbols", verdict.word
+        )
+    return StackAttempt(verdict, network, product, wrong)
 
 
 def errors(model: nn.Module, machine: PushdownTransducer, words: Sequence[Word]) -> list[Word]:
     """Those of some words that the network, run as it is in tests, does not answer as the machine does."""
-    found = list[Word]()
+    wrong_words = list[Word]()
     for at in range(0, len(words), AT_ONCE):
         part = words[at : at + AT_ONCE]
         given = zip(part, answers(model, part), strict=True)
-        found += [word for word, answer in given if answer != int(machine.answers(np.array([word]))[0])]
-    return found
+        wrong_words += [word for word, answer in given if answer != int(machine.answers(np.array([word]))[0])]
+    return wrong_words
 
 
 @torch.no_grad()

@@ -67,7 +67,7 @@ class TrainingTable:
     def over(self, prototypes: Float[Tensor, "K d_model"]) -> TrainingTable:
         """The same table over other prototypes."""
         table = dataclasses.replace(self, prototypes=prototypes)
-        vars(table)["by_image"] = self.by_image  # sorting the windows of a large one takes longer than a step
+        vars(table)["by_image"] = self.by_image  # sorting the windows of a large table takes longer than a step
         return table
 
     def loss(
@@ -76,7 +76,7 @@ class TrainingTable:
         """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
 
         `n_windows` windows of prototypes go through the block, each with noise of its own; as many over the states
-        that come out, of each prototype the one farthest off; and all of symbols. `noise` is the largest, as a share of
+        that come out, of each prototype that farthest off; and all of symbols. `noise` is the largest, as a share of
         the prototypes' RMS; it falls with `left`, from 1 to 0, down to `LEAST_NOISE` of itself. `contraction` weighs
         the Jacobian. Near is nearer than half the smallest distance of two prototypes. The model and the table are on
         one device.
@@ -87,14 +87,14 @@ class TrainingTable:
         first, children = self.draw_hard(model, n_windows, disturb, generator, self.squared_errors)
         states = apply_map(model, children, self.windows[first])
         leaves = model.merge(model.leaves(), self.leaf_windows)
-        found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
-        errors = self.squared_errors(found, images)
-        # A second step from where the first one ended: an error shall shrink on its way up the tree, not grow.
+        all_states, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
+        errors = self.squared_errors(all_states, images)
+        # A second step from where the first ended: an error shall shrink on its way up the tree, not grow.
         second = self.draw(n_windows, generator)
         worst = self.farthest_of(self.images[first], states, errors[: len(states)]).detach()
         below = rows(model, worst)[self.windows[second]]
         again = apply_map(model, below, self.windows[second])
-        logits, answers = model.readout(found), self.answers[images]
+        logits, answers = model.readout(all_states), self.answers[images]
         # Means apart, so that leaves count as much as nodes, however many there are of each.
         loss = errors[: len(states)].mean() + errors[len(states) :].mean()
         loss = loss + self.squared_errors(again, self.images[second]).mean()
@@ -112,7 +112,7 @@ class TrainingTable:
 
         `ROUNDS` levels are built one on the other, from prototypes: all windows, or `NODES` random ones of a large
         table, over the states of the level below, of each prototype the farthest off. Of all nodes it is the farthest;
-        not a number where a state is none, infinite where two prototypes are one.
+        not a number where a state is none, infinite where two prototypes are equal.
         """
         # On the CPU, the same for every device.
         generator, device = torch.Generator().manual_seed(seed), self.windows.device
@@ -206,7 +206,7 @@ class TrainingTable:
 class CertificationAttempt:
     """An attempt to certify a network in training: whether it holds, the shortest wrong word, the table to train on.
 
-    `table`, where there is one, makes it: most attempts are of a training that goes on with the table it has. `missed`
+    `table`, if any, makes it: most attempts are of a training that goes on with the table it has. `missed`
     is the share of the true table's windows that are taken for another element.
     """
 

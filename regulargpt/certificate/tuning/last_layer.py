@@ -50,11 +50,11 @@ def solve_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
             gram += x.T @ x
             moved += x.T @ change.double()
         gram.diagonal().add_(RIDGE * gram.diagonal().mean())
-        found = torch.linalg.solve(gram, moved).to(layer.weight.dtype)  # (k + 1, d_model)
-        if not found.isfinite().all():
+        solution = torch.linalg.solve(gram, moved).to(layer.weight.dtype)  # (k + 1, d_model)
+        if not solution.isfinite().all():
             return done > 0  # a gain of 0 moves nothing
-        layer.weight += found[:-1].T
-        layer.bias += found[-1]
+        layer.weight += solution[:-1].T
+        layer.bias += solution[-1]
     return True
 
 
@@ -69,10 +69,10 @@ def missing(model: Tree, layer: nn.Linear, table: TrainingTable, generator: torc
 
     def rows(states: Tensor, prototypes: Tensor) -> Rows:
         # A model may send many windows through in pieces, and symbols through the state norm before them.
-        found = torch.cat(inputs), change_of(model.state_norm, torch.cat(sums)[-len(states) :], prototypes - states)
+        rows = torch.cat(inputs), change_of(model.state_norm, torch.cat(sums)[-len(states) :], prototypes - states)
         inputs.clear()
         sums.clear()
-        return found
+        return rows
 
     try:
         leaves = model.merge(model.leaves(), table.leaf_windows)

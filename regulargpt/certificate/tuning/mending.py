@@ -3,7 +3,7 @@
 While windows are taken for other elements, the places of the prototypes are the network's guess: training towards them
 would hold it there. Here they are parameters too. The loss is the cross-entropy of the nearest prototype, its logits
 the negative squared distances, as in Snell et al. 2017 (prototypical networks), equation 2; and the squared distance to
-the right one, as in van den Oord et al. 2017 (VQ-VAE), equation 3: the nearest alone may still be far.
+the right prototype, as in van den Oord et al. 2017 (VQ-VAE), equation 3: the nearest alone may still be far.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def mending_loss(
     disturb = partial(table.noise, level=NOISE * noise)
     first, children = table.draw_hard(model, n_windows, disturb, generator, towards.errors, draw)
     loss, states, leaves = towards.loss(model, first, children)
-    found, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
-    right = towards.logits(found).argmax(1) == images
+    all_states, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
+    right = towards.logits(all_states).argmax(1) == images
     if stages is not None:  # the hardest stand before those that were drawn by chance
         stages.remember(first[: n_windows // 2], right[n_windows // 2 : n_windows])
     return loss, right.double().mean().item()

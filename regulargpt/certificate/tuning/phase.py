@@ -114,7 +114,7 @@ Now = Seeking | TableTuning | Closed[TableTuning]
 
 
 class Trees(TowardsAutomaton[TableTuning, Certifier]):
-    """The certificate is asked for every `every` steps and at an end.
+    """The certificate is requested every `every` steps and at an end.
 
     It may hold: then the network is trained on its own table, and training ends. It may miss little: then the true
     table says what is to be mended, and what was there before is kept, in case that brings nothing. Raises
@@ -132,16 +132,16 @@ class Trees(TowardsAutomaton[TableTuning, Certifier]):
         """What the networks of this chunk size have to compute."""
         C, aligned = self.model.chunk_size, self.model.aligned  # type: ignore[attr-defined]
         if machine is None:
-            return Certifier.of(self.task, C, aligned)
+            return Certifier.for_task(self.task, C, aligned)
         return Certifier.of_machine(machine, C, aligned)
 
     def seek(self, now: Seeking, trainer: Trainer) -> Now:
         """Ask for the certificate, if it is time, and begin where it holds or misses little."""
         if not self.is_due(trainer) or (certifier := self.sought.seek(trainer)) is None:
             return now
-        found = self.attempt(certifier, now, trainer)
-        may_begin = found.certain or (self.options.steps and not is_last(trainer))
-        return self.begun(certifier, now, found, found.table(), trainer) if found.table and may_begin else now
+        tried = self.attempt(certifier, now, trainer)
+        may_begin = tried.certain or (self.options.steps and not is_last(trainer))
+        return self.begun(certifier, now, tried, tried.table(), trainer) if tried.table and may_begin else now
 
     def tune(self, now: TableTuning, trainer: Trainer) -> Now:
         """Look at a certified network; let windows in; where its steps are over, ask for the certificate again.
@@ -175,49 +175,49 @@ class Trees(TowardsAutomaton[TableTuning, Certifier]):
         # Half as much of the table may be missed after a fine-tuning was given up.
         allowed = options.max_error_share * 0.5**now.given_up if options.steps else 0.0
         known, learned = (None, None) if isinstance(now, Seeking) else (now.known, now.tuner.learned(model))
-        found = certifier.attempt(model, known, allowed, learned)
-        # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
-        trainer.words.wrong, self.missed = [] if found.wrong is None else [found.wrong], found.missed
-        return found
+        tried = certifier.attempt(model, known, allowed, learned)
+        # Also where nothing else follows: words near the wrong word are trained on after the next cooldown.
+        trainer.words.wrong, self.missed = [] if tried.wrong is None else [tried.wrong], tried.missed
+        return tried
 
-    def answered(self, now: TableTuning, found: CertificationAttempt, ends: bool, trainer: Trainer) -> Now:
+    def answered(self, now: TableTuning, tried: CertificationAttempt, ends: bool, trainer: Trainer) -> Now:
         """Go on as an attempt says."""
         stage, at_end = now.stage, is_last(trainer)
-        if found.certain:
+        if tried.certain:
             if isinstance(stage, Certified) and not now.is_to_settle:
                 return now  # training ends
         elif isinstance(stage, Settling) or (at_end and isinstance(stage, Certified)):
-            # The certificate is asked for again only where its training ends.
+            # The certificate is requested again only where its training ends.
             return self.taken_back(now, stage, trainer)
         elif not at_end and not ends:
             return now
-        elif at_end or found.missed > MENDED * stage.missed:
+        elif at_end or tried.missed > MENDED * stage.missed:
             return self.given_up(now, trainer)
-        if found.table is None:
+        if tried.table is None:
             return self.given_up(now, trainer)
-        return self.begun(now.certifier, now, found, found.table(), trainer)
+        return self.begun(now.certifier, now, tried, tried.table(), trainer)
 
     def begun(
         self,
         certifier: Certifier,
         now: Seeking | TableTuning,
-        found: CertificationAttempt,
+        tried: CertificationAttempt,
         table: TrainingTable,
         trainer: Trainer,
     ) -> TableTuning:
         """Trained on the table that was found, from here on."""
         model, step, table = as_tree(trainer.model), trainer.step_count, table.to(trainer.device)
-        settles = isinstance(now, TableTuning) and found.certain and now.is_to_settle
+        settles = isinstance(now, TableTuning) and tried.certain and now.is_to_settle
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
-        mends = not found.certain or (not settles and is_large(len(table.windows), self.options))
+        mends = not tried.certain or (not settles and is_large(len(table.windows), self.options))
         tuner = TableTuner(model, table, mends=mends, settles=settles)
-        stage = stage_of(now, found, step, len(table.windows))
+        stage = stage_of(now, tried, step, len(table.windows))
         if isinstance(now, Seeking):
             then = TableTuning(certifier, tuner, stage, kept(model), self.options, given_up=now.given_up)
         else:
             # Should it lose the certificate on its own table, that is what to go back to.
-            then = replace(now, tuner=tuner, stage=stage, before=kept(model) if found.certain else now.before)
-        if not found.certain:
+            then = replace(now, tuner=tuner, stage=stage, before=kept(model) if tried.certain else now.before)
+        if not tried.certain:
             return self.let_in(then, trainer)
         tuner.whole()
         return then
@@ -260,7 +260,7 @@ class Trees(TowardsAutomaton[TableTuning, Certifier]):
         return Closed(replace(now, tuner=tuner, stage=replace(stage, taken_back=True)), trainer.step_count)
 
     def tried(self) -> str:
-        """How much of the table the last attempt missed, if there was one."""
+        """How much of the table the last attempt missed, if any."""
         if self.sought.goal is None or self.missed is None:
             return super().tried()
         return f"{100 * self.missed:.1f} % missed"
@@ -271,10 +271,10 @@ class Trees(TowardsAutomaton[TableTuning, Certifier]):
         stage = last.stage if isinstance(last, TableTuning) else None
         certified = stage.certified_at if isinstance(stage, Certified) else None
         began = None if stage is None else stage.began_at
-        found = {"began_at": began, "certified_at": certified, "proven_unquantised": None}
+        facts = {"began_at": began, "certified_at": certified, "proven_unquantised": None}
         if isinstance(stage, Settling):
-            found |= {"settling_since": stage.settling_since, "taken_back": stage.taken_back}
-        return found
+            facts |= {"settling_since": stage.settling_since, "taken_back": stage.taken_back}
+        return facts
 
     def saved(self, now: TableTuning) -> dict[str, Any]:
         """Its stage, its table, and what there was before."""
@@ -300,16 +300,16 @@ class Trees(TowardsAutomaton[TableTuning, Certifier]):
         return outcome_of(goal, self.task, tree, quantised, weights, network, on_check, self.sought.learned, searched)
 
 
-def stage_of(now: Seeking | TableTuning, found: CertificationAttempt, step: int, windows: int) -> Stage:
+def stage_of(now: Seeking | TableTuning, tried: CertificationAttempt, step: int, windows: int) -> Stage:
     """The stage that begins with an attempt, on a table of so many windows."""
-    if not found.certain:
-        return Mending(step, found.missed, windows, step)
+    if not tried.certain:
+        return Mending(step, tried.missed, windows, step)
     if isinstance(now, Seeking):
-        return Certified(step, found.missed, windows, step)
+        return Certified(step, tried.missed, windows, step)
     began = now.stage.began_at
     if isinstance(now.stage, Certified):  # else it would not begin anew
-        return Settling(began, found.missed, windows, now.stage.certified_at, settling_since=step)
-    return Certified(began, found.missed, windows, step)
+        return Settling(began, tried.missed, windows, now.stage.certified_at, settling_since=step)
+    return Certified(began, tried.missed, windows, step)
 
 
 class TableFineTuning(ProofPhase[TableTuning]):

@@ -35,7 +35,7 @@ NEARLY_ALL, MEMORY = 0.999, 0.95
 
 
 class OwnErrors:
-    """The last errors of a network at each prototype, and from how far it comes back to the right one.
+    """The last errors of a network at each prototype, and from how far it comes back to the right prototype.
 
     >>> own = OwnErrors(torch.zeros(2, 3))
     >>> own.remember(torch.tensor([1, 1]), torch.tensor([[1.0, 0, 0], [0, 3.0, 0]]))

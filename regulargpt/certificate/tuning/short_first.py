@@ -25,7 +25,7 @@ RECENT = 2
 class ShortFirst:
     """The windows of a table in stages, one a length: the least number of symbols under them.
 
-    `stage` is the last one that has come in, counted from 0; `hardest` are windows that the last step found hard.
+    `stage` is the last stage that has come in, counted from 0; `hardest` are windows that the last step found hard.
 
     >>> windows = torch.tensor([[1, 1], [1, 2], [2, 1], [2, 2]])
     >>> numbers = torch.tensor([-1, -1]), torch.tensor([[1, 0]]), torch.tensor([0]), windows, torch.tensor([1, 0, 0, 0])
@@ -100,7 +100,7 @@ class ShortFirst:
 def symbols_under(table: TrainingTable) -> Int[Tensor, "rows"]:
     """The least number of symbols under a node that is an absent place (0 of them) or comes to a prototype, from 1.
 
-    Symbols that stand behind the prototypes are one. What no node comes to counts as longer than all others.
+    Symbols that stand behind the prototypes are a single row. What no node comes to counts as longer than all others.
     """
     K, device = len(table.prototypes), table.windows.device
     never = 1 << 40  # as good as infinite, and a sum of them is still a number

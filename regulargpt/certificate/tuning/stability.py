@@ -21,7 +21,7 @@ from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 # distance of two prototypes. That is asked every so many steps and where a round ends, with the last layer solved for
 # the table.
 MOST_DRIFT, DRIFT_EVERY = 0.5, 50
-# While prototypes learn it is asked less often by this factor, and without the layer: solved for 340,000 windows, it
+# While prototypes learn it is queried less often by this factor, and without the layer: solved for 340,000 windows, it
 # brought some of them twice as far from their prototypes.
 LEARNING = 4
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,

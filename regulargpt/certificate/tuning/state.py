@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
-# The share of a round in which the learning rate falls to 0. The first one on a certified table has as many steps as
-# the table has windows, but at least `ROUND`; each further one is twice as long: warm restarts as in Loshchilov and
+# The share of a round in which the learning rate falls to 0. The first round on a certified table has as many steps as
+# the table has windows, but at least `ROUND`; each further round is twice as long: warm restarts as in Loshchilov and
 # Hutter 2017 (SGDR).
 FALL, ROUND = 0.6, 500
 # Settling is one round, and the rate falls later: states learn to come back while it is high, and close up at the end.
@@ -110,7 +110,7 @@ class Certified(Stage):
         return options.steps
 
     def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
-        """The first one has as many steps as the table has windows."""
+        """The first round has as many steps as the table has windows."""
         return round_of(step - self.certified_at, max(ROUND, self.windows), options.steps)
 
 

@@ -27,8 +27,8 @@ class TableTuner:
     """A table, and where the training on it stands.
 
     While it `mends` or `settles` its prototypes are `free`, and learn. While it mends its windows come in by `stages`;
-    while it settles the network's `own` errors are kept. The optimiser is one of its own, which begins with the table:
-    the moments of the words' loss say nothing about this one.
+    while it settles the network's `own` errors are kept. The optimiser is of its own, which begins with the table:
+    the moments of the words' loss say nothing about this loss.
     """
 
     def __init__(self, model: Tree, table: TrainingTable, *, mends: bool, settles: bool):

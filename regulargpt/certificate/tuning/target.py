@@ -82,8 +82,8 @@ class TargetAutomaton(Generic[Goal]):
             return {}
         states = None if self.learned is None else self.learned.machine.n_states
         classes = None if self.learned is None else self.learned.classes
-        found = {"learned_at": self.learned_at, "states": states, "classes": classes}
-        return found | {"labels_used": self.learner.labels_used}
+        summary = {"learned_at": self.learned_at, "states": states, "classes": classes}
+        return summary | {"labels_used": self.learner.labels_used}
 
     def state(self) -> dict[str, Any]:
         """What there is of a learned automaton."""
@@ -91,8 +91,8 @@ class TargetAutomaton(Generic[Goal]):
             return {}
         learned = self.learned
         machine, classes = (None, 0) if learned is None else (to_json(learned.machine), learned.classes)
-        found = {"machine": machine, "classes": classes, "learned_at": self.learned_at}
-        return found | {"uncertified": self.uncertified} | self.learner.state()
+        state = {"machine": machine, "classes": classes, "learned_at": self.learned_at}
+        return state | {"uncertified": self.uncertified} | self.learner.state()
 
     def load(self, state: Mapping[str, Any]) -> None:
         """What there was."""

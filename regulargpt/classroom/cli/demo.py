@@ -62,14 +62,14 @@ def command(
     with TemporaryDirectory() as temporary, closing(CheckBar()) as progress:
         other = None if beside is None else beside_it(beside, name, progress)
         if folder is not None:
-            found = "run", gathered(folder, progress)
+            lesson_or_status = "run", gathered(folder, progress)
         elif train:
-            found = trained(name or LANGUAGE, progress, as_json)
+            lesson_or_status = trained(name or LANGUAGE, progress, as_json)
         else:
-            found = at_once(name or LANGUAGE, Path(temporary, "run"), progress)
-        if isinstance(found, int):
-            return found
-        return finish(*found, other, path, as_json)
+            lesson_or_status = at_once(name or LANGUAGE, Path(temporary, "run"), progress)
+        if isinstance(lesson_or_status, int):
+            return lesson_or_status
+        return finish(*lesson_or_status, other, path, as_json)
 
 
 def refuse(language: str | None, train: bool, folder: Path | None) -> None:

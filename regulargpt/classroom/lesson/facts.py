@@ -35,14 +35,14 @@ def traits_of(lesson: Material) -> set[str]:
         "one-to-one" if max(map(len, lesson.certificate.words)) == 1 else "shared",
         "as-it-is" if accepted.unquantised_claim else "quantised",
         *(["absent"] if not lesson.is_nested and absent(lesson) else []),
-        *(["never"] if not lesson.is_nested and Cases.of(lesson).unmet else []),
+        *(["never"] if not lesson.is_nested and Cases.from_lesson(lesson).unmet else []),
         *(rival_traits(lesson.rival) if lesson.rival else []),
     }
 
 
 def rule_traits(machine: Machine) -> set[str]:
     """Whether the rule accepts and rejects, or gives every word another answer, or some words."""
-    if Diagram.of(machine).is_acceptor:
+    if Diagram.from_machine(machine).is_acceptor:
         return {"accepts"}
     return {"transduces", "partial" if -1 in machine.outputs else "total"}
 
@@ -77,7 +77,7 @@ class Cases:
     unmet: int  # of all that one can write down, those that stand in no word
 
     @classmethod
-    def of(cls, lesson: Material) -> Cases:
+    def from_lesson(cls, lesson: Material) -> Cases:
         """The cases of the certificate's table."""
         record, K = lesson.certificate.record, lesson.certificate.of_table.prototypes
         counted = [
@@ -89,7 +89,7 @@ class Cases:
 
 
 def counted_cases(size: int, chunk_size: int, entries: int) -> tuple[str, int]:
-    """The sum that leads to the windows of one part of the table, and how many windows are left out.
+    """The sum that leads to the windows of a part of the table, and how many windows are left out.
 
     >>> counted_cases(2, 2, 6), counted_cases(14, 2, 126)
     (('2 + 2 × 2 = 6', 0), ('14 + 14 × 14 − 84 = 126', 84))
@@ -150,7 +150,7 @@ def values_of(lesson: Material) -> dict[str, str]:
 
 def word_values(lesson: Material) -> dict[str, str]:
     """Those of a language without brackets alone."""
-    cases = Cases.of(lesson)
+    cases = Cases.from_lesson(lesson)
     return {
         "absent": text(absent(lesson)),
         "signs": f"{lesson.machine.n_symbols}",

@@ -32,7 +32,7 @@ PLACES = (Path(__file__).parent / "runs", Path(__file__).parents[3] / "docs" / "
 
 
 def committed(language: str) -> Path | None:
-    """The certified run on a language that comes with the package, if there is one.
+    """The certified run on a language that comes with the package, if any.
 
     >>> committed("parity").name, committed("dyck-2")
     ('parity', None)
@@ -48,7 +48,7 @@ def is_small(task: NestedTask) -> bool:
     >>> is_small(languages.find("brackets-2")), is_small(languages.find("json"))
     (True, False)
     """
-    elements = Elements.of(task.machine)
+    elements = Elements.from_machine(task.machine)
     return elements is not None and elements.size <= MOST_CONSTRUCTED
 
 
@@ -66,7 +66,7 @@ in a moment; train one with `regulargpt demo tomita-3 --train`
     material.check(task)
     try:
         if not isinstance(task, NestedTask):
-            TransitionMonoid.of(specified_machine(task), MOST_CONSTRUCTED)
+            TransitionMonoid.from_machine(specified_machine(task), MOST_CONSTRUCTED)
     except TooLarge as error:
         raise UserError(
             f"{task.name} has more than {MOST_CONSTRUCTED} monoid elements, too many to construct and prove a network "
@@ -133,7 +133,7 @@ def trained(config: RunConfig, folder: Path, progress: Progress = lambda part, d
 
 
 def words_of(run: PageRun | data.OtherRun) -> PageRun:
-    """The run, if it is one on words of a language. Raises UserError if it is not."""
+    """The run, if it is a run on words of a language. Raises UserError if it is not."""
     if not isinstance(run, PageRun) or not run.is_on_language:
         raise UserError(f"{run.path} is no run on a language; a lesson needs one, as `regulargpt demo parity`")
     return run

@@ -27,7 +27,7 @@ MOST_ELEMENTS, MOST_OF_AN_ALGEBRA = 60, 150
 
 @dataclass(frozen=True)
 class Rival:
-    """Another network of the same language, beside the one of the lesson."""
+    """Another network of the same language, beside that of the lesson."""
 
     run: PageRun
     label: str
@@ -40,8 +40,8 @@ class Rival:
     @property
     def wrong(self) -> tuple[int, ...]:
         """The first word that it answers wrongly, among those that were tried, the shortest first; empty if none is."""
-        found = self.live.wrong
-        return found.words[0] if found and found.words else ()
+        errors = self.live.wrong
+        return errors.words[0] if errors and errors.words else ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show dyck-
         return check_nested(task)
     machine = specified_machine(task)
     try:
-        monoid = TransitionMonoid.of(machine, MOST_ELEMENTS)
+        monoid = TransitionMonoid.from_machine(machine, MOST_ELEMENTS)
     except TooLarge as error:
         raise UserError(
             f"{task.name} has more than {MOST_ELEMENTS} monoid elements, too many for a lesson; choose a smaller "
@@ -88,7 +88,7 @@ language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show dyck-
 
 def check_nested(task: NestedTask) -> None:
     """The same of a language with brackets."""
-    elements = Elements.of(task.machine)
+    elements = Elements.from_machine(task.machine)
     if elements is None or elements.size > MOST_OF_AN_ALGEBRA:
         raise UserError(
             f"{task.name} has more than {MOST_OF_AN_ALGEBRA} elements, too many for a lesson; choose a smaller "
@@ -97,7 +97,7 @@ def check_nested(task: NestedTask) -> None:
 
 
 def material(run: PageRun, rival: PageRun | None = None) -> Material:
-    """What a lesson needs of a finished run, and of another one beside it.
+    """What a lesson needs of a finished run, and of another run beside it.
 
     Raises UserError if the run is not proven, if it is too large for a lesson, or if the two do not belong together.
     """
@@ -118,18 +118,18 @@ def material(run: PageRun, rival: PageRun | None = None) -> Material:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
     task = tree_task(languages.find(name))
     check(task)
-    found = None if rival is None else of_rival(rival, name)
+    other = None if rival is None else of_rival(rival, name)
     if isinstance(run.machine, MooreMachine):
         assert isinstance(task.machine, MooreMachine), "it is proven of the run's language"
         machine = named(run.machine, task.machine)
-        return Material(run, machine, TransitionMonoid.of(machine), run.certificate, task.summary, found)
-    elements = Elements.of(run.machine)
+        return Material(run, machine, TransitionMonoid.from_machine(machine), run.certificate, task.summary, other)
+    elements = Elements.from_machine(run.machine)
     assert elements is not None, "`check` refuses what has too many"
-    return Material(run, run.machine, elements, run.certificate, task.summary, found)
+    return Material(run, run.machine, elements, run.certificate, task.summary, other)
 
 
 def of_rival(rival: PageRun, language: str) -> Rival:
-    """The network beside that of a language. Raises UserError if it has another one, or no page computes it."""
+    """The network beside that of a language. Raises UserError if it has another language, or no page computes it."""
     place, theirs = shown(rival.path), rival.config.data.name
     if theirs != language:
         raise UserError(

@@ -20,7 +20,7 @@ from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.facts import in_a_row, traits_of, values_of
 from regulargpt.classroom.lesson.material import Material, label
 from regulargpt.classroom.lesson.wording import (
-    Step,
+    LessonStep,
     glossary,
     of_lesson,
     rule,
@@ -30,7 +30,7 @@ from regulargpt.classroom.lesson.wording import (
     wording,
 )
 from regulargpt.classroom.live.gathering import Live
-from regulargpt.classroom.live.snapshots import Snapshots
+from regulargpt.classroom.live.snapshots import KeptSnapshots
 from regulargpt.classroom.live.twins import WEIGHTS, bundle
 from regulargpt.classroom.network import machine_data
 from regulargpt.findings.markup import by_element, tag, text
@@ -52,7 +52,7 @@ def render(lesson: Material) -> str:
     """The page as text."""
     name = lesson.run.config.data.name
     networks = [lesson.run.live.network, lesson.rival and lesson.rival.live.network]
-    twins = [found for network in networks if network for found in network.twins]
+    twins = [twin for network in networks if network for twin in network.twins]
     return document(
         title=f"Right on every word? A lesson on {name}",
         heading="Right on every word?",
@@ -67,18 +67,20 @@ def render(lesson: Material) -> str:
 
 def body(lesson: Material) -> str:
     """The opening, the way through the steps, the steps, and the words."""
-    found, traits, values = wording(lesson.is_nested), traits_of(lesson), values_of(lesson)
-    opening = tag("p", " ".join(said(sentence, values) for sentence in found.opening), class_="opening")
+    wording_of, traits, values = wording(lesson.is_nested), traits_of(lesson), values_of(lesson)
+    opening = tag("p", " ".join(said(sentence, values) for sentence in wording_of.opening), class_="opening")
     name = lesson.run.config.data.name
     about = tag("p", "The language of this lesson: ", tag("code", text(name)), text(other_signs(name)), class_="about")
     links = [
         tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.label}")), href=f"#{step.name}"))
-        for i, step in enumerate(found.steps, 1)
+        for i, step in enumerate(wording_of.steps, 1)
     ]
     way = tag("nav", tag("ol", *links), class_="way", aria_label="The seven steps")
-    steps = [section(i, step, lesson, traits, values) for i, step in enumerate(found.steps, 1)]
+    steps = [section(i, step, lesson, traits, values) for i, step in enumerate(wording_of.steps, 1)]
     without = tag("noscript", tag("p", "This lesson needs JavaScript: everything in it is calculated in the page."))
-    said_here = chain.from_iterable([*of_lesson(step.sentences, traits), step.do, step.take] for step in found.steps)
+    said_here = chain.from_iterable(
+        [*of_lesson(step.sentences, traits), step.do, step.take] for step in wording_of.steps
+    )
     used = terms(list(said_here))
     if lesson.rival is not None and lesson.rival.label in glossary():
         used.append(lesson.rival.label)
@@ -98,7 +100,7 @@ def other_signs(language: str) -> str:
     return f". In its data the symbols {' and '.join(task.glyphs)} are {' and '.join(task.alphabet)}."
 
 
-def section(i: int, step: Step, lesson: Material, traits: set[str], values: Mapping[str, str]) -> str:
+def section(i: int, step: LessonStep, lesson: Material, traits: set[str], values: Mapping[str, str]) -> str:
     """One step."""
     says = [tag("p", said(sentence, values)) for sentence in of_lesson(step.sentences, traits)]
     do = tag("p", said(step.do, values), class_="do")
@@ -117,11 +119,11 @@ def section(i: int, step: Step, lesson: Material, traits: set[str], values: Mapp
     )
 
 
-def further(step: Step, lesson: Material) -> str:
+def further(step: LessonStep, lesson: Material) -> str:
     """What stands in an activity beside what its script puts there."""
     if step.name == "language":
-        found = rule(lesson.run.config.data.name, lesson.summary)
-        return tag("details", tag("summary", "Show the rule"), tag("p", text(found)), class_="rule")
+        sentence = rule(lesson.run.config.data.name, lesson.summary)
+        return tag("details", tag("summary", "Show the rule"), tag("p", text(sentence)), class_="rule")
     if step.name == "automaton":
         return tag("div", automaton.drawing(lesson.machine), class_="scroll picture")
     if step.name == "proof":
@@ -187,4 +189,4 @@ def network_data(run: PageRun) -> dict[str, Any]:
 
 def live_data(live: Live) -> dict[str, Any] | None:
     """A network for the scripts, without what only a report shows."""
-    return replace(live, map=None, snapshots=Snapshots()).data()
+    return replace(live, map=None, snapshots=KeptSnapshots()).data()

@@ -31,14 +31,14 @@ class Sentence:
     when: str = ""
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Sentence:
+    def from_record(cls, record: Mapping[str, Any]) -> Sentence:
         """From the file."""
         known, given = (tuple(record.get(key, ())) for key in ("assumes", "gives"))
         return cls(record["says"], known, given, record.get("when", ""))
 
 
 @dataclass(frozen=True)
-class Step:
+class LessonStep:
     """One of the seven: what it says, the thing to do, and the sentence to take away."""
 
     name: str
@@ -56,7 +56,7 @@ class Wording:
 
     known: tuple[str, ...]
     opening: tuple[Sentence, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
 
 
 @cache
@@ -83,18 +83,20 @@ def read(name: str) -> Wording:
     """A file of sentences."""
     record = tomllib.loads(file(name))
     steps = [
-        Step(
+        LessonStep(
             part["name"],
             part["heading"],
-            tuple(map(Sentence.of, part["sentences"])),
-            Sentence.of(part["do"]),
-            Sentence.of(part["take"]),
+            tuple(map(Sentence.from_record, part["sentences"])),
+            Sentence.from_record(part["do"]),
+            Sentence.from_record(part["take"]),
             part.get("label", part["name"]),
             part.get("panel", ""),
         )
         for part in record["section"]
     ]
-    return Wording(tuple(record["known"]), tuple(map(Sentence.of, record["opening"]["sentences"])), tuple(steps))
+    return Wording(
+        tuple(record["known"]), tuple(map(Sentence.from_record, record["opening"]["sentences"])), tuple(steps)
+    )
 
 
 @cache

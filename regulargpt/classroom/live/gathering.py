@@ -11,8 +11,8 @@ import numpy as np
 import languages
 from languages.automata import MooreMachine
 from languages.tasks import TreeTask, tree_task
-from regulargpt.classroom.live.network import Network, not_computed
-from regulargpt.classroom.live.snapshots import Snapshots, gather_snapshots
+from regulargpt.classroom.live.network import LiveNetwork, not_computed
+from regulargpt.classroom.live.snapshots import KeptSnapshots, gather_snapshots
 from regulargpt.classroom.live.state_map import StateMap, node_map, prefix_map
 from regulargpt.classroom.live.states import Prototypes, mean_states, nested_mean_states
 from regulargpt.classroom.live.wrong_words import Answers, Words, WrongWords, search
@@ -37,16 +37,16 @@ NO_LANGUAGE = "This page does not compute the network: its language is not found
 class Live:
     """A network in the page: `reason` says why there is none. `wrong` is None where none is looked for.
 
-    Nobody trained one that `is_constructed`: the numbers behind its answers do not say how sure it is.
+    Nobody trained a network that `is_constructed`: the numbers behind its answers do not say how sure it is.
     """
 
-    network: Network | None = None
+    network: LiveNetwork | None = None
     reason: str = ""
     output_names: tuple[str, ...] = ()
     wrong: WrongWords | None = None
     prototypes: Prototypes | None = None
     map: StateMap | None = None
-    snapshots: Snapshots = field(default_factory=Snapshots)
+    snapshots: KeptSnapshots = field(default_factory=KeptSnapshots)
     is_constructed: bool = False
 
     def data(self) -> dict[str, Any] | None:
@@ -54,9 +54,9 @@ class Live:
         if self.network is None:
             return None
         prototypes = self.prototypes and self.prototypes.data()
-        found = {**self.network.data(), "output_names": list(self.output_names), "prototypes": prototypes}
+        values = {**self.network.data(), "output_names": list(self.output_names), "prototypes": prototypes}
         where = self.map and self.map.data() | {"colours": self.colours()}
-        return found | {"map": where, "snapshots": self.snapshots.data(), "is_constructed": self.is_constructed}
+        return values | {"map": where, "snapshots": self.snapshots.data(), "is_constructed": self.is_constructed}
 
     def colours(self) -> list[tuple[str, str]]:
         """Colour and ink of each anchor of the map: by monoid element, or by state of the automaton."""
@@ -86,7 +86,7 @@ def gather(
         return Live(reason=reason)
     # Where there are more symbols than the language has, the last is the token at which the answer is read.
     token = machine.n_symbols if record["n_symbols"] > machine.n_symbols else None
-    network = Network(
+    network = LiveNetwork(
         options,
         record["n_symbols"],
         record["n_outputs"],
@@ -95,7 +95,7 @@ def gather(
         token,
         record.get("direction"),
     )
-    found = Live(
+    live = Live(
         network,
         output_names=tuple(record["output_names"]),
         prototypes=known,
@@ -104,8 +104,8 @@ def gather(
         is_constructed=config.recipe in CONSTRUCTED,
     )
     if is_proven and not config.model.carries_state:
-        return found
-    return looked_into(found, folder, config, machine, is_proven=is_proven)
+        return live
+    return looked_into(live, folder, config, machine, is_proven=is_proven)
 
 
 def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machine, *, is_proven: bool) -> Live:
@@ -122,8 +122,8 @@ def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Machi
         prototypes = mean_states_of(model, machine, task, config.data.train_len, config.seed)
     if prototypes is not None:
         return replace(live, wrong=wrong, prototypes=prototypes, map=node_map(prototypes))
-    found = prefix_map(model, machine, task, config.data.train_len, config.seed, live.network.token)
-    return replace(live, wrong=wrong, map=found)
+    map_of_states = prefix_map(model, machine, task, config.data.train_len, config.seed, live.network.token)
+    return replace(live, wrong=wrong, map=map_of_states)
 
 
 def mean_states_of(model: Tree, machine: Machine, task: TreeTask, train_len: int, seed: int) -> Prototypes | None:
@@ -134,7 +134,7 @@ def mean_states_of(model: Tree, machine: Machine, task: TreeTask, train_len: int
 
 
 def answers_of(
-    model: Model, network: Network, machine: Machine, output_names: tuple[str, ...]
+    model: Model, network: LiveNetwork, machine: Machine, output_names: tuple[str, ...]
 ) -> Callable[[Words], Answers]:
     """The network's answers to words of one length, as the machine numbers them; -2 for one that it does not have."""
     import torch

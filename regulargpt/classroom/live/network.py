@@ -22,7 +22,7 @@ Weights = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Network:
+class LiveNetwork:
     """A network that the page computes. Logits are read as `reading` says, with `token` after the word if it is one."""
 
     options: ModelOptions
@@ -36,7 +36,7 @@ class Network:
     @property
     def twins(self) -> list[PageScript]:
         """The scripts of its parts."""
-        return [found for _, found in parts(self.options) if found is not None]
+        return [twin for _, twin in parts(self.options) if twin is not None]
 
     def data(self) -> dict[str, Any]:
         """JSON values for the script; the weights are float32, little end first, in base64."""
@@ -56,11 +56,11 @@ class Network:
 
 def described(options: Options, row: Row) -> dict[str, Any]:
     """The options as they stand in config.json, and in each part where its script has its class."""
-    found, values = twin(row.place), as_mapping(options)
+    script, values = twin(row.place), as_mapping(options)
     for field, place in registries(type(options)).items():
         part = getattr(options, field)
         values[field] = described(part, registry(place)[part.name])
-    return values | {"class": None if found is None else [found.file, found.name]}
+    return values | {"class": None if script is None else [script.file, script.name]}
 
 
 def parts(options: Options, row: Row | None = None) -> Iterator[tuple[str, PageScript | None]]:
@@ -85,7 +85,7 @@ def not_computed(options: ModelOptions, weights: Weights) -> str | None:
     >>> not_computed(RecurrentOptions("gru"), {"a": np.zeros((2000, 1000))})
     'This page does not compute the network: it has 8.0 MB of weights, and a page takes at most 4 MB.'
     """
-    without = [name for name, found in parts(options) if found is None]
+    without = [name for name, script in parts(options) if script is None]
     if without:
         return f"This page does not compute the network: no script lies beside {', '.join(without)}."
     megabytes = sum(4 * tensor.size for tensor in weights.values()) / 1e6

@@ -18,8 +18,8 @@ LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
-class Snapshots:
-    """The weights at some of the `saved` steps that a run kept: all their numbers one after the other, in float16."""
+class KeptSnapshots:
+    """The weights at some of the `saved` steps that a run kept: all their numbers in turn, in float16."""
 
     steps: tuple[int, ...] = ()
     numbers: tuple[npt.NDArray[np.float16], ...] = ()
@@ -29,7 +29,7 @@ class Snapshots:
     def megabytes(self) -> float:
         """What they take in the page, in base64.
 
-        >>> Snapshots((1,), (np.zeros(3000, np.float16),), 1).megabytes
+        >>> KeptSnapshots((1,), (np.zeros(3000, np.float16),), 1).megabytes
         0.008
         """
         return sum(encoded_size(numbers.nbytes) for numbers in self.numbers) / 1e6
@@ -46,9 +46,9 @@ class Snapshots:
     def sentence(self) -> str:
         """How many there are, and what they take.
 
-        >>> Snapshots((0, 9), (np.zeros(3000, np.float16),) * 2, 5).sentence()
+        >>> KeptSnapshots((0, 9), (np.zeros(3000, np.float16),) * 2, 5).sentence()
         'The page holds 2 of the 5 steps that were kept, in half precision: 0.02 MB.'
-        >>> Snapshots((), (), 5).sentence()
+        >>> KeptSnapshots((), (), 5).sentence()
         'The weights of 5 steps were kept. The page holds none of them: two would be more than 4 MB.'
         """
         if not self.steps:
@@ -69,7 +69,7 @@ def encoded_size(size: int) -> int:
     return 4 * -(-size // 3)
 
 
-def gather_snapshots(folder: RunFolder, weights: Weights) -> Snapshots:
+def gather_snapshots(folder: RunFolder, weights: Weights) -> KeptSnapshots:
     """The steps that a finished run kept, thinned out evenly until they take at most `MOST_MEGABYTES`.
 
     `weights` are the trained network's: a step's are read in their order. A step whose weights float16 cannot hold is
@@ -78,13 +78,13 @@ def gather_snapshots(folder: RunFolder, weights: Weights) -> Snapshots:
     saved = folder.snapshot_steps()
     each = encoded_size(2 * sum(tensor.size for tensor in weights.values()))
     steps = thinned(saved, int(MOST_MEGABYTES * 1e6 // max(1, each)))
-    found = {step: half(folder.load_snapshot(step), folder.path / snapshot_name(step), weights) for step in steps}
-    known = {step: numbers for step, numbers in found.items() if numbers is not None}
-    return Snapshots(tuple(known), tuple(known.values()), len(saved))
+    halves = {step: half(folder.load_snapshot(step), folder.path / snapshot_name(step), weights) for step in steps}
+    known = {step: numbers for step, numbers in halves.items() if numbers is not None}
+    return KeptSnapshots(tuple(known), tuple(known.values()), len(saved))
 
 
 def thinned(steps: list[int], most: int) -> list[int]:
-    """At most so many of the steps, evenly among them, with the first and the last; none where one alone would stay.
+    """At most so many of the steps, evenly among them, with the first and the last; none where a step alone would stay.
 
     >>> thinned([0, 1, 2, 4, 8, 16, 32], 4), thinned([0, 1, 2], 5), thinned([0, 1, 2], 1)
     ([0, 2, 8, 32], [0, 1, 2], [])

@@ -52,7 +52,7 @@ class StateMap:
     crowd: Crowd | None = None
 
     @classmethod
-    def of(
+    def from_states(
         cls, kind: Kind, states: Floats, anchors: Floats, numbers: Sequence[int], source: Source = "states"
     ) -> StateMap:
         """The plane of the first two principal components of states (rows, width)."""
@@ -89,8 +89,8 @@ def node_map(prototypes: Prototypes) -> StateMap:
     """
     numbers = range(1, 1 + len(prototypes.points))
     if prototypes.drawn is None:
-        return StateMap.of("nodes", prototypes.points, prototypes.points, numbers, "prototypes")
-    return StateMap.of("nodes", prototypes.drawn, prototypes.points, numbers)
+        return StateMap.from_states("nodes", prototypes.points, prototypes.points, numbers, "prototypes")
+    return StateMap.from_states("nodes", prototypes.drawn, prototypes.points, numbers)
 
 
 def prefix_map(
@@ -122,9 +122,9 @@ def prefix_map(
     states, after = states[finite], after[finite]
     if not len(states):
         return None
-    found = np.unique(after)
-    means = np.stack([states[after == state].mean(0) for state in found])
-    return StateMap.of("prefixes", states, means, found.tolist())
+    occurring = np.unique(after)
+    means = np.stack([states[after == state].mean(0) for state in occurring])
+    return StateMap.from_states("prefixes", states, means, occurring.tolist())
 
 
 def last_states(model: Model, words: npt.NDArray[Any], token: int | None) -> Floats:

@@ -53,22 +53,22 @@ def nested_mean_states(
 
     from regulargpt.models.tree.nodes import NestedLevels
 
-    if (elements := Elements.of(machine)) is None:
+    if (elements := Elements.from_machine(machine)) is None:
         return None
-    found: dict[int, list[Floats]] = {}
+    states_of: dict[int, list[Floats]] = {}
     for words in words_of_training(task, train_len, seed):
-        nodes = NestedLevels.of(model, torch.from_numpy(words.astype(np.int64)))
+        nodes = NestedLevels.from_words(model, torch.from_numpy(words.astype(np.int64)))
         with torch.no_grad():
             states = nodes.states()
         for level in nodes.nodes:
             for node in level:
                 element = elements.of_node(words[node.word], node)
-                found.setdefault(element, []).append(states[node.level][node.number].numpy())
-    if not found or len(found) > MOST_ELEMENTS:
+                states_of.setdefault(element, []).append(states[node.level][node.number].numpy())
+    if not states_of or len(states_of) > MOST_ELEMENTS:
         return None
-    occurring = sorted(found)
-    points = np.stack([np.mean(found[element], axis=0) for element in occurring])
-    drawn = np.concatenate([found[element] for element in occurring])
+    occurring = sorted(states_of)
+    points = np.stack([np.mean(states_of[element], axis=0) for element in occurring])
+    drawn = np.concatenate([states_of[element] for element in occurring])
     return Prototypes(points, [[element] for element in occurring], drawn)
 
 
@@ -87,13 +87,13 @@ def mean_states(model: Tree, machine: MooreMachine, task: TreeTask, train_len: i
     from regulargpt.measurements.states import NodeStates, node_states
 
     try:
-        monoid = TransitionMonoid.of(machine, MOST_ELEMENTS)
+        monoid = TransitionMonoid.from_machine(machine, MOST_ELEMENTS)
     except AutomatonError:
         return None
     if not (words := words_of_training(task, train_len, seed)):
         return None
     nodes = NodeStates.join([node_states(model, some, monoid, seed) for some in words])
     nodes = nodes.where(nodes.depths > 0)
-    found = np.unique(nodes.elements)
-    points = np.stack([nodes.states[nodes.elements == element].mean(0) for element in found])
-    return Prototypes(points, [[element] for element in found.tolist()], nodes.states)
+    occurring = np.unique(nodes.elements)
+    points = np.stack([nodes.states[nodes.elements == element].mean(0) for element in occurring])
+    return Prototypes(points, [[element] for element in occurring.tolist()], nodes.states)

@@ -4,8 +4,8 @@ A twin is an ES module. It exports a class of the same name, whose constructor i
 their names in Python, and `build` for parts of its own. A model has `logits(word)` and `cost(length)`. With
 `state(word)` and `read(state)`, which give the logits in two steps, it has a map of states. A tree has
 `levelsOf(word, changes)`, and `edges`, a sentence on what its edges show. Encodings derive from
-`regulargpt/encodings/base.js`. A class outside this package has a twin, too, if one lies beside it; it imports ours by
-their paths, as in `import { linear } from "regulargpt/models/layers.js";`.
+`regulargpt/encodings/base.js`. A class outside this package has a twin, too, if a script lies beside it; it imports
+ours by their paths, as in `import { linear } from "regulargpt/models/layers.js";`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def twin(place: str) -> PageScript | None:
 
 
 def bundle(twins: Iterable[PageScript]) -> str:
-    """All scripts that the twins need, one after the other: each is a function of its own, so that no names meet.
+    """All scripts that the twins need, in turn: each is a function of its own, so that no names meet.
 
     >>> text = bundle([twin("regulargpt.encodings.alibi:Alibi")])
     >>> [line for line in text.splitlines() if line.startswith("modules[")][-1]
@@ -61,8 +61,8 @@ def bundle(twins: Iterable[PageScript]) -> str:
 def gathered(twins: Iterable[PageScript]) -> dict[str, str]:
     """The same by name, without the line that begins them."""
     scripts: dict[str, str] = {}
-    for found in twins:
-        add(found.file, found.path, scripts)
+    for twin in twins:
+        add(twin.file, twin.path, scripts)
     return scripts
 
 
@@ -74,10 +74,10 @@ def add(file: str, path: Path, scripts: dict[str, str]) -> None:
     for imported in (match[2] for match in IMPORT.finditer(source)):
         add(*resolved(imported, file, path), scripts)
 
-    def found(match: re.Match[str]) -> str:
+    def without_imports(match: re.Match[str]) -> str:
         return f'const {{ {match[1]} }} = modules["{resolved(match[2], file, path)[0]}"];'
 
-    body = EXPORT.sub("", IMPORT.sub(found, source)).rstrip()
+    body = EXPORT.sub("", IMPORT.sub(without_imports, source)).rstrip()
     exported = ", ".join(EXPORT.findall(source))
     scripts[file] = f'modules["{file}"] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();'
 

@@ -65,8 +65,8 @@ def needed(page: str) -> str:
     def kept(match: re.Match[str]) -> str:
         return "" if (match[1] or match[2]) in once and PURE.match(match[0]) else match[0]
 
-    found = METHOD.sub(lambda match: "" if match[1] in once else match[0], DECLARED.sub(kept, page))
-    return found if found == page else needed(found)
+    shorter = METHOD.sub(lambda match: "" if match[1] in once else match[0], DECLARED.sub(kept, page))
+    return shorter if shorter == page else needed(shorter)
 
 
 def script(source: str) -> str:
@@ -88,7 +88,7 @@ def renamed(source: str) -> str:
         return source
     shared = set(re.findall(r"\w+", source[source.rfind("return {") :]))
     constants = CAPITALS.findall(" ".join(FIXED.findall(source)))
-    texts = " ".join(said for found in LITERAL.findall(source) for said in (found[0], HOLE.sub(" ", found[1])))
+    texts = " ".join(said for literal in LITERAL.findall(source) for said in (literal[0], HOLE.sub(" ", literal[1])))
     constants = [name for name in constants if name not in texts]
     ours = {*constants, *filter(partial(is_called, LINE.sub("", source)), CALLED.findall(source))} - shared
     names = {name: f"{name[0]}{i or ''}$" for i, name in enumerate(sorted(ours))}
@@ -109,21 +109,21 @@ def together(source: str) -> str:
     """
     lines, before = list[str](), None
     for line in LINE.sub("", source).split("\n"):
-        found = CONSTANT.fullmatch(line)
-        if found and found[1] == before:
+        match = CONSTANT.fullmatch(line)
+        if match and match[1] == before:
             lines[-1] = f"{lines[-1][:-1]},"
-            line = f"{found[1]}{found[2]};"
+            line = f"{match[1]}{match[2]};"
         if line:
             lines.append(line)
-            before = found and found[1]
+            before = match and match[1]
     return "\n".join(lines)
 
 
 def classes(page: str) -> set[str]:
     """The names that elements may have: of its HTML, and of texts in its scripts, those in a template's holes, too."""
     code = LINE.sub("", page)
-    texts = [found[0] or HOLE.sub(" ", found[1]) for found in LITERAL.findall(code)]
-    inner = [found[0] for hole in HOLE.findall(code) for found in LITERAL.findall(hole)]
+    texts = [literal[0] or HOLE.sub(" ", literal[1]) for literal in LITERAL.findall(code)]
+    inner = [literal[0] for hole in HOLE.findall(code) for literal in LITERAL.findall(hole)]
     said = [*CLASSES.findall(page), *filter(LISTED.fullmatch, [*texts, *inner])]
     return {name for text in said for name in text.split()}
 
@@ -133,7 +133,7 @@ def sheet(style: str, known: set[str]) -> str:
 
     def kept(match: re.Match[str]) -> str:
         all_of_them = COMMA.split(match[1])
-        some = [one for one in all_of_them if known.issuperset(NAME.findall(one))]
+        some = [name for name in all_of_them if known.issuperset(NAME.findall(name))]
         return match[0].replace(match[1], ",".join(some), 1) if some else ""
 
     short = BESIDE.sub(r"\1", SPACE.sub(" ", REMARK.sub("", style))).replace(";}", "}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.page import words
-from regulargpt.classroom.lesson.wording import Step, captions, said, terms
+from regulargpt.classroom.lesson.wording import LessonStep, captions, said, terms
 from regulargpt.classroom.live.twins import PageScript, gathered, resolved
 from regulargpt.classroom.workbench.lean import HERE, lean
 from regulargpt.findings.markup import tag, text
@@ -88,7 +88,7 @@ def body() -> str:
     return lead + way(wording.steps) + tag("main", *parts, class_="bench") + tag("aside", words(used), class_="lead")
 
 
-def way(steps: tuple[Step, ...]) -> str:
+def way(steps: tuple[LessonStep, ...]) -> str:
     """The way through the captions."""
     links = [
         tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.label}")), href=f"#step={i}"))
@@ -97,7 +97,7 @@ def way(steps: tuple[Step, ...]) -> str:
     return tag("nav", tag("ol", *links), class_="way", aria_label="The seven captions")
 
 
-def caption(i: int, step: Step) -> str:
+def caption(i: int, step: LessonStep) -> str:
     """What is said of a panel, the thing to do with it, and the sentence to take away."""
     heading = tag(
         "h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading", tabindex=-1

@@ -204,21 +204,21 @@ def several(config: RunConfig, settings: Iterable[str]) -> list[str]:
     """
     from regulargpt.config.schema import flat, key_of
 
-    found, known = [], [key for key in flat(config) if key not in SAID]
+    all_settings, known = [], [key for key in flat(config) if key not in SAID]
     for text in settings:
         section = ""
         for place, piece in enumerate(text.split(",")):
             key, equals, value = (part.strip() for part in piece.partition("="))
             # Without = it is one more of a list; behind a colon stand the options of a part.
-            if place and (not equals or ":" in found[-1]):
-                found[-1] += f",{piece}"
+            if place and (not equals or ":" in all_settings[-1]):
+                all_settings[-1] += f",{piece}"
                 continue
             if equals:
                 near = f"{section}.{key}"
                 key = near if near in known else key_of(known, key)
                 section = key.rpartition(".")[0]
-            found.append(f"{key}{equals}{value}")
-    return found
+            all_settings.append(f"{key}{equals}{value}")
+    return all_settings
 
 
 def check_out(out: Path) -> None:
@@ -251,7 +251,7 @@ def text(result: dict[str, Any]) -> str:
     guess = f", always one answer {guess}" if (guess := guessed(result)) else ""
     lengths = f"{len(inside)} length{'s' * (len(inside) != 1)}{sharpened(result)}{replaced(result)}"
     lines.append(f"{lengths}: mean {known.name} {mean}, worst {worst}{guess}")
-    lines += [f"mean {name} {found}" for name, found in other_measures(result)]
+    lines += [f"mean {name} {value}" for name, value in other_measures(result)]
     return "\n".join([*lines, *changes(result)])
 
 
@@ -288,13 +288,13 @@ def replaced(result: dict[str, Any]) -> str:
 
 def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:
     """A line of the table: the measure of the score with its interval, then the others."""
-    found, unit = result["measures"][result["measure"]], measure(result["measure"]).unit
-    interval = "-".join(number(end, unit) for end in found["intervals"][length])
+    scored, unit = result["measures"][result["measure"]], measure(result["measure"]).unit
+    interval = "-".join(number(end, unit) for end in scored["intervals"][length])
     others = {name: of["values"][length] for name, of in result["measures"].items() if name != result["measure"]}
     beside = (number(value, measure(name).unit) for name, value in others.items())
     return (
         f"{int(length):,}",
-        number(found["values"][length], unit),
+        number(scored["values"][length], unit),
         interval,
         *beside,
         str(result["samples"][length]),

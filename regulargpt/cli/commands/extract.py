@@ -98,7 +98,7 @@ def command(
 
         codebook = codebook or "blind"
         task, extraction = extract(run.folder, config, codebook)
-        machine = extraction.found.machine
+        machine = extraction.learned.machine
         result |= {"language": task.name, "codebook": codebook, **described(task, extraction)}
     place = None if machine is None else out or folder / DEFAULT
     if machine is not None and place is not None:
@@ -201,5 +201,5 @@ def rendered(machine: MooreMachine | PushdownTransducer, ending: str) -> str:
 
     if not isinstance(machine, MooreMachine):
         return pushdown.to_dot(machine) if ending == ".dot" else to_json(machine)
-    found = as_dfa(machine)
-    return dot.to_dot(found) if ending == ".dot" else to_json(found)
+    automaton = as_dfa(machine)
+    return dot.to_dot(automaton) if ending == ".dot" else to_json(automaton)

@@ -59,8 +59,8 @@ def methods() -> list[dict[str, str]]:
 def experiments() -> list[dict[str, str]]:
     """One row an experiment of `regulargpt reproduce`."""
     registry = import_module("experiments.registry")
-    found = [registry.experiment(name) for name in registry.EXPERIMENTS]
-    return [{"name": e.name, "title": e.title, "rows": shown(e.rows)} for e in found]
+    rows = [registry.experiment(name) for name in registry.EXPERIMENTS]
+    return [{"name": e.name, "title": e.title, "rows": shown(e.rows)} for e in rows]
 
 
 def shown(rows: tuple[str, ...]) -> str:
@@ -109,15 +109,15 @@ def part(kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def text(found: Mapping[str, Any]) -> str:
+def text(description: Mapping[str, Any]) -> str:
     """A part for people: what it is, a row an option, and how one is set."""
-    summary, source = (f": {found['summary']}" if found["summary"] else ""), found["source"]
-    heading = f"{found['name']}{summary}" + (f" ({source})" if source else "")
-    options = found["options"]
+    summary, source = (f": {description['summary']}" if description["summary"] else ""), description["source"]
+    heading = f"{description['name']}{summary}" + (f" ({source})" if source else "")
+    options = description["options"]
     if not options:
         return f"{heading}\n\nno options"
     rows = [tuple(option.values()) for option in options]
-    example = f"--set {found['section']}.{options[0]['name']}={options[0]['default']}"
+    example = f"--set {description['section']}.{options[0]['name']}={options[0]['default']}"
     return "\n\n".join([heading, table(rows, ("option", "default", "accepts", "help")), f"set as in {example}"])
 
 
@@ -134,8 +134,8 @@ def command(kind: str, name: str | None, as_json: bool) -> None:
     NAME may also be the import path of a class of yours, package.module:Class.
     """
     if name is not None:
-        found = part(kind, name)
-        emit(found) if as_json else say(text(found))
+        description = part(kind, name)
+        emit(description) if as_json else say(text(description))
         return
     rows = rows_of(kind)
     if as_json:

@@ -75,10 +75,10 @@ def command(
     if page_only and (dry_run or retry or only):
         raise UserError("--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out")
     if model is not None:
-        asked = registry.of_checkpoints(name)
+        checkpoint = registry.of_checkpoints(name)
         for flag in [*["--retry"] * retry, *["--earlier"] * (earlier is not None), *given(options)]:
             raise UserError(f"{flag} is for trainings, and with --model there are none; leave it out")
-        return of_checkpoint(asked.session(model, scale, rows, samples, out), dry_run, page_only, as_json)
+        return of_checkpoint(checkpoint.session(model, scale, rows, samples, out), dry_run, page_only, as_json)
     if samples is not None:
         raise UserError(f"--samples {samples} is for --model; leave it out, or add that")
     experiment = registry.experiment(name)
@@ -137,7 +137,7 @@ def conduct(
     reproduction = import_module("experiments.reproduction")
     progress, started = Ended(folder), time.monotonic()
     try:
-        outcome = driver.sweep(folder, configs, workers, driver.Watch(progress.on_plan, progress.on_done), retry)
+        outcome = driver.sweep(folder, configs, workers, driver.SweepWatch(progress.on_plan, progress.on_done), retry)
     finally:
         progress.close()
     reproduction.add_session(folder, experiment, scale, time.monotonic() - started)

@@ -18,9 +18,9 @@ from regulargpt.runs.exits import FAILED
 if TYPE_CHECKING:
     from regulargpt.objectives.measures import Measure
     from regulargpt.results.render import Grouped
-    from regulargpt.results.row import Row
+    from regulargpt.results.row import RunRow
     from regulargpt.results.rows import Results
-    from regulargpt.results.statistics import Group
+    from regulargpt.results.statistics import RunGroup
 
 FORMATS = ("text", "markdown", "latex", "csv")
 # So many names of unfinished or failed runs are told; results.csv has all that failed.
@@ -43,7 +43,7 @@ MOST_NAMED = 20
     help="Draw the measure by length too: .png, .svg or .pdf.",
 )
 @printed
-def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked: Any) -> int:
+def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **options: Any) -> int:
     """Gather runs into a table, with statistics over seeds and curves by length.
 
     DIR is a sweep, a folder of run folders, a run, or a results.csv. A sweep's results.csv and results.jsonl are
@@ -52,10 +52,10 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
     from regulargpt.results.rows import collect
     from regulargpt.runs.sweep.folder import is_sweep
 
-    refuse(as_json, plot, **asked)
+    refuse(as_json, plot, **options)
     with closing(CheckBar()) as progress:
-        found = collect(folders, progress)
-    shown = choose(found, asked)
+        table = collect(folders, progress)
+    shown = choose(table, options)
     if plot:
         from regulargpt.results.curves import picture
 
@@ -63,19 +63,21 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
         picture(plot, shown.rows, shown.by, of.names, of.measure, of.beside)
     for folder in filter(is_sweep, folders):
         bring_up_to_date(folder)
-    print_unfinished(found)
+    print_unfinished(table)
     if as_json:
-        emit(record(found, shown, plot))
+        emit(record(table, shown, plot))
     else:
-        (click.echo if asked["form"] else say)(text(shown, asked["form"] or "text", asked["caption"], asked["pivot"]))
-    return 0 if any(row.is_done for row in found.rows) else FAILED
+        (click.echo if options["form"] else say)(
+            text(shown, options["form"] or "text", options["caption"], options["pivot"])
+        )
+    return 0 if any(row.is_done for row in table.rows) else FAILED
 
 
-def refuse(as_json: bool, plot: Path | None, form: str | None, caption: str, **asked: Any) -> None:
+def refuse(as_json: bool, plot: Path | None, form: str | None, caption: str, **options: Any) -> None:
     """Raise UserError for options that exclude each other, and for a picture of another kind."""
     if as_json and form:
         raise UserError("--format and --json exclude each other; give one")
-    if asked["group_by"] is not None and asked["pivot"] is not None:
+    if options["group_by"] is not None and options["pivot"] is not None:
         raise UserError("--group-by and --pivot exclude each other; give one")
     if caption and (as_json or form == "csv"):
         raise UserError("--caption: JSON and CSV have none; leave it out")
@@ -88,45 +90,45 @@ def refuse(as_json: bool, plot: Path | None, form: str | None, caption: str, **a
 class Chosen:
     """The rows asked for, the keys that they are grouped by, their groups; `others` the same of further measures."""
 
-    rows: list[Row]
+    rows: list[RunRow]
     by: tuple[str, ...]
     grouped: Grouped
     others: tuple[Chosen, ...] = ()
 
 
-def choose(found: Results, asked: Mapping[str, Any]) -> Chosen:
+def choose(table: Results, options: Mapping[str, Any]) -> Chosen:
     """What is asked for; UserError if there is nothing."""
     from regulargpt.results import columns, select
 
-    wanted = select.conditions(asked["where"])
-    if not found.rows:
+    wanted = select.conditions(options["where"])
+    if not table.rows:
         on = "`regulargpt resume` goes on with a run, the command of a sweep with that"
-        raise UserError(f"no run is finished: {listed(found.unfinished)}; {on}")
-    keys = columns.known(found.rows)
+        raise UserError(f"no run is finished: {listed(table.unfinished)}; {on}")
+    keys = columns.known(table.rows)
     names = {key: name for name, key in keys.items()}
-    option = "pivot" if asked["group_by"] is None else "group_by"
-    columns_asked = () if asked[option] is None else columns.split(asked[option])
-    if asked["pivot"] is not None and len(columns_asked) < 2:
-        raise UserError(f"--pivot {asked['pivot']}: name rows and a column, as in --pivot language,model")
+    option = "pivot" if options["group_by"] is None else "group_by"
+    columns_asked = () if options[option] is None else columns.split(options[option])
+    if options["pivot"] is not None and len(columns_asked) < 2:
+        raise UserError(f"--pivot {options['pivot']}: name rows and a column, as in --pivot language,model")
     by = tuple(columns.key_of(name, keys, f"--{option.replace('_', '-')}") for name in columns_asked)
-    rows = select.where(found.rows, wanted, keys)
-    rows = rows if asked["tested"] is None else select.under(rows, asked["tested"])
+    rows = select.where(table.rows, wanted, keys)
+    rows = rows if options["tested"] is None else select.under(rows, options["tested"])
     by = by or columns.varying(rows)
-    if asked["tested"] is None and not {"tested"} & {*by, *wanted}:
+    if options["tested"] is None and not {"tested"} & {*by, *wanted}:
         rows = select.under_own(rows)
-    measure = select.measured(rows, asked["measure"])
+    measure = select.measured(rows, options["measure"])
     shown = of_measure(rows, by, columns_asked or tuple(names[key] for key in by), names, measure)
     # After all refusals: each of these stands alone.
     if differ := [names[key] for key in columns.unequal(rows, by)]:
         say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
-    if asked["measure"] is not None or asked["pivot"] is not None:
+    if options["measure"] is not None or options["pivot"] is not None:
         return shown
     others = [of_measure(of, by, shown.grouped.names, names, other) for other, of in select.beside_it(rows, measure)]
     return dataclasses.replace(shown, others=tuple(others))
 
 
 def of_measure(
-    rows: list[Row], by: tuple[str, ...], shown: Sequence[str], names: Mapping[str, str], measure: Measure
+    rows: list[RunRow], by: tuple[str, ...], shown: Sequence[str], names: Mapping[str, str], measure: Measure
 ) -> Chosen:
     """The groups by one measure; an interval over seeds is none where runs differ in more than the seed."""
     from regulargpt.results.beside import beside
@@ -171,30 +173,30 @@ def bring_up_to_date(sweep: Path) -> None:
         say(f"warning: {error}", err=True)
 
 
-def print_unfinished(found: Results) -> None:
+def print_unfinished(table: Results) -> None:
     """Say on stderr what the table does not: which runs are not finished, why others failed or are not proven."""
-    if found.unfinished:
-        count = len(found.unfinished)
-        say(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(found.unfinished)}", err=True)
-    for row in wrong(found)[:MOST_NAMED]:
+    if table.unfinished:
+        count = len(table.unfinished)
+        say(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(table.unfinished)}", err=True)
+    for row in wrong(table)[:MOST_NAMED]:
         say(f"{row.status}: {row.run}: {row.reason}", err=True)
-    if len(wrong(found)) > MOST_NAMED:
-        say(f"and {len(wrong(found)) - MOST_NAMED} more that failed", err=True)
-    lost = without_proof(found)
+    if len(wrong(table)) > MOST_NAMED:
+        say(f"and {len(wrong(table)) - MOST_NAMED} more that failed", err=True)
+    lost = without_proof(table)
     for run in list(lost)[:MOST_NAMED]:
         say(f"{run}: {lost[run]}", err=True)
     if len(lost) > MOST_NAMED:
         say(f"and {len(lost) - MOST_NAMED} more that are not proven of their language", err=True)
 
 
-def wrong(found: Results) -> list[Row]:
+def wrong(table: Results) -> list[RunRow]:
     """The rows of runs that failed or are damaged."""
-    return [row for row in found.rows if not row.is_done]
+    return [row for row in table.rows if not row.is_done]
 
 
-def without_proof(found: Results) -> dict[str, str]:
+def without_proof(table: Results) -> dict[str, str]:
     """Why runs that ended with a proof are not proven of their language now, by run."""
-    return {row.run: row.reason for row in found.rows if row.is_done and row.reason}
+    return {row.run: row.reason for row in table.rows if row.is_done and row.reason}
 
 
 def listed(names: Sequence[str]) -> str:
@@ -207,13 +209,13 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def record(found: Results, shown: Chosen, plot: Path | None) -> dict[str, Any]:
+def record(table: Results, shown: Chosen, plot: Path | None) -> dict[str, Any]:
     """What `--json` prints."""
-    failed = [{"run": row.run, "status": row.status, "reason": row.reason} for row in wrong(found)]
-    asked = {**of_one(shown.grouped), "others": [of_one(other.grouped) for other in shown.others]}
-    unproven = [{"run": run, "reason": reason} for run, reason in without_proof(found).items()]
-    rest = {"failed": failed, "not_proven": unproven, "unfinished": found.unfinished}
-    return {**asked, **rest, **({"plot": str(plot)} if plot else {})}
+    failed = [{"run": row.run, "status": row.status, "reason": row.reason} for row in wrong(table)]
+    groups = {**of_one(shown.grouped), "others": [of_one(other.grouped) for other in shown.others]}
+    unproven = [{"run": run, "reason": reason} for run, reason in without_proof(table).items()]
+    rest = {"failed": failed, "not_proven": unproven, "unfinished": table.unfinished}
+    return {**groups, **rest, **({"plot": str(plot)} if plot else {})}
 
 
 def of_one(shown: Grouped) -> dict[str, Any]:
@@ -227,6 +229,6 @@ def of_one(shown: Grouped) -> dict[str, Any]:
     return {"measure": shown.measure.name, "group_by": list(shown.names), "groups": groups, "notes": list(shown.notes)}
 
 
-def figures(group: Group) -> dict[str, Any]:
+def figures(group: RunGroup) -> dict[str, Any]:
     """A group without its key."""
     return {name: value for name, value in dataclasses.asdict(group).items() if name != "key"}

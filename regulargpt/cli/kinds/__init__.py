@@ -1,4 +1,4 @@
-"""What the terminal says of data: a file a kind, each with what `Kind` names, so that no verb asks which kind it is."""
+"""What the terminal says of data: a file a kind, with what `KindModule` names, so that no verb asks which it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_WORDS = ("words", "nested", "drawn")
 
 
 @dataclass(frozen=True)
-class Sample:
+class DrawnSample:
     """What was drawn: its kind, what names it, a record each, a record as text, and what this length has none of."""
 
     kind: str
@@ -28,7 +28,7 @@ class Sample:
     notice: str = ""
 
 
-class Kind(Protocol):
+class KindModule(Protocol):
     """A kind of data, as its module has it."""
 
     MOST_SYMBOLS: int
@@ -46,17 +46,17 @@ class Kind(Protocol):
         """The same for people."""
         ...
 
-    def sample(self, name: str, length: int, count: int, seed: int, **mixture: Any) -> Sample:
+    def sample(self, name: str, length: int, count: int, seed: int, **mixture: Any) -> DrawnSample:
         """What `sample` draws; only words have a mixture of members and near misses."""
         ...
 
 
-def named(kind: str) -> Kind:
+def named(kind: str) -> KindModule:
     """A kind, by the name that `regulargpt.data.kind_of` gives it."""
-    return cast(Kind, import_module(f"{__name__}.{kind}" if kind in OF_WORDS else BROUGHT[kind].terminal))
+    return cast(KindModule, import_module(f"{__name__}.{kind}" if kind in OF_WORDS else BROUGHT[kind].terminal))
 
 
-def kind_with(name: str) -> Kind:
+def kind_with(name: str) -> KindModule:
     """The kind of data that a name is of; languages above the regular ones are described in their own words."""
     kind = kind_of(name)
     if kind != "words" or level_of(name) == "regular":

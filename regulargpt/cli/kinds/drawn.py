@@ -1,4 +1,4 @@
-"""Languages whose words a function draws: their pushdown machines, if they have one, and their words."""
+"""Languages whose words a function draws: their pushdown machines, if they have any, and their words."""
 
 from __future__ import annotations
 

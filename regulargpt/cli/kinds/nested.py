@@ -24,7 +24,7 @@ def describe(name: str, seed: int) -> dict[str, Any]:
 
     task = cast("NestedTask", languages.find(name))
     try:
-        algebra = NestedAlgebra.of(task.visibly)
+        algebra = NestedAlgebra.from_machine(task.visibly)
         counts = {"size": algebra.size, "minimal_size": algebra.minimal().size, "more_than": None}
     except TooLarge:
         counts = {"size": None, "minimal_size": None, "more_than": allowed(MAX_ELEMENTS)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import languages
 from languages.drawn import DrawnTask
 from languages.registry import listing
-from regulargpt.cli.kinds import Sample
+from regulargpt.cli.kinds import DrawnSample
 from regulargpt.cli.output import described, table
 
 if TYPE_CHECKING:
@@ -71,18 +71,18 @@ def monoid(machine: MooreMachine) -> dict[str, Any]:
     from languages.budget import TooLarge
 
     try:
-        found = TransitionMonoid.of(machine)
+        elements = TransitionMonoid.from_machine(machine)
     except TooLarge:
         is_group = machine.is_permutation
         unknown = dict.fromkeys(("size", "idempotents", "d_classes"))
         more_than = most_elements(machine)
         return {**unknown, "is_group": is_group, "is_aperiodic": False if is_group else None, "more_than": more_than}
     return {
-        "size": found.size,
-        "is_group": found.is_group,
-        "is_aperiodic": found.is_aperiodic,
-        "idempotents": len(found.idempotents),
-        "d_classes": GreenRelations.of(found).n_d_classes,
+        "size": elements.size,
+        "is_group": elements.is_group,
+        "is_aperiodic": elements.is_aperiodic,
+        "idempotents": len(elements.idempotents),
+        "d_classes": GreenRelations.from_monoid(elements).n_d_classes,
         "more_than": None,
     }
 
@@ -105,13 +105,15 @@ def labelled(task: AnyTask, words: Int[ndarray, "count length"]) -> list[dict[st
     ]
 
 
-def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> Sample:
+def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> DrawnSample:
     """Labelled words, mixed as `languages.task.Task.sample` does it."""
     from languages.randomness import rng
 
     task = languages.find(name)
     words = labelled(task, task.sample(rng(seed, "sample"), length, count, **mixture))
-    return Sample("words", {"language": task.name}, words, "{word} {label}\n".format_map, task.describe_length(length))
+    return DrawnSample(
+        "words", {"language": task.name}, words, "{word} {label}\n".format_map, task.describe_length(length)
+    )
 
 
 def elements(counts: dict[str, Any]) -> str:

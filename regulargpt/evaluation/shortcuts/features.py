@@ -1,4 +1,4 @@
-"""What trivial rules see of the words of one length: numbers for which no automaton is needed."""
+"""What trivial rules see of the words of equal length: numbers for which no automaton is needed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def features(words: Words, n_symbols: int) -> dict[str, Columns]:
         "runs": run_numbers,
         "run-shares": run_numbers / T,
         "n-grams": np.concatenate(list(grams.values()), axis=1),
-        "n-gram-shares": np.concatenate([found / max(1, T - n + 1) for n, found in grams.items()], axis=1),
+        "n-gram-shares": np.concatenate([counts / max(1, T - n + 1) for n, counts in grams.items()], axis=1),
     }
 
 
@@ -99,7 +99,7 @@ def runs(words: Words, n_symbols: int) -> Columns:
     n, T = words.shape
     begins = np.ones((n, T), dtype=np.bool_)
     begins[:, 1:] = words[:, 1:] != words[:, :-1]
-    at = np.flatnonzero(begins)  # in all words, one after the other; no run goes on into the next word
+    at = np.flatnonzero(begins)  # in all words, in turn; no run goes on into the next word
     longest = np.zeros(n * n_symbols, dtype=np.intp)
     symbols = words.ravel()[at]  # (runs,): the symbol of each run of the batch
     np.maximum.at(longest, at // T * n_symbols + symbols, np.diff(at, append=n * T))

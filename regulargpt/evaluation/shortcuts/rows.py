@@ -12,7 +12,7 @@ from languages.drawn import DrawnTask
 from regulargpt.data.language import Words
 from regulargpt.evaluation.shortcuts.rule import Labels
 
-PLACES = 40  # parts of a row, each with an answer of its own: twentieths and fifths begin with one
+PLACES = 40  # parts of a row, each with an answer of its own: twentieths and fifths begin with the first
 
 ROW_RULES = {
     "majority": "the most frequent answer",
@@ -24,20 +24,20 @@ ROW_RULES = {
 Codes = npt.NDArray[np.int64]  # (batch, asked)
 
 
-def row_features(words: Words, asked: int, n_symbols: int) -> dict[str, Codes]:
-    """What each of ROW_RULES sees at each of `asked` places behind words (batch, length).
+def row_features(words: Words, n_places: int, n_symbols: int) -> dict[str, Codes]:
+    """What each of ROW_RULES sees at each of `n_places` places behind words (batch, length).
 
     >>> seen = row_features(np.array([[0, 1, 1]]), 4, 3)
     >>> seen["place"].tolist(), seen["last"].tolist(), seen["copy"].tolist()
     ([[5, 15, 25, 35]], [[3, 2, 2, 2]], [[0, 1, 1, 3]])
     """
     count, length = words.shape
-    shape, at = (count, asked), np.arange(asked)
+    shape, at = (count, n_places), np.arange(n_places)
     copied = np.full(shape, n_symbols)
-    copied[:, :length] = words[:, :asked]
+    copied[:, :length] = words[:, :n_places]
     return {
         "majority": np.zeros(shape, dtype=np.int64),
-        "place": np.broadcast_to((2 * at + 1) * PLACES // (2 * asked), shape),
+        "place": np.broadcast_to((2 * at + 1) * PLACES // (2 * n_places), shape),
         "last": 2 * words[:, -1:].astype(np.int64) + (at == 0),
         "copy": copied,
     }

@@ -19,7 +19,7 @@ Labels = npt.NDArray[np.int64]  # (batch,)
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class ShortcutRule:
     """The answer with the largest w x + b."""
 
     weights: Columns  # (columns, answers)
@@ -31,7 +31,7 @@ class Rule:
         return self.answers[(columns @ self.weights + self.bias).argmax(axis=1)]
 
 
-def fit(columns: Columns, labels: Labels) -> Rule:
+def fit(columns: Columns, labels: Labels) -> ShortcutRule:
     """Logistic regression on standardised columns, with an L2 penalty; without columns the most frequent answer.
 
     >>> always = fit(np.zeros((3, 0)), np.array([4, 7, 7]))
@@ -44,7 +44,7 @@ def fit(columns: Columns, labels: Labels) -> Rule:
     weights = np.zeros((columns.shape[1], 1))
     varying = columns.min(axis=0) < columns.max(axis=0)
     if not varying.any() or labels.min() == labels.max():
-        return Rule(weights, np.zeros(1), np.array([np.bincount(labels).argmax()]))
+        return ShortcutRule(weights, np.zeros(1), np.array([np.bincount(labels).argmax()]))
     x = columns[:, varying]
     mean, scale = x.mean(axis=0), x.std(axis=0)
     model = LogisticRegression(C=STRENGTH, tol=TOLERANCE, max_iter=STEPS)
@@ -52,9 +52,9 @@ def fit(columns: Columns, labels: Labels) -> Rule:
         # Where words cannot be separated it stops after STEPS, and says so: the rule is what these steps find.
         warnings.simplefilter("ignore", UserWarning)
         model.fit((x - mean) / scale, labels)
-    found, bias = model.coef_.T / scale[:, None], model.intercept_ - mean / scale @ model.coef_.T
+    slopes, bias = model.coef_.T / scale[:, None], model.intercept_ - mean / scale @ model.coef_.T
     if len(model.classes_) == 2:
-        found, bias = (np.concatenate([0 * part, part], axis=-1) for part in (found, bias))
+        slopes, bias = (np.concatenate([0 * part, part], axis=-1) for part in (slopes, bias))
     weights = np.zeros((columns.shape[1], len(model.classes_)))
-    weights[varying] = found
-    return Rule(weights, bias, model.classes_)
+    weights[varying] = slopes
+    return ShortcutRule(weights, bias, model.classes_)

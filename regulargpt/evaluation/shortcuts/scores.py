@@ -16,7 +16,7 @@ from regulargpt.data.language import LanguageData, Words
 from regulargpt.evaluation.by_length import samples_at
 from regulargpt.evaluation.shortcuts.features import RULES, check, features
 from regulargpt.evaluation.shortcuts.rows import ROW_RULES, RowCounts, row_columns, shares
-from regulargpt.evaluation.shortcuts.rule import Rule, fit
+from regulargpt.evaluation.shortcuts.rule import ShortcutRule, fit
 
 TRAINING_WORDS = 20_000
 WORDS_A_BATCH = 32
@@ -49,7 +49,7 @@ def shortcut_scores(
 ) -> dict[str, Shortcut]:
     """What each rule scores where a model of this config and seed is tested: of `features.RULES`, or `rows.ROW_RULES`.
 
-    Each is fitted to 20,000 words drawn as the model's training words are: batches of one length, uniform over
+    Each is fitted to 20,000 words drawn as the model's training words are: batches of equal length, uniform over
     train_from..train_len; of `training` if the test words are of other data. It is tested on the very
     words the model is tested on, at the scored lengths and the extra ones; `score` is the mean over the scored.
 
@@ -70,7 +70,7 @@ def shortcut_scores(
     return {name: shortcut(name, trained[name], {T: points[T][name] for T in lengths}, config) for name in RULES}
 
 
-def fitted(source: LanguageData, config: RunConfig, seed: int) -> tuple[dict[str, Rule], dict[str, float]]:
+def fitted(source: LanguageData, config: RunConfig, seed: int) -> tuple[dict[str, ShortcutRule], dict[str, float]]:
     """Each rule fitted to training words, and its share of right answers there in percent."""
     task, batches = source.task, training_words(source, config, seed)
     labels = np.concatenate([task.labels(words) for words in batches])
@@ -87,9 +87,9 @@ def training_words(source: LanguageData, config: RunConfig, seed: int) -> list[W
 
 
 def accuracies(
-    rules: Mapping[str, Rule], source: LanguageData, config: RunConfig, seed: int, length: int
+    rules: Mapping[str, ShortcutRule], source: LanguageData, config: RunConfig, seed: int, length: int
 ) -> dict[str, float]:
-    """The share of the test words of one length that each rule answers right, in percent."""
+    """The share of the test words of equal length that each rule answers right, in percent."""
     task, words = source.task, source.test(seed, length, samples_at(length, config.evaluation))
     labels = task.labels(words)
     at_once = max(1, SYMBOLS_AT_ONCE // length)
@@ -117,8 +117,10 @@ def row_scores(source: LanguageData, config: RunConfig, seed: int, training: Lan
     def right(words: Words) -> dict[str, tuple[float, float]]:
         """Of each rule the share of answers, and of whole words, in percent."""
         seen, labels = row_columns(task, words)
-        found = {name: shares(rule, seen[name], labels) for name, rule in rules.items()}
-        return {name: (100 * float(share.mean()), 100 * float(whole.mean())) for name, (share, whole) in found.items()}
+        by_rule = {name: shares(rule, seen[name], labels) for name, rule in rules.items()}
+        return {
+            name: (100 * float(share.mean()), 100 * float(whole.mean())) for name, (share, whole) in by_rule.items()
+        }
 
     trained = [right(words) for words in batches]
     points = {T: right(source.test(seed, T, samples_at(T, config.evaluation))) for T in lengths}

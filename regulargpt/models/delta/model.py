@@ -56,10 +56,10 @@ class DeltaMixer(Mixer):
         parts = y.unflatten(-1, (1 + 2 * n, self.n_heads, -1)).transpose(2, 3)  # (batch, length, heads, 1 + 2 n, K)
         q, k, v = parts.split([1, n, n], 3)
         beta = self.largest * self.beta(x).sigmoid().unflatten(-1, (self.n_heads, n))  # (batch, length, heads, n)
-        found = (unit(q[..., 0, :]), unit(k), v, beta)
+        inputs = (unit(q[..., 0, :]), unit(k), v, beta)
         if self.decay is not None:
-            found = (*found, -self.a_log.exp() * F.softplus(self.decay(x) + self.dt_bias))
-        return found, after
+            inputs = (*inputs, -self.a_log.exp() * F.softplus(self.decay(x) + self.dt_bias))
+        return inputs, after
 
     def start(self, batch: int) -> tuple[State, Any]:
         K = len(self.norm.weight)

@@ -71,12 +71,12 @@ class PerHead(Mixer):
         """A chunk at a time; symbol by symbol where gates are so near 0 that a factor of a chunk might overflow."""
         if float(inputs[3].detach().amin()) * self.chunk < -chunks.WIDEST:
             return self.loop(inputs, state)
-        (S,), found = state, []
+        (S,), outputs = state, []
         for part in zip(*(x.split(self.chunk, 1) for x in inputs), strict=True):
             q, k, v, log_decay = (x.transpose(1, 2) for x in part)  # each (batch, n_heads, chunk, ...)
             o, S = self.chunked(q, k, v, log_decay, S)
-            found.append(o.transpose(1, 2))  # (batch, chunk, n_heads, V)
-        return torch.cat(found, 1), (S,)
+            outputs.append(o.transpose(1, 2))  # (batch, chunk, n_heads, V)
+        return torch.cat(outputs, 1), (S,)
 
     def chunked(
         self,

@@ -1,1 +1,1 @@
-"""The log-depth recurrent unit (LDRU): a binary tree of one operator over the symbols."""
+"""The log-depth recurrent unit (LDRU): a binary tree of an operator over the symbols."""

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from regulargpt.models.layers import undrawn
 
-# The variance of a normal distribution cut off at two standard deviations, in units of the uncut one's.
+# The variance of a normal distribution cut off at two standard deviations, in units of the uncut distribution's.
 TRUNCATED = 0.87962566103423978**2
 
 
@@ -29,7 +29,7 @@ def identity(d_model: int) -> nn.Linear:
     return layer
 
 
-class FeedForward(nn.Module):
+class LdruFeedForward(nn.Module):
     """x + W_2 relu(W_1 x + b_1) + b_2, of four times the width, starting near x."""
 
     def __init__(self, d_model: int, generator: torch.Generator):

@@ -1,4 +1,4 @@
-"""LDRU (Pert, Alrajeh, Russo 2026, arXiv 2605.26035): a binary tree of one operator, read at its root.
+"""LDRU (Pert, Alrajeh, Russo 2026, arXiv 2605.26035): a binary tree of an operator, read at its root.
 
 Built from the paper's conventions; `mlp` is its operator. The others are the plain forms of what it is compared with.
 """
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Dropout, Readout, check_words, choose, embedding, linear
-from regulargpt.models.ldru.layers import FeedForward
+from regulargpt.models.ldru.layers import LdruFeedForward
 from regulargpt.models.ldru.operators import OPERATORS
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.nested import root_of
@@ -53,9 +53,9 @@ class Ldru(Tree):
         super().__init__()
         generator = generator or torch.Generator().manual_seed(0)
         self.embedding = embedding(n_symbols, d_model, generator)
-        self.embedding_norm, self.embedding_ffn = nn.LayerNorm(d_model), FeedForward(d_model, generator)
+        self.embedding_norm, self.embedding_ffn = nn.LayerNorm(d_model), LdruFeedForward(d_model, generator)
         self.operator = choose("operator", operator, OPERATORS)(d_model, generator)
-        self.ffn, self.state_norm = FeedForward(d_model, generator), nn.LayerNorm(d_model)
+        self.ffn, self.state_norm = LdruFeedForward(d_model, generator), nn.LayerNorm(d_model)
         self.dropout, self.state_noise, self.quantiser = Dropout(dropout), StateNoise(), Quantiser()
         self.readout = linear(d_model, n_outputs, generator)
         self.register_buffer("nothing", torch.zeros(1, d_model), persistent=False)
@@ -102,11 +102,11 @@ class Ldru(Tree):
     def every_prefix(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
         """The root of the tree over every prefix: O(T log T).
 
-        All nodes of a prefix's tree but the last one of each level are full, and the same for all longer prefixes.
+        All nodes of a prefix's tree but the last of each level are full, and the same for all longer prefixes.
         """
         B, T = words.shape
         full = self.positions(words)  # (batch, nodes of the level, d_model)
-        last, found = full, torch.empty_like(full)
+        last, roots = full, torch.empty_like(full)
         end = torch.arange(T, device=words.device)  # of each prefix, the number of its last node
         for level in range(1, self.depth(T) + 1):
             own, before = last.flatten(0, 1), full.flatten(0, 1)  # (batch * length, d_model), (batch * nodes, d_model)
@@ -121,5 +121,5 @@ class Ldru(Tree):
             end = end // 2
             # The tree over a prefix of T symbols ends at the level where one node is left; one symbol has one level.
             ends = (end == 0) & (torch.arange(T, device=words.device) >= (2 ** (level - 1) if level > 1 else 0))
-            found = torch.where(ends[:, None], last, found)
-        return found
+            roots = torch.where(ends[:, None], last, roots)
+        return roots

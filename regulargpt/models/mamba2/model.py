@@ -45,11 +45,11 @@ class Heads(Mixer):
         return (at[0][..., None, :] @ state[0])[..., 0, :]
 
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length heads P"], State]:
-        (S,), found = state, []
+        (S,), outputs = state, []
         for part in zip(*(x.split(CHUNK, 1) for x in inputs), strict=True):
             o, S = self.chunk(tuple(x.transpose(1, 2) for x in part), S)
-            found.append(o.transpose(1, 2))  # (batch, chunk, heads, P)
-        return torch.cat(found, 1), (S,)
+            outputs.append(o.transpose(1, 2))  # (batch, chunk, heads, P)
+        return torch.cat(outputs, 1), (S,)
 
 
 class Ssd(Heads):
@@ -153,8 +153,8 @@ class Turning(Heads):
         log_a = -F.softplus(rate).clamp(min=LEAST_RATE) * delta
         angles = delta[..., None] * math.pi * theta.tanh()[..., None, :]
         q, gains = self.c_norm(C)[..., None, :] + self.c_bias, (part * delta, (1 - part) * delta)
-        found = (q, keys[:, 1:], keys[:, :-1], values[:, 1:], values[:, :-1], log_a, *gains, angles, z)
-        return found, carried[:, -1:]
+        inputs = (q, keys[:, 1:], keys[:, :-1], values[:, 1:], values[:, :-1], log_a, *gains, angles, z)
+        return inputs, carried[:, -1:]
 
     def start(self, batch: int) -> tuple[State, Any]:
         return (self.zeros(self.d, batch),), self.d.new_zeros(batch, 1, self.E + self.N)

@@ -80,7 +80,7 @@ def delta(
 
         (I + A) u = beta V - (beta e^c K) S_0,    A = the part of beta K K^T o D below the diagonal.
 
-    With u in place of v the state goes from chunk to chunk as an additive one (Yang et al. 2024; Siems et al. 2025).
+    With u in place of v the state goes from chunk to chunk as an additive rule (Yang et al. 2024; Siems et al. 2025).
     """
     length, n, K = k.shape[2:]
     size = min(size, length)
@@ -95,12 +95,12 @@ def delta(
     seen = (q @ k.mT) * D[..., n - 1 :: n, :]  # (batch, heads, chunks, size, size n)
     q = q * c.exp()[..., None]
     left = (k * (c[..., -1:] - each).exp()[..., None]).mT
-    whole, found = c[..., -1:, None].exp(), []
+    whole, outputs = c[..., -1:, None].exp(), []
     for i in range(q.shape[2]):
         u = U[:, :, i] - W[:, :, i] @ state
-        found.append(q[:, :, i] @ state + seen[:, :, i] @ u)
+        outputs.append(q[:, :, i] @ state + seen[:, :, i] @ u)
         state = whole[:, :, i] * state + left[:, :, i] @ u
-    return torch.cat(found, 2)[:, :, :length], state
+    return torch.cat(outputs, 2)[:, :, :length], state
 
 
 def in_chunks(
@@ -146,10 +146,10 @@ def removing(
     solved = torch.linalg.solve_triangular(key @ removed.mT, right, upper=False, unitriangular=True)
     W, U = solved.split([K, v.shape[-1]], -1)
     seen, own, added, removed = (q @ removed.mT).tril(), (q @ k.mT).tril() @ v, k.mT @ v, removed.mT
-    found = []
+    outputs = []
     for i in range(q.shape[2]):
         state = half[:, :, i] * state
         u = -(U[:, :, i] + W[:, :, i] @ state)
-        found.append(own[:, :, i] + q[:, :, i] @ state + seen[:, :, i] @ u)
+        outputs.append(own[:, :, i] + q[:, :, i] @ state + seen[:, :, i] @ u)
         state = half[:, :, i] * (state + added[:, :, i] + removed[:, :, i] @ u)
-    return torch.cat(found, 2)[:, :, :length], state
+    return torch.cat(outputs, 2)[:, :, :length], state

@@ -113,7 +113,7 @@ def start_of_steps(n: int, generator: torch.Generator) -> Float[Tensor, "n"]:
 
 
 class Draw:
-    """Linear layers as the options `init` has them start; no bias unless asked for."""
+    """Linear layers as the options `init` has them start; no bias unless requested."""
 
     def __init__(self, init: str, generator: torch.Generator):
         self.init, self.generator = init, generator

@@ -5,7 +5,7 @@ It is a recurrence over a state S, which symbols move and read:
     S_t = step(S_{t-1}, inputs_t),    o_t = read(S_t, inputs_t)
 
 `inputs` come from the symbols alone, and from the few before each that a convolution reaches. `along` computes a piece
-of a word, symbol by symbol; a mixer with a faster form has it there, and this one is its reference.
+of a word, symbol by symbol; a mixer with a faster form has it there, and this is its reference.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Mixer(Hooked):
 
     def loop(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length *value"], State]:
         """The same symbol by symbol: the reference."""
-        found = []
+        outputs = []
         for at in zip(*(x.unbind(1) for x in inputs), strict=True):
             state = self.step(state, at)
-            found.append(self.read(state, at))
-        return torch.stack(found, 1), state  # (batch, length, *value)
+            outputs.append(self.read(state, at))
+        return torch.stack(outputs, 1), state  # (batch, length, *value)
 
     def forward(
         self, x: Float[Tensor, "batch length d_model"], carries: tuple[State, Any] | None, readout: Readout
@@ -84,11 +84,11 @@ class Mixer(Hooked):
         symbols = [*zip(*(x.unbind(1) for x in inputs), strict=True)]
 
         def after(t: int, numbers: Float[Tensor, "batch numbers"]) -> Float[Tensor, "batch rest numbers"]:
-            at, found = unpacked(numbers, state), []
+            at, states = unpacked(numbers, state), []
             for symbol in symbols[t:]:
                 at = self.step(at, symbol)
-                found.append(packed(at))
-            return torch.stack(found, 1)  # (batch, rest, numbers)
+                states.append(packed(at))
+            return torch.stack(states, 1)  # (batch, rest, numbers)
 
         states = [unpacked(numbers, state) for numbers in carried(self.hook_recurrent, after, packed(state)).unbind(1)]
         o = [self.read(at, symbol) for at, symbol in zip(states, symbols, strict=True)]
@@ -96,7 +96,7 @@ class Mixer(Hooked):
 
 
 def packed(state: State) -> Float[Tensor, "batch numbers"]:
-    """All numbers of a state, one after the other; complex ones as pairs.
+    """All numbers of a state, in turn; complex ones as pairs.
 
     >>> packed((torch.ones(1, 2), torch.tensor([[2j]])))
     tensor([[1., 1., 0., 2.]])

@@ -19,7 +19,7 @@ from regulargpt.models.options import ModelOptions
 from regulargpt.models.recurrent import Recurrent
 
 
-class Block(Hooked):
+class MixerBlock(Hooked):
     """x + mixer(norm(x)), then x + mlp(norm(x)). What mixers are given besides stands behind norm(x)."""
 
     def __init__(self, mixer: Mixer, d_model: int, mlp: str, draw: Draw):
@@ -53,7 +53,7 @@ class Mixing(Recurrent):
     """
 
     Options: ClassVar[type[ModelOptions]] = MixingOptions
-    block: ClassVar[Callable[[Mixer, int, str, Draw], nn.Module]] = Block
+    block: ClassVar[Callable[[Mixer, int, str, Draw], nn.Module]] = MixerBlock
 
     def __init__(self, n_symbols: int, n_outputs: int, *, generator: torch.Generator | None = None, **options: Any):
         generator = generator or torch.Generator().manual_seed(0)

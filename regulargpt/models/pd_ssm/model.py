@@ -64,15 +64,15 @@ class PdMixer(Mixer):
         return state[0]
 
     def along(self, inputs: Inputs, state: State) -> tuple[Complex[Tensor, "batch length N"], State]:
-        found = self.states(inputs, state)
-        return found, (found[:, -1],)
+        states = self.states(inputs, state)
+        return states, (states[:, -1],)
 
     def states(self, inputs: Inputs, state: State) -> Complex[Tensor, "batch length N"]:
         """h after each symbol."""
         s, d, b = inputs
-        found = Recurrence.apply(s, self.dictionary, d, b, state[0], self.rows, self.bank)
-        assert isinstance(found, Tensor)
-        return found
+        states = Recurrence.apply(s, self.dictionary, d, b, state[0], self.rows, self.bank)
+        assert isinstance(states, Tensor)
+        return states
 
     def output(
         self, o: Complex[Tensor, "batch read N"], x: Float[Tensor, "batch read d_model"], at: Inputs
@@ -125,7 +125,7 @@ class PdSsm(Mixing):
     code, behind their table of regular languages: P = one-hot of the argmax of each *row* of M, and d stands before it,
     h'_i = d_i h_j(i) + (B x)_i with j(i) = argmax_j M_ij. Both can permute; only columns let a one-hot state follow a
     map that merges states. "bank" (Flash PD-SSM, arXiv:2605.19150) mixes nothing: P is the column matrix of M_k, k the
-    argmax of s. Where two entries are equal the first one counts. P jumps there, so that who bounds a step has to
+    argmax of s. Where two entries are equal the first counts. P jumps there, so that who bounds a step has to
     refuse inputs for which the largest entry is not certainly the largest.
 
     The gradient goes straight through the argmax, as if P were the softmax of M's columns (rows); of a bank, as if P

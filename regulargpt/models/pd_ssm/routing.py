@@ -50,15 +50,15 @@ class Recurrence(torch.autograd.Function):
         for t in range(s.shape[1]):
             after = moved(after, index[:, t], d[:, t], rows) + b[:, t]
             states.append(after)
-        found = torch.stack(states, 1)  # (batch, length, N)
+        all_states = torch.stack(states, 1)  # (batch, length, N)
         ctx.rows, ctx.bank = rows, bank
-        ctx.save_for_backward(s, M, d, h, found, index, kinds, which)
-        return found
+        ctx.save_for_backward(s, M, d, h, all_states, index, kinds, which)
+        return all_states
 
     @staticmethod
     def backward(ctx: Any, *slopes: Complex[Tensor, "batch length N"]) -> tuple[Tensor | None, ...]:
-        s, M, d, h, found, index, kinds, which = ctx.saved_tensors
-        before, g, all_g = torch.cat([h[:, None], found[:, :-1]], 1), torch.zeros_like(h), []
+        s, M, d, h, all_states, index, kinds, which = ctx.saved_tensors
+        before, g, all_g = torch.cat([h[:, None], all_states[:, :-1]], 1), torch.zeros_like(h), []
         for t in reversed(range(s.shape[1])):
             g = g + slopes[0][:, t]
             all_g.append(g)
@@ -80,7 +80,7 @@ def moved(
 ) -> Complex[Tensor, "batch N"]:
     """P (d h) where P has its 1s in these rows, of each column; `rows`: d (P h), in these columns, of each row.
 
-    Each is the transpose of the other, so that the one is the way back of the other.
+    Each is the transpose of the other, so that each is the way back of the other.
 
     >>> h, index = torch.tensor([[1 + 0j, 2j]]), torch.tensor([[1, 1]])
     >>> moved(h, index, torch.ones_like(h), False), moved(h, index, torch.ones_like(h), True)
@@ -108,8 +108,8 @@ def chosen(kinds: Float[Tensor, "kinds K"], M: Float[Tensor, "K to at"]) -> Int[
     last = M.shape[1] - 1
     back = torch.arange(last, -1, -1, dtype=M.dtype, device=M.device)[:, None]  # (to, 1)
     # Five times as fast as argmax, which is not vectorised.
-    found = [last - (back * (mix == mix.amax(1, keepdim=True))).amax(1) for mix in mixtures(kinds, M)]
-    return torch.cat(found).long()
+    routes = [last - (back * (mix == mix.amax(1, keepdim=True))).amax(1) for mix in mixtures(kinds, M)]
+    return torch.cat(routes).long()
 
 
 def straight_through(

@@ -14,7 +14,7 @@ from regulargpt.models.regulargpt.block import ROWS
 from regulargpt.models.regulargpt.gated import GatedAttention
 
 if TYPE_CHECKING:
-    from regulargpt.models.regulargpt.block import Block
+    from regulargpt.models.regulargpt.block import TreeBlock
     from regulargpt.models.regulargpt.model import RegularGPT
 
 
@@ -36,7 +36,7 @@ def state_at_all_positions(
 
 
 def sliding_dilated(
-    block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
+    block: TreeBlock, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
 ) -> Float[Tensor, "batch length d_model"]:
     """One layer of Sliding-Dilated-Attention: position m reads m - j * dilation, j in [C]; the pad before the word."""
     attn = block.attn
@@ -80,7 +80,7 @@ def with_pad(
 
 
 def by_windows(
-    block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
+    block: TreeBlock, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
 ) -> Float[Tensor, "batch length d_model"]:
     """The same window by window, for a block whose values depend on the whole window."""
     B, T, C = *x.shape[:2], block.attn.r.shape[1]

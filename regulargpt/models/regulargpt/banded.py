@@ -15,14 +15,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 if TYPE_CHECKING:
-    from regulargpt.models.regulargpt.block import Block
+    from regulargpt.models.regulargpt.block import TreeBlock
 
 SMALLEST = 8
 """The least C for which it is taken: with fewer offsets, shifted copies are about as fast."""
 
 
 def banded_dilated(
-    block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
+    block: TreeBlock, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
 ) -> Float[Tensor, "batch length d_model"]:
     """What `all_positions.sliding_dilated` makes of x, without gradients and without hook points."""
     attn, T = block.attn, x.shape[1]

@@ -21,7 +21,7 @@ from regulargpt.models.layers import ACTIVATIONS, choose, linear
 ROWS = 8192
 
 
-class Attention(Hooked):
+class WindowAttention(Hooked):
     """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1).
 
     `masked`: places before the word take no part, instead of holding the pad.
@@ -99,11 +99,18 @@ class Attention(Hooked):
         return self.heads(F.embedding(children, values))
 
 
-class Block(Hooked):
+class TreeBlock(Hooked):
     """Attention and FFN with residuals, pre- or post-LN. `norm="pre"` is GPT-2's order, "post" the original code's."""
 
     def __init__(
-        self, attention: Attention, d_model: int, d_ff: int, *, norm: str, activation: str, generator: torch.Generator
+        self,
+        attention: WindowAttention,
+        d_model: int,
+        d_ff: int,
+        *,
+        norm: str,
+        activation: str,
+        generator: torch.Generator,
     ):
         super().__init__()
         self.pre = choose("norm", norm, {"pre": True, "post": False})

@@ -14,7 +14,7 @@ from torch import Tensor
 from regulargpt.models.regulargpt.gated import GatedAttention
 
 if TYPE_CHECKING:
-    from regulargpt.models.regulargpt.block import Block
+    from regulargpt.models.regulargpt.block import TreeBlock
     from regulargpt.models.regulargpt.model import RegularGPT
 
 
@@ -55,7 +55,7 @@ def dense_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[
 
 
 def dense_layer(
-    block: Block,
+    block: TreeBlock,
     x: Float[Tensor, "batch length d_model"],
     keys: Float[Tensor, "batch keys d_model"],
     M: Float[Tensor, "n_heads length keys"],

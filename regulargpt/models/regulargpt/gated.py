@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.models.layers import linear
-from regulargpt.models.regulargpt.block import Attention
+from regulargpt.models.regulargpt.block import WindowAttention
 
 
-class GatedAttention(Attention):
+class GatedAttention(WindowAttention):
     """Attention over a window whose values are W_V (g_j * x_j), g = MLP(x_0, ..., x_{C-1})."""
 
     def __init__(

@@ -13,7 +13,7 @@ from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, TiedReadout, check_words, choose, embedding, linear
 from regulargpt.models.regulargpt.all_positions import state_at_all_positions
-from regulargpt.models.regulargpt.block import Attention, Block
+from regulargpt.models.regulargpt.block import TreeBlock, WindowAttention
 from regulargpt.models.regulargpt.dense import dense_state
 from regulargpt.models.regulargpt.gated import GatedAttention
 from regulargpt.models.tree.base import Layer, Tree
@@ -100,8 +100,8 @@ class RegularGPT(Tree):
         else:
             self.pad = nn.Parameter(vector)
         self.blocks = nn.ModuleList(
-            Block(
-                (GatedAttention if gates else Attention)(
+            TreeBlock(
+                (GatedAttention if gates else WindowAttention)(
                     d_model, n_heads, chunk_size, bias=attention_bias, masked=self.masked, generator=generator
                 ),
                 d_model,
@@ -133,8 +133,8 @@ class RegularGPT(Tree):
     def depth(self, length: int) -> int:
         return self.levels or depth(length, self.chunk_size)
 
-    def layers(self, level: int) -> Sequence[Block]:
-        """The K layers of one level: SA^(l K + k) = SA^(k), FFN^(l K + k) = FFN^(k)."""
+    def layers(self, level: int) -> Sequence[TreeBlock]:
+        """The K layers of a level: SA^(l K + k) = SA^(k), FFN^(l K + k) = FFN^(k)."""
         first = min(level, self.distinct_levels - 1) * self.thickness
         return [self.blocks[first + k] for k in range(self.thickness)]  # type: ignore[misc]
 
@@ -142,7 +142,7 @@ class RegularGPT(Tree):
         return [layer for level in range(self.depth(length)) for layer in self.level_layers(level)]
 
     def level_layers(self, level: int) -> list[Layer]:
-        """The K layers of one level as the tree applies them: the states settle after the last."""
+        """The K layers of a level as the tree applies them: the states settle after the last."""
         *inner, last = self.layers(level)
         return [
             *(Layer(block, False) for block in inner),

@@ -14,7 +14,7 @@ from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.layers import check_words
 from regulargpt.models.regulargpt.model import RegularGPT
-from regulargpt.models.tree.levels import Layer, Level, levels_above, windows_from_right
+from regulargpt.models.tree.levels import Layer, TreeLevel, levels_above, windows_from_right
 from regulargpt.models.tree.trace import index
 
 Nodes = tuple[Tensor, ...]
@@ -46,21 +46,21 @@ class Trace:
     @cached_property
     def children(self) -> Nodes:
         C = self.model.chunk_size
-        found = [torch.zeros(self.words.shape[1], 0, dtype=torch.long)]
+        children = [torch.zeros(self.words.shape[1], 0, dtype=torch.long)]
         for layer in self.layers:
-            numbers = 1 + torch.arange(len(found[-1]))[None]  # (1, nodes below); 0 is the pad
-            found.append(windows_from_right(numbers, C, stride=C if layer.last else 1)[0] - 1)
-        return tuple(found)
+            numbers = 1 + torch.arange(len(children[-1]))[None]  # (1, nodes below); 0 is the pad
+            children.append(windows_from_right(numbers, C, stride=C if layer.last else 1)[0] - 1)
+        return tuple(children)
 
     @cached_property
     def spans(self) -> Nodes:
         ends = torch.arange(1, self.words.shape[1] + 1)
-        found = [torch.stack([ends - 1, ends], 1)]  # (length, 2)
+        spans = [torch.stack([ends - 1, ends], 1)]  # (length, 2)
         for below in self.children[1:]:
-            # The child at offset 0 ends where its parent does; the one farthest left that is no pad begins with it.
-            starts = found[-1][below.clamp(min=0), 0].masked_fill(below < 0, self.words.shape[1])
-            found.append(torch.stack([starts.min(1).values, found[-1][below[:, 0], 1]], 1))  # (node, 2)
-        return tuple(found)
+            # The child at offset 0 ends where its parent does; that farthest left that is no pad begins with it.
+            starts = spans[-1][below.clamp(min=0), 0].masked_fill(below < 0, self.words.shape[1])
+            spans.append(torch.stack([starts.min(1).values, spans[-1][below[:, 0], 1]], 1))  # (node, 2)
+        return tuple(spans)
 
     @property
     def layers(self) -> list[Layer]:
@@ -168,7 +168,7 @@ def _climb(model: RegularGPT, states: Float[Tensor, "word node d_model"], layers
     # where nothing changed.
     node = 1 + torch.arange(states[..., 0].numel(), device=states.device).view(states.shape[:2])  # (word, node)
     rows = torch.cat([model.pad, states.flatten(0, 1)])  # (1 + word * node, d_model)
-    level = Level(node, rows, node.new_zeros(0, model.chunk_size))
+    level = TreeLevel(node, rows, node.new_zeros(0, model.chunk_size))
     with hooks(model, [(lambda name: name.endswith("attn.hook_pattern"), keep)]):
         levels = list(levels_above(model, level, layers, share=False))
     above = [level.states[level.node] for level in levels]  # each (word, node, d_model)

@@ -52,8 +52,8 @@ class Starts:
 
     def of_keys(self) -> tuple[Float[Tensor, "d_model"], Float[Tensor, "d_model"], Float[Tensor, "d_model"]]:
         """k_k, k_a and r_k."""
-        one = torch.ones(self.d_model)
-        return 0.71 - 0.1 * self.linear(), 1.02 * one, -0.04 * one
+        ones = torch.ones(self.d_model)
+        return 0.71 - 0.1 * self.linear(), 1.02 * ones, -0.04 * ones
 
     def gain(self) -> Float[Tensor, "d_model"]:
         """Of the norm of o."""

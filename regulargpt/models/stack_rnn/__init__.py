@@ -3,5 +3,5 @@
 model        the network, and how one step goes
 controllers  what a controller makes of what it reads
 signs        units of two values, and what training does to them
-stacks       a stack in superposition, and one of pointers
+stacks       a stack in superposition, and a stack of pointers
 """

@@ -48,7 +48,7 @@ class Hardening(Counted):
     ) -> tuple[Float[Tensor, "length batch d_model"], Hardness | None]:
         """The sums of binary units, and how hard these are in this pass: None for signs without a gradient."""
         if not self.training:
-            # As certain as a test is, gradients can be asked for.
+            # As certain as a test is, gradients can be requested.
             return u, Hardness(1.0, u.new_ones(1, 1, dtype=torch.bool), 0.0, 0.0) if torch.is_grad_enabled() else None
         hard, steps = self.hard_words(u), u.shape[0] * u.shape[1]
         noisy = self.noisy(u, UNIT_NOISE)

@@ -18,7 +18,7 @@ from regulargpt.models.stack_rnn.hardening import ACTION_NOISE, Hardening
 from regulargpt.models.stack_rnn.stacks import NOOP, POP, PUSH, Pointers, Stack, Superposition
 
 
-class Machine(NamedTuple):
+class CarriedMachine(NamedTuple):
     """All that the network carries along a word."""
 
     h: Vector
@@ -104,12 +104,12 @@ class StackRnn(Recurrent):
         """Whether all actions are taken in superposition."""
         return self.training or self.tests_softly
 
-    def start(self, batch: int, left: int | None = None) -> Machine:
+    def start(self, batch: int, left: int | None = None) -> CarriedMachine:
         """The machine before the first symbol; `left` symbols are to come, if that is known."""
         like, sizes = self.readout.weight, (batch, self.stacks, self.width, self.empty)
         h = like.new_zeros(batch, self.d_model)
         stack = Superposition.new(like, *sizes, left) if self.is_soft else Pointers.new(like, *sizes)
-        return Machine(h, h if self.controller.carries else None, stack)
+        return CarriedMachine(h, h if self.controller.carries else None, stack)
 
     def forward(
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"
@@ -118,8 +118,8 @@ class StackRnn(Recurrent):
         return self.read(words, self.start(*words.shape), readout)[0]
 
     def advance(
-        self, piece: Int[Tensor, "batch part"], state: Machine | None, readout: Readout
-    ) -> tuple[Float[Tensor, "batch read d_model"], Machine]:
+        self, piece: Int[Tensor, "batch part"], state: CarriedMachine | None, readout: Readout
+    ) -> tuple[Float[Tensor, "batch read d_model"], CarriedMachine]:
         machine = self.start(len(piece)) if state is None else state
         x = self.hook_embed(F.one_hot(piece.long(), self.n_symbols).to(self.readout.weight.dtype))
         of_symbol, of_top = self.input.weight.split([self.n_symbols, self.stacks * self.width], 1)
@@ -134,7 +134,7 @@ class StackRnn(Recurrent):
             sums = torch.addmm(torch.addmm(sums, top.flatten(1), of_top.T), machine.h, self.recurrent.weight.T)
             h, c = self.controller.move(sums, machine.c, hardness)
             h = self.hook_state(h)
-            machine = Machine(h, c, self.acted(machine.stack, torch.addmm(bias, h, heads.T), action))
+            machine = CarriedMachine(h, c, self.acted(machine.stack, torch.addmm(bias, h, heads.T), action))
             if readout == "all":
                 seen.append(h)
         return (torch.stack(seen, 1) if seen else machine.h[:, None]), machine  # (batch, read, d_model)

@@ -70,10 +70,10 @@ class Act(torch.autograd.Function):
         return of_cells, torch.stack([of_push, of_pop, of_noop], -1), gradient[:, 0] * push[:, 0], None
 
 
-def dot(one: Float[Tensor, "rows depth width"], other: Float[Tensor, "rows depth width"]) -> Float[Tensor, "rows"]:
+def dot(left: Float[Tensor, "rows depth width"], other: Float[Tensor, "rows depth width"]) -> Float[Tensor, "rows"]:
     """The inner product of each row."""
-    # Matrices of one row and one column: (rows, 1, depth * width) times (rows, depth * width, 1).
-    return torch.bmm(one.flatten(1)[:, None], other.flatten(1)[:, :, None])[:, 0, 0]
+    # Matrices of a row and one column: (rows, 1, depth * width) times (rows, depth * width, 1).
+    return torch.bmm(left.flatten(1)[:, None], other.flatten(1)[:, :, None])[:, 0, 0]
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ class Nodes:
 
     def copy(self, used: int) -> Nodes:
         """The first so many nodes of each row, by themselves."""
-        found = Nodes(self.value[: self.rows])
-        found.used = used
-        found.value, found.below = self.value[: used * self.rows].clone(), self.below[: used * self.rows].clone()
-        return found
+        nodes = Nodes(self.value[: self.rows])
+        nodes.used = used
+        nodes.value, nodes.below = self.value[: used * self.rows].clone(), self.below[: used * self.rows].clone()
+        return nodes
 
     def add(self, value: Float[Tensor, "rows width"], below: Int[Tensor, "rows"]) -> None:
         """A node in every row."""

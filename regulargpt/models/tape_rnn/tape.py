@@ -65,6 +65,6 @@ def shifted(cells: Cells, by: int | Int[Tensor, "rows"]) -> Cells:
 
 
 def as_one(distances: Int[Tensor, "batch"]) -> int | Int[Tensor, "batch"]:
-    """The distance that all rows have, if they have one: that is quicker."""
+    """The distance that all rows have, if they have any: that is quicker."""
     first = int(distances[0])
     return first if bool((distances == first).all()) else distances

@@ -41,7 +41,7 @@ Heads = tuple[
 
 @dataclass
 class Pass:
-    """What the layers of one forward pass share.
+    """What the layers of a forward pass share.
 
     Which keys are seen, the masks that are made, and, where a text is read bit by bit, the keys and values of what was
     read before, a cache a layer, of which the oldest stands at `begin`.
@@ -100,7 +100,7 @@ class MultiHead(Hooked):
         return k, v
 
     def bias(self, some: slice) -> Tensor | None:
-        """That of some of the projected entries, if there is one."""
+        """That of some of the projected entries, if any."""
         return None if self.qkv.bias is None else self.qkv.bias[some]
 
     def for_all_heads(
@@ -190,7 +190,7 @@ class Attention(MultiHead):
         if readout == "last":
             # One query a word: the projection of the others would be thrown away.
             return self.queries(x[:, -1:]), *self.keys_values(x)
-        # Views: the fused kernel reads them as they lie, and their gradients are put together in one copy.
+        # Views: the fused kernel reads them as they lie, and their gradients are put together in a single copy.
         split = self.qkv(x).split((self.inner, self.kv_inner, self.kv_inner), -1)
         q, k, v = (
             y.unflatten(-1, (heads, -1)).transpose(1, 2)  # (batch, heads, length, d_head)
@@ -270,7 +270,7 @@ def joined(
 ) -> Float[Tensor, "batch n_heads queries d_head"]:
     """The parts one after the other.
 
-    Without gradients each goes to its place at once: kept until the last one is there, these small tensors would lie
+    Without gradients each goes to its place at once: kept until the last is there, these small tensors would lie
     between the large ones that come and go, and the memory of these could not be used again.
     """
     if torch.is_grad_enabled():

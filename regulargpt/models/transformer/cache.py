@@ -1,4 +1,4 @@
-"""The keys and values that cached decoding keeps of one layer."""
+"""The keys and values that cached decoding keeps of a layer."""
 
 import torch
 from jaxtyping import Float, Shaped
@@ -8,7 +8,7 @@ from regulargpt.encodings.base import Encoding
 
 
 class Cache:
-    """The keys and values of one layer, and what `prepare` said of each.
+    """The keys and values of a layer, and what `prepare` said of each.
 
     Keys are kept as they are before the encoding turns them where what it makes of a key depends on more than the key's
     own position: on the middle of the window (xPos).

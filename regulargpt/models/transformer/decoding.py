@@ -42,8 +42,8 @@ class Attending(Protocol):
 class CachedDecoder(Decoder):
     """A Transformer that reads on, in memory that does not grow where its attention is restricted.
 
-    With a `window` its answers are those of a forward pass with attention `sliding:window`, else those of one with the
-    attention that the model has: keys of a layer were themselves computed under that view.
+    With a `window` its answers are those of a forward pass with attention `sliding:window`, else those of a model with
+    the attention that the model has: keys of a layer were themselves computed under that view.
 
     >>> from regulargpt.models.transformer import Transformer
     >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=2, encoding="alibi")

@@ -1,4 +1,4 @@
-"""What the fused kernel adds to the logits: bias and causal mask in one tensor, made once where it may be."""
+"""What the fused kernel adds to the logits: bias and causal mask in a single tensor, made once where it may be."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LONGEST_KEPT = 1024
 
 
 class Masks:
-    """The masks of one forward pass, for all its layers; those of a fixed bias go to `kept` and outlive the pass.
+    """The masks of a forward pass, for all its layers; those of a fixed bias go to `kept` and outlive the pass.
 
-    `kept` is for the positions 0, 1, 2, ...; a pass over others has one of its own.
+    `kept` is for the positions 0, 1, 2, ...; a pass over others has its own.
     """
 
     def __init__(self, kept: OrderedDict[Any, Tensor] | None = None):

@@ -22,7 +22,7 @@ Bias: TypeAlias = Float[Tensor, "#batch #n_heads queries keys"]
 class Piece:
     """Queries and keys as the encoding turned them, where they stand, and which of the keys a query sees.
 
-    In a causal model the queries are the last of the keys, and `begin` is the index of the first key. In another one
+    In a causal model the queries are the last of the keys, and `begin` is the index of the first key. In another cache
     `first` is the index of the first query.
 
     >>> from regulargpt.encodings.base import consecutive

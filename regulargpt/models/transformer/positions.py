@@ -11,7 +11,7 @@ from regulargpt.models.layers import Counted
 class RandomPositions(Counted):
     """Positions drawn without replacement from 0, 1, ..., among - 1, and sorted: one draw for all words of a batch.
 
-    In training each batch has its own draw; in evaluation it is a fixed one for each length.
+    In training each batch has its own draw; in evaluation it is a fixed draw for each length.
 
     Raises `UserError` for words longer than there are positions.
 

@@ -44,7 +44,7 @@ def mixtures(
     before = n_keys - n_queries
     oldest = max(0, before - window + 1)
     near = turned(whole, encoding, slice(oldest, n_keys), whole.at)
-    # One key at least: an encoding may look at where the first one stands.
+    # One key at least: an encoding may look at where the first stands.
     far = turned(whole, encoding, slice(0, max(1, encoding.n_far(n_keys))), encoding.moved(whole.at))
     some = [slice(begin, min(n_queries, begin + rows)) for begin in range(0, n_queries, rows)]
     inside = [slice(max(oldest, before + each.start - window + 1), before + each.stop) for each in some]

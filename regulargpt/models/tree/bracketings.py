@@ -21,7 +21,7 @@ def bracketed_root(
 ) -> Float[Tensor, "batch d_model"]:
     """The state of each word's root in a random tree, the same tree for the whole batch.
 
-    The first level is the usual one. Above it about the share `share` of the windows of C neighbours is merged at a
+    The first level is the usual level. Above it about the share `share` of the windows of C neighbours is merged at a
     time, while the other nodes wait, until C nodes or fewer are left; these are merged at once.
     """
     leaves = leaf_level(model, words, share=True)

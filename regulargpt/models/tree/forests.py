@@ -27,7 +27,7 @@ class Forests:
     call: Ints  # (forests,) the symbol before each forest; -1 at the top level
     close: Ints  # (forests,) the symbol behind it; -1 at the top level
     size: Ints  # (forests,) how many items it has
-    height: Ints  # (forests,) 0 without pairs, else one more than the highest in a pair
+    height: Ints  # (forests,) 0 without pairs, else 1 more than the highest in a pair
     symbol: Ints  # (items,) of an item that is a symbol
     inside: Ints  # (items,) the forest in an item that is a pair, LEAF of a symbol
 
@@ -101,13 +101,13 @@ def forests_of(words: npt.NDArray[np.integer[Any]], direction: Ints) -> Forests:
 
 
 def heights(inside: Ints, forest: Ints, depth: Ints) -> Ints:
-    """(forests,) the height of each, from the deepest up; `forest` (items,) is the one an item is in."""
-    found = np.zeros(len(depth), dtype=np.intp)
+    """(forests,) the height of each, from the deepest up; `forest` (items,) is the forest an item is in."""
+    heights_of = np.zeros(len(depth), dtype=np.intp)
     outer = np.full(len(depth), LEAF)
     pairs = inside != LEAF
     outer[inside[pairs]] = forest[pairs]
     starts = np.searchsorted(depth, np.arange(int(depth.max(initial=0)) + 2))
     for level in range(len(starts) - 2, 0, -1):
         deep = slice(starts[level], starts[level + 1])
-        np.maximum.at(found, outer[deep], found[deep] + 1)
-    return found
+        np.maximum.at(heights_of, outer[deep], heights_of[deep] + 1)
+    return heights_of

@@ -16,8 +16,8 @@ from regulargpt.models.tree.sharing import MAX_DISTINCT, MIN_NODES, identify
 
 
 @dataclass(frozen=True)
-class Level:
-    """The nodes of one layer: `node[b, i]` is the row of `states` of the i-th node of word b; row 0 is the pad, or what
+class TreeLevel:
+    """The nodes of a layer: `node[b, i]` is the row of `states` of the i-th node of word b; row 0 is the pad, or what
     else stands for an absent place.
 
     `children[u]` holds, by offset, the rows of the level below from which row 1 + u was computed; leaves have none.
@@ -61,11 +61,11 @@ def windows_of(
     return windows_from_right(node, chunk_size, stride=chunk_size if last else 1)
 
 
-def tree_levels(model: Tree, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[Level]:
-    """The levels of the tree from the leaves up; the last node of the last one is the answer's.
+def tree_levels(model: Tree, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[TreeLevel]:
+    """The levels of the tree from the leaves up; the last node of the last level is the answer's.
 
-    With adaptive depth it is the only one there; with a fixed depth there are more where a word is too long for it, and
-    a word that is too short goes on as a single node.
+    With adaptive depth it is the only tree there; with a fixed depth there are more where a word is too long for it,
+    and a word that is too short goes on as a single node.
 
     `share` identifies equal sub-words; it never changes a state, only how often it is computed. Without it a listener
     to `hook_embed` sees every position, (batch, length, d_model), with it every symbol, (n_symbols, d_model).
@@ -75,17 +75,17 @@ def tree_levels(model: Tree, words: Int[Tensor, "batch length"], share: bool = T
     yield from levels_above(model, leaves, model.tree_layers(words.shape[1]), share)
 
 
-def leaf_level(model: Tree, words: Int[Tensor, "batch length"], share: bool) -> Level:
+def leaf_level(model: Tree, words: Int[Tensor, "batch length"], share: bool) -> TreeLevel:
     """The leaves: a row for each symbol, or for each position where somebody listens to each."""
     none = words.new_zeros(0, model.chunk_size, dtype=torch.long)
     if not model.hook_embed.listened_to() or share:
-        return Level(words.long() + 1, model.leaves(), none)
+        return TreeLevel(words.long() + 1, model.leaves(), none)
     states = torch.cat([model.absent, model.positions(words).flatten(0, 1)])  # (1 + batch * length, d_model)
     node = 1 + torch.arange(words.numel(), device=words.device).view(words.shape)  # (batch, length)
-    return Level(node, states, none)
+    return TreeLevel(node, states, none)
 
 
-def levels_above(model: Tree, level: Level, layers: Sequence[Layer], share: bool) -> Iterator[Level]:
+def levels_above(model: Tree, level: TreeLevel, layers: Sequence[Layer], share: bool) -> Iterator[TreeLevel]:
     for apply, last in layers:
         windows = windows_of(level.node, model.chunk_size, model.aligned, last)
         level, share = level_over(model, level.states, windows, apply, share)
@@ -98,7 +98,7 @@ def level_over(
     windows: Int[Tensor, "batch nodes C"],
     apply: Map,
     share: bool,
-) -> tuple[Level, bool]:
+) -> tuple[TreeLevel, bool]:
     """The level over windows of the rows below, and whether equal nodes are looked for above it, too."""
     share = share and windows.shape[0] * windows.shape[1] >= MIN_NODES
     if share:
@@ -107,4 +107,4 @@ def level_over(
     else:
         children = windows.flatten(0, 1)  # (batch * nodes, C)
         node = torch.arange(len(children), device=windows.device).view(windows.shape[:2])  # (batch, nodes)
-    return Level(node + 1, torch.cat([model.absent, apply(below, children)]), children), share
+    return TreeLevel(node + 1, torch.cat([model.absent, apply(below, children)]), children), share

@@ -1,6 +1,6 @@
 """The tree that follows the brackets: what stands in a pair is computed first, as a word of its own.
 
-A forest of n items is computed exactly as a word of n symbols is; a pair is one more node (C >= 3: one window of call,
+A forest of n items is computed exactly as a word of n symbols is; a pair is another node (C >= 3: one window of call,
 inside and return) or two (C = 2: call and inside, then that and the return). An empty inside is the pad. The same map
 is used at every node. Without brackets it is the tree of the word.
 """
@@ -46,7 +46,7 @@ def root_of(model: Tree, words: Int[Tensor, "batch length"], share: bool = True)
     if model.direction is not None and share:
         return nested_root(model, words, model.direction)
     if model.direction is not None:
-        nodes = NestedLevels.of(model, words)
+        nodes = NestedLevels.from_words(model, words)
         return nodes.roots(nodes.states())
     *_, root = tree_levels(model, words, share)
     return root.states[root.node[:, -1]]
@@ -60,7 +60,7 @@ def nested_root(
 ) -> Float[Tensor, "batch d_model"]:
     """The state of each word's root, in the tree that follows its brackets.
 
-    Equal nodes of forests of one height are computed once. `nested_root_plainly` is the readable way.
+    Equal nodes of forests of equal height are computed once. `nested_root_plainly` is the readable way.
     """
     if bracketing is None and not (direction[words.long()] != 0).any():
         *_, root = tree_levels(model, words)

@@ -23,7 +23,7 @@ Place = tuple[int, int]  # (level, node); the leaves are level 0, what is absent
 
 @dataclass(eq=False)
 class Node:
-    """A node over the symbols start..end of a word; its level is one more than the highest among its children.
+    """A node over the symbols start..end of a word; its level is 1 more than the highest among its children.
 
     `children` are places by offset, from the side on which windows are aligned. A node `is_open` that holds the call
     and the inside of a pair, whose return is its sibling.
@@ -115,7 +115,7 @@ class NestedLevels:
     nodes: list[list[Node]]
 
     @classmethod
-    def of(cls, model: Tree, words: Int[Tensor, "batch length"]) -> NestedLevels:
+    def from_words(cls, model: Tree, words: Int[Tensor, "batch length"]) -> NestedLevels:
         assert model.direction is not None, "it follows brackets"
         return cls(model, words, levels_of_nodes(words, model.direction, model.chunk_size, model.aligned))
 
@@ -127,8 +127,8 @@ class NestedLevels:
     def children(self, level: int) -> list[list[Place]]:
         """By offset, the places of the children of each node; PAD where there is none, in all (nodes, C)."""
         C = self.model.chunk_size
-        found = [[self.place(child, node.word) for child in node.children] for node in self.nodes[level - 1]]
-        return [places + [PAD] * (C - len(places)) for places in found]
+        places_of = [[self.place(child, node.word) for child in node.children] for node in self.nodes[level - 1]]
+        return [places + [PAD] * (C - len(places)) for places in places_of]
 
     def leaves(self) -> Rows:
         """The leaves of all words in a row; where somebody listens at `hook_embed`, each passes it alone."""

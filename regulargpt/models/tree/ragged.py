@@ -40,7 +40,7 @@ def symbols_at_once(model: Tree) -> int:
 
 
 def ragged_logits(model: Tree, batches: Sequence[Int[Tensor, "n length"]]) -> Float[Tensor, "words n_outputs"]:
-    """The logits of all words, in order: each batch has words of one length, and its trees are as deep as they need.
+    """The logits of all words, in order: each batch has words of equal length, and its trees are as deep as they need.
 
     >>> from regulargpt.models.regulargpt import RegularGPT
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8, generator=torch.Generator().manual_seed(0))

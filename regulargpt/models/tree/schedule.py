@@ -43,8 +43,8 @@ class Schedule:
         return last
 
 
-class Level(NamedTuple):
-    """Forests, one after the other, with the nodes that they have come to and how many each has."""
+class ForestLevel(NamedTuple):
+    """Forests, in turn, with the nodes that they have come to and how many each has."""
 
     forests: Ints
     nodes: Ints
@@ -72,7 +72,7 @@ class Scheduler:
         is_empty = self.forests.size[ready] == 0
         # What is empty is the pad, and needs no step.
         rooted, opened = ready[is_empty & (ready >= batch)], NONE
-        fresh, later = self.begun(ready[~is_empty]), Level(NONE, NONE, NONE)
+        fresh, later = self.begun(ready[~is_empty]), ForestLevel(NONE, NONE, NONE)
         while any(map(len, (fresh.forests, later.forests, rooted, opened))):
             groups = self.usual(fresh.size), self.above(later.size)
             parts = [windows_over(level, of, C) for level, of in zip((fresh, later), groups, strict=True)]
@@ -82,20 +82,20 @@ class Scheduler:
             self.pair[closed] = numbers[3] if C == 2 else numbers[2]
             self.opened[rooted] = numbers[2]
             opened = rooted if C == 2 else NONE
-            rests, roots = list[Level](), list[Ints]()
-            for level, part, of, found in zip((fresh, later), parts, groups, numbers[:2], strict=True):
-                rest, done = self.next_level(level, part, of, found)
+            rests, roots = list[ForestLevel](), list[Ints]()
+            for level, part, of, number in zip((fresh, later), parts, groups, numbers[:2], strict=True):
+                rest, done = self.next_level(level, part, of, number)
                 rests.append(rest)
                 roots.append(done[done >= batch])
             fresh, later, rooted = self.begun(self.completed_by(closed)), joined(rests), np.concatenate(roots)
         return Schedule(self.steps, self.root[:batch])
 
-    def begun(self, forests: Ints) -> Level:
+    def begun(self, forests: Ints) -> ForestLevel:
         """Forests with the nodes of their items, which are all there."""
         items = self.forests.items_of(forests)
         inside = self.forests.inside[items]
         nodes = np.where(inside == LEAF, 1 + self.forests.symbol[items], self.pair[inside])
-        return Level(forests, nodes, self.forests.size[forests])
+        return ForestLevel(forests, nodes, self.forests.size[forests])
 
     def usual(self, size: Ints) -> Groups:
         return windows_of_rows(size, self.C, self.right)
@@ -136,13 +136,13 @@ class Scheduler:
         self.count += len(different)
         return np.split(numbers, np.cumsum([len(part) for part in windows[:-1]]))
 
-    def next_level(self, level: Level, windows: Ints, groups: Groups, numbers: Ints) -> tuple[Level, Ints]:
+    def next_level(self, level: ForestLevel, windows: Ints, groups: Groups, numbers: Ints) -> tuple[ForestLevel, Ints]:
         """The forests that go on, with their nodes; and those that have come to their roots."""
         nodes = windows.max(axis=1, initial=0)  # what waits stands alone in its window
         nodes[~groups.waits] = numbers
         done = groups.size == 1
         self.root[level.forests[done]] = nodes[np.cumsum(groups.size)[done] - 1]
-        rest = Level(level.forests[~done], nodes[np.repeat(~done, groups.size)], groups.size[~done])
+        rest = ForestLevel(level.forests[~done], nodes[np.repeat(~done, groups.size)], groups.size[~done])
         return rest, level.forests[done]
 
     def completed_by(self, closed: Ints) -> Ints:
@@ -152,13 +152,13 @@ class Scheduler:
         return outer[self.missing[outer] == 0]
 
 
-def windows_over(level: Level, groups: Groups, C: int) -> Ints:
+def windows_over(level: ForestLevel, groups: Groups, C: int) -> Ints:
     """The windows (groups, C) of the groups of some forests, by offset."""
     windows = np.zeros((len(groups.waits), C), dtype=np.intp)
     windows[groups.group, groups.place] = level.nodes
     return windows
 
 
-def joined(levels: list[Level]) -> Level:
+def joined(levels: list[ForestLevel]) -> ForestLevel:
     """All of these forests."""
-    return Level(*map(np.concatenate, zip(*levels, strict=True)))
+    return ForestLevel(*map(np.concatenate, zip(*levels, strict=True)))

@@ -21,9 +21,9 @@ PATTERN = "attn.hook_pattern"
 
 @dataclass(frozen=True)
 class NestedTrace:
-    """All nodes of the trees of some words of one length, level by level: level 0 are the leaves.
+    """All nodes of the trees of some words of equal length, level by level: level 0 are the leaves.
 
-    A node's level is one more than the highest among its children, so the root is a word's only node of its highest
+    A node's level is 1 more than the highest among its children, so the root is a word's only node of its highest
     level. Trees of several words have several shapes: nodes of a level are counted through all words.
 
     | what | shape | |
@@ -119,7 +119,7 @@ def trace_nested(model: Tree, words: Int[Tensor, "word length"]) -> NestedTrace:
     check_words(words, "last")
     if model.training and model.state_noise.level:
         raise UserError("state noise would disturb every node; call model.eval()")
-    nodes = NestedLevels.of(model, words)
+    nodes = NestedLevels.from_words(model, words)
     leaves = nodes.leaves()
     return climbed(nodes, (leaves,), (leaves.new_zeros(len(leaves), 0, 0),))
 
@@ -149,7 +149,7 @@ def differing(before: Sequence[Rows], after: Sequence[Rows], atol: float) -> lis
 
 
 def index(name: str, value: int, size: int) -> int:
-    """The number counted from 0, for one that may be counted from the end; `UserError` if there is no such one."""
+    """The number counted from 0, for a number that may be counted from the end; `UserError` if there is no such one."""
     if not -size <= value < size:
         raise UserError(f"{name} = {value}; there are {size}, counted from 0")
     return value % size

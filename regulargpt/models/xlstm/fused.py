@@ -17,7 +17,7 @@ Rows = Float[Tensor, "G batch P"]
 class Fused(torch.autograd.Function):
     """h at each symbol, and a and log n after the last, from W x + b at each symbol, R, and h, a and log n before.
 
-    The letters are those of slstm.py. torch's own gradient of the loop makes some 30 tensors a symbol; this one 8.
+    The letters are those of slstm.py. torch's own gradient of the loop makes some 30 tensors a symbol; this 8.
     """
 
     @staticmethod
@@ -45,9 +45,9 @@ class Fused(torch.autograd.Function):
         _, f, z, o = gates.chunk(4, 3)  # (length, G, batch, P) each; of z and o what their sums have become
         old, back, back_R = 1 - new, of_h[-1], R.transpose(1, 2)
         by_sum, by_z, by_o, by_f = new * old * (z - as_[:-1]), new * (1 - z * z), hs[1:] * (1 - o), (-f).sigmoid()
-        found = torch.empty_like(gates)
+        gradients = torch.empty_like(gates)
         for t in range(len(gates) - 1, -1, -1):
-            of_i, of_f, of_z, of_o = found[t].chunk(4, 2)
+            of_i, of_f, of_z, of_o = gradients[t].chunk(4, 2)
             torch.mul(back, by_o[t], out=of_o)
             of_a = torch.addcmul(of_a, back, o[t])
             torch.mul(of_a, by_z[t], out=of_z)
@@ -55,6 +55,6 @@ class Fused(torch.autograd.Function):
             of_n = of_n - of_i  # by log f, and by log n before
             torch.mul(of_n, by_f[t], out=of_f)
             of_a = of_a * old[t]
-            back = torch.baddbmm(of_h[t - 1], found[t], back_R, beta=float(t > 0))
-        of_R = torch.einsum("tbnp,tbng->bpg", hs[:-1], found)
-        return found, of_R, back, of_a, of_n
+            back = torch.baddbmm(of_h[t - 1], gradients[t], back_R, beta=float(t > 0))
+        of_R = torch.einsum("tbnp,tbng->bpg", hs[:-1], gradients)
+        return gradients, of_R, back, of_a, of_n

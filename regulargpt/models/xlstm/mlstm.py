@@ -37,8 +37,8 @@ class HeadNorm(nn.Module):
 class MlstmMixer(Mixer):
     """mLSTM (Beck et al. 2024, equations 19 to 27), with the layer around it of its authors' code.
 
-    u, z = W_up x; c = SiLU(conv(u)), or u without a convolution; q, k = block-diagonal maps of c, v one of u, in blocks
-    of 4; in each head, with K numbers, i~ and f~ from a linear layer of (q, k, v):
+    u, z = W_up x; c = SiLU(conv(u)), or u without a convolution; q, k = block-diagonal maps of c, v a map of u, in
+    blocks of 4; in each head, with K numbers, i~ and f~ from a linear layer of (q, k, v):
 
         m_t = max(log sigmoid(f~) + m_{t-1}, i~)
         C_t = exp(log sigmoid(f~) + m_{t-1} - m_t) C_{t-1} + exp(i~ - m_t) k v^T / sqrt(K)
@@ -95,12 +95,12 @@ class MlstmMixer(Mixer):
         return (C * q[..., None]).sum(-2) / size[..., None]
 
     def along(self, inputs: Inputs, state: State) -> tuple[Float[Tensor, "batch length H K"], State]:
-        """Chunks of the additive algorithm, each from the scale m of its symbols; n is one more column of C."""
-        found = []
+        """Chunks of the additive algorithm, each from the scale m of its symbols; n is another column of C."""
+        outputs = []
         for piece in zip(*(part.transpose(1, 2).split(CHUNK, 2) for part in inputs[:5]), strict=True):
             h, state = chunk(piece, state, chunks.additive)
-            found.append(h)
-        return torch.cat(found, 2).transpose(1, 2), state  # (batch, length, H, K)
+            outputs.append(h)
+        return torch.cat(outputs, 2).transpose(1, 2), state  # (batch, length, H, K)
 
     def output(
         self, o: Float[Tensor, "batch read H K"], x: Float[Tensor, "batch read d_model"], at: Inputs

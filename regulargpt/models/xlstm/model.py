@@ -34,7 +34,7 @@ class Mlstm(Xlstm):
 class Slstm(Xlstm):
     """sLSTM in each block, unless `blocks` says otherwise (Beck et al. 2024).
 
-    With `mlp=swiglu` that has 8/3 of the width, as in all networks here; theirs is a gated one of 4/3.
+    With `mlp=swiglu` that has 8/3 of the width, as in all networks here; theirs is a gated MLP of 4/3.
 
     >>> import torch
     >>> model, words = Slstm(2, 3, d_model=8, n_heads=2), torch.tensor([[0, 1, 1, 0, 1]])

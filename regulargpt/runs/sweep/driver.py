@@ -27,7 +27,7 @@ Plan = Mapping[str, State]
 
 
 @dataclass(frozen=True)
-class Watch:
+class SweepWatch:
     """What a sweep tells its caller: the states before it begins, and each run that ends."""
 
     on_plan: Callable[[SweepFolder, Plan], None] = lambda folder, plan: None
@@ -35,8 +35,8 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of the runs asked for, by their names; `stopped` names the signal that ended the sweep, if any."""
+class SweepOutcome:
+    """What became of the runs requested, by their names; `stopped` names the signal that ended the sweep, if any."""
 
     done: tuple[str, ...]
     failed: tuple[str, ...]
@@ -50,8 +50,12 @@ class Outcome:
 
 
 def sweep(
-    path: str | Path, configs: Iterable[RunConfig], engine: Engine, watch: Watch = Watch(), retry: bool = False
-) -> Outcome:
+    path: str | Path,
+    configs: Iterable[RunConfig],
+    engine: Engine,
+    watch: SweepWatch = SweepWatch(),
+    retry: bool = False,
+) -> SweepOutcome:
     """Bring the runs of these configs in the folder `path` to their ends, and write its table.
 
     Exactly the missing runs are run; with `retry`, also those that failed. A folder that holds other runs keeps them.
@@ -75,7 +79,7 @@ def sweep(
         missing = [name for name, state in states.items() if state == "missing"]
         engine.execute(folder, missing, watch.on_done, stop)
         result = outcome(folder, wanted, stop.name)
-        # A table with runs missing would look like a finished one.
+        # A table with runs missing would look like a finished sweep.
         if not result.missing:
             write_results(folder.path)
         return result
@@ -113,7 +117,7 @@ def check(configs: Iterable[RunConfig]) -> None:
 def refuse_edited(folder: SweepFolder, wanted: Mapping[str, RunConfig]) -> None:
     """Raise UserError where a language's file has changed since a run of this sweep began, which keeps the former.
 
-    Runs of two languages would stand under one name in the table.
+    Runs of two languages would stand under a name in the table.
     """
     now: dict[str, dict[str, str]] = {}
     for name, config in wanted.items():
@@ -127,14 +131,14 @@ def refuse_edited(folder: SweepFolder, wanted: Mapping[str, RunConfig]) -> None:
 
 
 def began_with(run: RunFolder) -> dict[str, str]:
-    """The digests of the files that a run keeps; none of one that is missing, or damaged, which is found later."""
+    """The digests of the files that a run keeps; none of a file that is missing, or damaged, which is found later."""
     with suppress(UserError):
         return {option: digest for option, (_, digest) in run.kept_names().items()}
     return {}
 
 
 def find_damage(folder: SweepFolder, names: Iterable[str]) -> None:
-    """Check the files of the finished runs; of a damaged one a failure is recorded, so that it is not trusted."""
+    """Check the files of the finished runs; of a damaged run a failure is recorded, so that it is not trusted."""
     for name in names:
         if folder.state(name) == "done":
             try:
@@ -154,9 +158,9 @@ def write_results(path: Path) -> None:
     write(path)
 
 
-def outcome(folder: SweepFolder, names: Iterable[str], stopped: str) -> Outcome:
+def outcome(folder: SweepFolder, names: Iterable[str], stopped: str) -> SweepOutcome:
     """What became of the runs."""
     by_state: dict[State, list[str]] = {"done": [], "failed": [], "missing": []}
     for name in names:
         by_state[folder.state(name)].append(name)
-    return Outcome(*map(tuple, by_state.values()), stopped=stopped)
+    return SweepOutcome(*map(tuple, by_state.values()), stopped=stopped)

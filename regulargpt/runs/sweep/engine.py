@@ -13,7 +13,7 @@ class Engine(Protocol):
     """Runs workers (`regulargpt.runs.sweep.worker`), somewhere."""
 
     def check(self) -> None:
-        """UserError in one line if nothing can be run from here; nothing is written."""
+        """UserError in a line if nothing can be run from here; nothing is written."""
         ...
 
     def execute(

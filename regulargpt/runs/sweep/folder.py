@@ -1,4 +1,4 @@
-"""The folder of a sweep, the same for every engine: what was asked for, and how far each run has come.
+"""The folder of a sweep, the same for every engine: what was requested, and how far each run has come.
 
 - `sweep.json`: the names of the runs, in order
 - `configs/NAME.toml`: the complete config of each
@@ -29,7 +29,7 @@ UNKNOWN = "no reason was kept"  # of a failure
 
 @dataclass(frozen=True)
 class SweepFolder:
-    """A sweep's folder. Make one with `create` or `open`; hold `locked()` while driving it.
+    """A sweep's folder. Make it with `create` or `open`; hold `locked()` while driving it.
 
     >>> import tempfile
     >>> from regulargpt.runs.sweep.names import name_of
@@ -64,7 +64,7 @@ class SweepFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other drivers out (LockedError if one is in), and sweep up what interrupted writes left."""
+        """Keep other drivers out (LockedError if another driver is in), and sweep up what interrupted writes left."""
         with lock.locked(self.path):
             # Under the lock a temporary belongs to nobody alive; the run folders have locks of their own.
             for folder in (self.path, self.path / CONFIGS, self.path / FAILED):
@@ -76,17 +76,17 @@ class SweepFolder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The runs of the sweep, in the order in which they were asked for."""
+        """The runs of the sweep, in the order in which they were requested."""
         path = self.path / SWEEP
-        found = atomic.parse_json(atomic.read_bytes(path), path)
-        refuse_other_format(found, self.path)
-        names = found.get("names")
+        record = atomic.parse_json(atomic.read_bytes(path), path)
+        refuse_other_format(record, self.path)
+        names = record.get("names")
         if not isinstance(names, list) or not all(isinstance(name, str) and is_plain(name) for name in names):
             raise atomic.FormatError(f"{atomic.shown(path)} does not list the names of runs; restore it from a copy")
         return tuple(names)
 
     def add(self, configs: Mapping[str, RunConfig]) -> None:
-        """Add runs to what is asked for; those that were asked for before keep their place.
+        """Add runs to what is requested; those that were requested before keep their place.
 
         Configs first: whoever finds a name in sweep.json finds its config.
         """
@@ -102,7 +102,7 @@ class SweepFolder:
             atomic.write_json(self.path / SWEEP, {"format": FORMAT, "names": names})
 
     def config(self, name: str) -> RunConfig:
-        """The config of a run; IntegrityError if it is no longer the one that the name was made of."""
+        """The config of a run; IntegrityError if it is no longer the config that the name was made of."""
         path = self.config_path(name)
         text = atomic.parse_text(atomic.read_bytes(path), path)
         refuse_changed(name, path, text)
@@ -135,7 +135,7 @@ class SweepFolder:
         return "done" if run.is_done and not owes_outcome(run) else "missing"
 
     def check_done(self, name: str) -> None:
-        """Check every file of a finished run; IntegrityError naming the one that is damaged."""
+        """Check every file of a finished run; IntegrityError naming the file that is damaged."""
         path = self.run_path(name)
         manifest.verify(path)
         refuse_other_run(name, RunFolder(path))
@@ -147,7 +147,7 @@ class SweepFolder:
         return unknown | atomic.parse_json(atomic.read_bytes(path), path)
 
     def record_failure(self, name: str, reason: str, kind: Kind, log: str = "") -> None:
-        """Say why a run failed, in one line; `log` is the traceback or whatever else there is to read."""
+        """Say why a run failed, in a line; `log` is the traceback or whatever else there is to read."""
         assert kind in get_args(Kind)
         atomic.make_folder(self.path / FAILED)
         # The log first: whoever finds a failure finds what it points to.

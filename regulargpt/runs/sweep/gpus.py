@@ -10,9 +10,9 @@ from regulargpt.config.schema import RunConfig
 
 
 def gpus_for(configs: Iterable[RunConfig]) -> tuple[str, ...]:
-    """The GPUs as CUDA_VISIBLE_DEVICES names them; none if no run would use one.
+    """The GPUs as CUDA_VISIBLE_DEVICES names them; none if no run would use any.
 
-    Imports torch only if a run might. Raises UserError if a run needs one and there is none.
+    Imports torch only if a run might. Raises UserError if a run needs a GPU and there is none.
 
     >>> gpus_for([RunConfig().replaced({"device": "cpu"})])
     ()

@@ -21,15 +21,15 @@ from regulargpt.training.given import Given, given, phrase
 from regulargpt.training.proof import EVERY, no_certificate
 
 MOST_RUNS = 100_000
-"""Runs of one sweep: a product with more of them is a slip of the pen."""
+"""Runs of a sweep: a product with more of them is a slip of the pen."""
 AXES = ("data.name", "model.name", "recipe", "protocol")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What a sweep goes over. A recipe None is the one that suits language and model, a protocol None is none.
+    """What a sweep goes over. A recipe None is the recipe that suits language and model, a protocol None is none.
 
-    A model None is the usual one of each language or text.
+    A model None is the usual model of each language or text.
 
     All models have the same supervision and the same words, unless recipes or values say otherwise: what is not the
     same in the recipes of all is as the user wrote it (`regulargpt.config.recipes.apart`).
@@ -104,7 +104,7 @@ class Grid:
         chosen: Mapping[str, Any] | None = None,
         certify: bool = False,
     ) -> RunConfig:
-        """The config of one place, with the values that are `chosen`."""
+        """The config of a place, with the values that are `chosen`."""
         unless = {key for fields in self.apart(language, recipe).values() for key in fields}
         return resolve(recipe, model, language, chosen, preset=preset, unless=tuple(unless), certify=certify)
 
@@ -146,17 +146,17 @@ class Grid:
         >>> Grid(("parity",), ("lstm", "gru")).unlike()
         []
         """
-        found: dict[str, list[tuple[str, Given]]] = defaultdict(list)
+        runs_given: dict[str, list[tuple[str, Given]]] = defaultdict(list)
         kinds = set()
         for config in self.configs:
             had = given(flat(config))
             kinds.add(had and had.kind)
             if had is not None:
-                found[had.kind].append((f"{config.model.title} on {config.data.name}", had))
+                runs_given[had.kind].append((f"{config.model.title} on {config.data.name}", had))
         parts = [
             f"{listed(run for run, _ in of)} {'is' if len({run for run, _ in of}) == 1 else 'are'} also given "
             + phrase(had for _, had in of)
-            for of in found.values()
+            for of in runs_given.values()
         ]
         said = f"not all is shown to all: {'; '.join(parts)}; --recipe words gives none of it"
         return [said] if len(kinds) > 1 else []
@@ -167,15 +167,17 @@ class Grid:
         >>> Grid(("parity", "brackets-2"), ("regulargpt", "lstm")).several()
         ['regulargpt is not one network: model.tree = flat on parity, nested on brackets-2; --set it for all']
         """
-        found: dict[Any, dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+        values_of: dict[Any, dict[str, dict[str, list[str]]]] = defaultdict(
+            lambda: defaultdict(lambda: defaultdict(list))
+        )
         for language, model, recipe, preset in self.axes():
             for key, value in network(self.base(language, model, recipe, preset)).items():
                 if key not in self.values:
-                    found[model, recipe, preset][key][shown(value)].append(language)
+                    values_of[model, recipe, preset][key][shown(value)].append(language)
         apart = {
             f"{model} is not one network: {key} = "
             + ", ".join(f"{value} on {listed(languages)}" for value, languages in by_value.items()): None
-            for (model, *_), of_model in found.items()
+            for (model, *_), of_model in values_of.items()
             for key, by_value in of_model.items()
             if len(by_value) > 1
         }

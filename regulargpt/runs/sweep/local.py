@@ -1,4 +1,4 @@
-"""The engine of one machine: as many processes as there are cores, or places on GPUs, each at one run at a time."""
+"""The engine of a machine: as many processes as there are cores, or places on GPUs, each at one run at a time."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Worker:
 
     @classmethod
     def start(cls, folder: SweepFolder, place: str | None) -> Worker:
-        """Start the process; it stops when this one has ended."""
+        """Start the process; it stops when this process has ended."""
         # A file, not a pipe: whatever a worker says, it never waits for the driver to read it.
         log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         worker = cls(folder, place, launch(folder, place, log), log)
@@ -39,7 +39,7 @@ class Worker:
 
     @property
     def answers(self) -> IO[bytes]:
-        """Where it says that a run has ended and another one is welcome."""
+        """Where it says that a run has ended and another run is welcome."""
         assert self.process.stdout is not None
         return self.process.stdout
 

@@ -1,6 +1,6 @@
-"""`python -m regulargpt.runs.sweep.serve DIR`: run after run in one process, since importing torch takes seconds.
+"""`python -m regulargpt.runs.sweep.serve DIR`: run after run in a single process, since importing torch takes seconds.
 
-Names come on stdin, a line each; a byte on stdout answers each run after which another one is welcome. When stdin ends,
+Names come on stdin, a line each; a byte on stdout answers each run after which another run is welcome. When stdin ends,
 the driver is gone, and the worker stops: with its state saved if that is possible in time.
 """
 
@@ -24,7 +24,7 @@ READY = b"."
 
 
 def serve(folder: SweepFolder) -> int:
-    """Work on the runs named on stdin until one fails, is stopped, or leaves traces; the exit status."""
+    """Work on the runs named on stdin until a run fails, is stopped, or leaves traces; the exit status."""
     answers = os.dup(1)
     # What a library prints must not look like an answer.
     os.dup2(2, 1)
@@ -52,7 +52,7 @@ def listen(handle: int, names: queue.SimpleQueue[str]) -> None:
 
 
 def leaves_traces(folder: SweepFolder, name: str) -> bool:
-    """Whether a later run in this process could differ from one in a fresh one; memory on a GPU is given back."""
+    """Whether a later run in this process could differ from a run in a fresh process; memory on a GPU is given back."""
     import torch
 
     if torch.cuda.is_initialized():

@@ -12,7 +12,7 @@ from regulargpt.config.schema import RunConfig, type_of
 from regulargpt.options import LARGEST, ConfigError, read
 
 MOST_VALUES = 10_000
-"""Values of one field: a range with more of them is a slip of the pen."""
+"""Values of a field: a range with more of them is a slip of the pen."""
 # Fields with an argument or option of their own, which decides more than the field: no --set.
 ARGUMENTS = {
     "data.name": "languages are arguments",
@@ -40,7 +40,7 @@ def read_values(config: RunConfig, key: str, texts: Iterable[str]) -> tuple[Any,
     else:
         parts = [part for text in texts for part in (part_names(text) if kind is None else text.split(","))]
         parts = [part.strip() for part in parts]
-        parts = [one for part in parts for one in (numbers(key, part) if kind is int else [part])]
+        parts = [value for part in parts for value in (numbers(key, part) if kind is int else [part])]
     if len(parts) > MOST_VALUES:
         raise ConfigError(f"{key}: {len(parts):,} values; at most {MOST_VALUES:,}")
     return tuple(dict.fromkeys(part if kind is None else read(key, kind, part) for part in parts))
@@ -52,13 +52,13 @@ def part_names(text: str) -> list[str]:
     >>> part_names("regulargpt:chunk_size=3,d_model=8,lstm")
     ['regulargpt:chunk_size=3,d_model=8', 'lstm']
     """
-    found: list[str] = []
+    parts: list[str] = []
     for piece in text.split(","):
-        if found and ":" in found[-1] and "=" in piece and ":" not in piece:
-            found[-1] += f",{piece}"
+        if parts and ":" in parts[-1] and "=" in piece and ":" not in piece:
+            parts[-1] += f",{piece}"
         else:
-            found.append(piece)
-    return found
+            parts.append(piece)
+    return parts
 
 
 def numbers(key: str, text: str) -> Iterator[str]:
@@ -67,13 +67,13 @@ def numbers(key: str, text: str) -> Iterator[str]:
     >>> list(numbers("seed", "3-5")), list(numbers("seed", "-3"))
     (['3', '4', '5'], ['-3'])
     """
-    found = re.fullmatch(r"([0-9]+)-([0-9]+)", text)
-    if found is None:
+    match = re.fullmatch(r"([0-9]+)-([0-9]+)", text)
+    if match is None:
         yield text
         return
-    if any(len(end) > len(str(LARGEST)) for end in found.groups()):
+    if any(len(end) > len(str(LARGEST)) for end in match.groups()):
         raise ConfigError(f"{key} = {text!r}; a whole number is at most {LARGEST}")
-    low, high = map(int, found.groups())
+    low, high = map(int, match.groups())
     if low > high:
         raise ConfigError(f"{key} = {text!r}; a range increases, as in {high}-{low}")
     if high - low >= MOST_VALUES:

@@ -18,7 +18,7 @@ from regulargpt.options import as_mapping
 from regulargpt.storage.atomic import write_text
 from regulargpt.text.measurements.alignment.questions import questions_of
 from regulargpt.text.measurements.alignment.stops import TRAINED, trained
-from regulargpt.text.measurements.alignment.views import AttentionViews, View, Word
+from regulargpt.text.measurements.alignment.views import AttentionViews, HeadView, Word
 
 # Attention from which a box is darker.
 LEVELS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -94,31 +94,31 @@ def sentences(seen: AttentionViews) -> tuple[str, ...]:
 
 def has_needles(seen: AttentionViews) -> bool:
     """Whether the answers stand in the words."""
-    return any(place is not None for word in (seen.short, seen.long) for place in word.asked.needles)
+    return any(place is not None for word in (seen.short, seen.long) for place in word.questioned.needles)
 
 
 def question_names(seen: AttentionViews) -> list[str]:
     """The questions, by what is asked of the long word."""
     if not has_needles(seen):
         return ["the last position"]
-    return [f"{i + 1}: {asked(seen.long, i)}" for i in range(len(seen.long.asked.at))]
+    return [f"{i + 1}: {question_words(seen.long, i)}" for i in range(len(seen.long.questioned.at))]
 
 
-def asked(word: Word, question: int) -> str:
+def question_words(word: Word, question: int) -> str:
     """The two symbols of a question behind a document."""
-    at = word.asked.at[question]
-    return " ".join(word.asked.names[at - 1 : at + 1])
+    at = word.questioned.at[question]
+    return " ".join(word.questioned.names[at - 1 : at + 1])
 
 
 def question_text(seen: AttentionViews, word: Word, question: int) -> str:
     """The question and its right answer in a line."""
-    right = word.asked.reading.right[question]
-    if (place := word.asked.needles[question]) is not None:
-        return f"Asked: {asked(word, question)}. Right: {right}, which stands at {place + 1:,}."
+    right = word.questioned.reading.right[question]
+    if (place := word.questioned.needles[question]) is not None:
+        return f"Asked: {question_words(word, question)}. Right: {right}, which stands at {place + 1:,}."
     return f"Asked: what {'comes next' if seen.run.source.kind == 'text' else 'the answer is'}. Right: {right}."
 
 
-def option(i: int, view: View, seen: AttentionViews) -> str:
+def option(i: int, view: HeadView, seen: AttentionViews) -> str:
     """A head to look at. Of a retrieval run it says how much the head looks at the answers as trained."""
     name = f"layer {view.layer + 1}, " + ("mean of its heads" if view.head is None else f"head {view.head + 1}")
     if has_needles(seen):
@@ -134,13 +134,13 @@ def first_view(seen: AttentionViews) -> int:
 
 def ticks(seen: AttentionViews) -> str:
     """The temperatures under the slider, those that were found by their letters."""
-    found, last = [], len(seen.stops) - 1
+    labels, last = [], len(seen.stops) - 1
     for i, stop in enumerate(seen.stops):
         letters = "".join(NAMES[name][1] for name in stop.names[:1])
         kind = "tick found" if letters else "tick"
         label = tag("span", text(letters or stop.label))
-        found.append(tag("span", label, class_=kind, aria_hidden="true", style=f"--at: {i / last:.4f}"))
-    return "".join(found)
+        labels.append(tag("span", label, class_=kind, aria_hidden="true", style=f"--at: {i / last:.4f}"))
+    return "".join(labels)
 
 
 def jumps(seen: AttentionViews) -> str:
@@ -153,7 +153,7 @@ def jumps(seen: AttentionViews) -> str:
 
 
 def numbers(seen: AttentionViews) -> str:
-    """The table that the script fills: the short word, the long one, and the long one at the temperature."""
+    """The table that the script fills: the short word, the long word, and the long word at the temperature."""
     short, long = seen.extent.lengths
     columns = {"short": f"{short:,}, as trained", "before": f"{long:,}, as trained", "now": f"{long:,}"}
     heads = [tag("th", text(name), scope="col", data_column=key, class_=key) for key, name in columns.items()]
@@ -179,7 +179,7 @@ def legend() -> str:
 
 def panel(word: Word, heading: str) -> str:
     """The boxes of a word, which the script shades."""
-    boxes = "".join(tag("span", text(name)) for name in word.asked.names)
+    boxes = "".join(tag("span", text(name)) for name in word.questioned.names)
     picture = tag("div", boxes, class_="boxes", role="img", aria_label=f"{heading}: the boxes")
     return tag("h2", text(heading)) + tag("p", class_="asked") + picture + tag("p", class_="most")
 
@@ -187,20 +187,20 @@ def panel(word: Word, heading: str) -> str:
 def notes(seen: AttentionViews) -> list[str]:
     """What the page leaves out, and whose words these are."""
     setting, size = seen.setting, seen.extent
-    found = [
+    sentences = [
         "P_max and entropy (H) name the temperatures that bring these, as means over all heads, back to what they are "
         "at the training length; log looks at the lengths alone.",
         f"The words are the first test words of their lengths, by seed {seen.run.seed}.",
     ]
     if size.lengths[1] != setting.lengths[1]:
-        found.append(
+        sentences.append(
             f"The temperatures were found at {setting.lengths[1]:,} symbols; the page shows {size.lengths[1]:,}."
         )
     if size.questions < (asked_in_all := questions_of(seen.run.source)):
-        found.append(f"It shows {size.questions} of {asked_in_all} questions.")
+        sentences.append(f"It shows {size.questions} of {asked_in_all} questions.")
     if size.layers < setting.shape[0]:
-        found.append(f"Of {setting.shape[0]} layers it shows the heads of the last {size.layers}.")
-    return found
+        sentences.append(f"Of {setting.shape[0]} layers it shows the heads of the last {size.layers}.")
+    return sentences
 
 
 def script_data(seen: AttentionViews, at: int) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def of_word(seen: AttentionViews, word: Word) -> dict[str, Any]:
     """A word's rows, numbers and questions; lists are nested by question, view and temperature."""
     questions = [
         {"asked": at, "needle": needle, "text": question_text(seen, word, i), "right": right_of(word, i)}
-        for i, (at, needle) in enumerate(zip(word.asked.at, word.asked.needles, strict=True))
+        for i, (at, needle) in enumerate(zip(word.questioned.at, word.questioned.needles, strict=True))
     ]
     return {
         "length": word.rows.shape[-1],
@@ -237,7 +237,7 @@ def of_word(seen: AttentionViews, word: Word) -> dict[str, Any]:
 
 def right_of(word: Word, question: int) -> str | None:
     """The right answer; None where it is not known."""
-    return None if np.isnan(word.p[question]).any() else word.asked.reading.right[question]
+    return None if np.isnan(word.p[question]).any() else word.questioned.reading.right[question]
 
 
 def quantised(p: Float[ndarray, "*shape"]) -> UInt8[ndarray, "*shape"]:

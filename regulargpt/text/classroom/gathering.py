@@ -16,7 +16,7 @@ from regulargpt.measurements.options import ReceptiveFieldOptions
 from regulargpt.runs.opened import OpenedRun, open_run
 from regulargpt.storage.folder import MEASURES, RunFolder
 from regulargpt.text.data.segments import TextData
-from regulargpt.text.measurements.options import KernelOptions
+from regulargpt.text.measurements.options import KernelMeasurementOptions
 
 if TYPE_CHECKING:
     from regulargpt.measurements.sample import Sample
@@ -57,7 +57,7 @@ class TextBehaviour:
 
 @dataclass(frozen=True)
 class TextRun:
-    """A finished run on a text. `kernels` are those of its encoding's bias, if it has one.
+    """A finished run on a text. `kernels` are those of its encoding's bias, if it has any.
 
     Where the text is no longer there, or no longer the same, `behaviour` is None and `reason` says why.
     """
@@ -107,7 +107,7 @@ def behaviour_of(folder: RunFolder) -> TextBehaviour:
     sample = segments_of(run, None, SEGMENTS, paired=True)
     with run.through():
         passage, continuations = surprises(sample), continued(sample)
-    # Last: it makes the model one of float64.
+    # Last: it makes the model float64.
     field = receptive_field.measure(run, ReceptiveFieldOptions(words=SEGMENTS))
     return TextBehaviour(field, field.values["share_in_train_len"], passage, continuations)
 
@@ -128,12 +128,12 @@ def surprises(sample: Sample) -> tuple[Surprise, ...]:
     with torch.no_grad():
         nats = LanguageModel(text_of(sample)).losses(sample.run.model, symbols, torch.device("cpu"))[0]
     bits = [None, *(nats.double() / np.log(2)).tolist()]
-    found, at = [], 0
+    surprises, at = [], 0
     for text, count in pieces(text_of(sample).corpus, symbols[0]):
         cost = bits[at : at + count]
-        found.append(Surprise(text, at, None if None in cost else sum(cost)))  # type: ignore[arg-type]  # no None in it
+        surprises.append(Surprise(text, at, None if None in cost else sum(cost)))  # type: ignore[arg-type]  # no None in it
         at += count
-    return tuple(found)
+    return tuple(surprises)
 
 
 def pieces(corpus: Corpus, symbols: np.ndarray) -> list[tuple[str, int]]:
@@ -154,20 +154,20 @@ def continued(sample: Sample) -> tuple[Continuation, ...]:
     if not prompt:
         return ()
     writer = Writer(run.model, *symbols_of(text_of(sample).options))
-    found = []
+    continuations = []
     for i, segment in enumerate(sample.words[1 : 1 + PROMPTS]):
         begun, rest = segment[:prompt], segment[prompt:longest]
         drawn = writer.continuation(begun, len(rest), temperature=TEMPERATURE, seed=sample.seed + i)
         parts = (begun.tolist(), list(drawn), rest.tolist())
-        found.append(Continuation(*(printable(writer.decode(part)) for part in parts)))
-    return tuple(found)
+        continuations.append(Continuation(*(printable(writer.decode(part)) for part in parts)))
+    return tuple(continuations)
 
 
 def kernels_of(run: OpenedRun) -> Finding | None:
-    """The bias of each head by distance; None without one, and where it depends on what is read."""
+    """The bias of each head by distance; None without a bias, and where it depends on what is read."""
     from regulargpt.text.measurements import bias_kernels
 
     try:
-        return bias_kernels.measure(run, KernelOptions())
+        return bias_kernels.measure(run, KernelMeasurementOptions())
     except UserError:
         return None

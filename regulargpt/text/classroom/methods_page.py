@@ -95,7 +95,7 @@ def few_bands(panel: Curves) -> Curves:
 
 def methods(report: dict[str, Any]) -> str:
     """Each method that was tried, with who published it and how a test is asked for it."""
-    rows = [(name, *told(name), asked(report["settings"][name])) for name in report["methods"]]
+    rows = [(name, *told(name), settings_text(report["settings"][name])) for name in report["methods"]]
     return table(Table(("method", "what", "source", "flags of evaluate"), rows, caption="The methods"))
 
 
@@ -108,10 +108,10 @@ def told(name: str) -> tuple[str, str]:
     return METHODS[name].summary, METHODS[name].source
 
 
-def asked(settings: Mapping[str, Any]) -> str:
+def settings_text(settings: Mapping[str, Any]) -> str:
     """The flags of a method: once, or by length where they differ.
 
-    >>> asked({"64": {"flags": "--set factor=1.0"}, "128": {"flags": "--set factor=2.0"}})
+    >>> settings_text({"64": {"flags": "--set factor=1.0"}, "128": {"flags": "--set factor=2.0"}})
     '64: --set factor=1.0; 128: --set factor=2.0'
     """
     by_length = {int(T): of["flags"] for T, of in settings.items()}

@@ -30,7 +30,7 @@ COMPARED = (
 
 
 def article(i: int, run: TextRun) -> str:
-    """All sections of one run."""
+    """All sections of a run."""
     head = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(identity(run)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
@@ -85,13 +85,13 @@ def protocol(run: TextRun) -> str:
 
 def badge(run: TextRun) -> str:
     """Whether it extrapolates, never without what the sentence rests on."""
-    found = run.summary["extrapolation"]
-    if found is None:
+    extrapolation = run.summary["extrapolation"]
+    if extrapolation is None:
         words = "Whether it extrapolates is not known: no longer length was tested."
         return tag("p", text(words), " ", text(grounds(run)), class_="badge")
-    mark, kind = MARKS[found["verdict"]]
+    mark, kind = MARKS[extrapolation["verdict"]]
     sign = tag("span", mark, class_="mark", aria_hidden="true")
-    sentence = tag("strong", text(found["sentence"]))
+    sentence = tag("strong", text(extrapolation["sentence"]))
     return tag("p", sign, " ", sentence, " ", text(grounds(run)), class_=f"badge {kind}")
 
 
@@ -99,22 +99,22 @@ def grounds(run: TextRun) -> str:
     """The protocol, symbols trained, what was learned beside a bigram, and how far the gradient reaches."""
     trained, extrapolation = f"{run.summary['symbols_trained']:,} symbols trained", run.summary["extrapolation"]
     lead = protocol(run)
-    found = f"{lead[0].upper()}{lead[1:]}; {trained}; "
+    beginning = f"{lead[0].upper()}{lead[1:]}; {trained}; "
     if extrapolation is not None:
-        found += f"perplexity at the training length x {extrapolation['bigram'][0]:.3f} that of a bigram; "
+        beginning += f"perplexity at the training length x {extrapolation['bigram'][0]:.3f} that of a bigram; "
     if run.behaviour is None:
-        return f"{found}the share of the gradient inside the training length is not known."
+        return f"{beginning}the share of the gradient inside the training length is not known."
     held = f"{100 * run.behaviour.share:.1f} % of the gradient inside the training length"
     if run.behaviour.share > 0.99:
         meaning = "farther symbols hardly count, so a flat curve says that they do no harm, not that they help"
-        return f"{found}{held}: {meaning}."
-    return f"{found}{held}."
+        return f"{beginning}{held}: {meaning}."
+    return f"{beginning}{held}."
 
 
 def line(run: TextRun, name: str) -> Line:
     """Its bits per byte by length."""
-    found, lengths = run.summary["measures"]["bits_per_byte"], run.lengths
-    values, sides = found["values"], found["intervals"]
+    bits, lengths = run.summary["measures"]["bits_per_byte"], run.lengths
+    values, sides = bits["values"], bits["intervals"]
     low, high = ([sides[str(T)][side] for T in lengths] for side in (0, 1))
     return Line(name, lengths, [values[str(T)] for T in lengths], low, high)
 
@@ -141,19 +141,19 @@ def surprise_section(run: TextRun) -> str:
     """A passage of the test part, darker where the network is surprised."""
     assert run.behaviour is not None
     passage, train_len = run.behaviour.passage, run.train_len
-    bits = [found.bits for found in passage if found.bits is not None]
+    bits = [surprise.bits for surprise in passage if surprise.bits is not None]
     key = [tag("span", text(words), class_=f"s{i}") for i, words in enumerate(level_names())]
     lead = (
         f"A passage of the test part. The darker a symbol, the more bits it cost: {sum(bits) / len(bits):.2f} on "
         "average. Point at one to read its bits."
     )
-    spans = [*map(span, (found for found in passage if found.at < train_len))]
-    rest = [*map(span, (found for found in passage if found.at >= train_len))]
+    spans = [*map(span, (surprise for surprise in passage if surprise.at < train_len))]
+    rest = [*map(span, (surprise for surprise in passage if surprise.at >= train_len))]
     border = tag("span", text(f"⟨{train_len:,} symbols: the training length ends⟩"), class_="border") if rest else ""
     whole = tag("pre", *spans, border, *rest, class_="surprise")
     region = scrolling("A passage with its surprise", whole)
-    most = sorted((found for found in passage if found.bits), key=lambda found: -(found.bits or 0.0))[:5]
-    worst = ", ".join(f"{quoted(found.text)} at {found.at:,} ({found.bits:.1f} bits)" for found in most)
+    most = sorted((surprise for surprise in passage if surprise.bits), key=lambda surprise: -(surprise.bits or 0.0))[:5]
+    worst = ", ".join(f"{quoted(surprise.text)} at {surprise.at:,} ({surprise.bits:.1f} bits)" for surprise in most)
     return section(
         "passage",
         "Where it is surprised",
@@ -183,12 +183,12 @@ def level(bits: float) -> int:
     return sum(bits >= least for least in LEVELS)
 
 
-def span(found: Surprise) -> str:
+def span(surprise: Surprise) -> str:
     """A character on its background. A newline is drawn, or its surprise could not be seen."""
-    shown = "⏎\n" if found.text == "\n" else found.text
-    if found.bits is None:
+    shown = "⏎\n" if surprise.text == "\n" else surprise.text
+    if surprise.bits is None:
         return text(shown)
-    return tag("span", text(shown), class_=f"s{level(found.bits)}", title=f"{found.bits:.2f} bits")
+    return tag("span", text(shown), class_=f"s{level(surprise.bits)}", title=f"{surprise.bits:.2f} bits")
 
 
 def quoted(character: str) -> str:
@@ -200,14 +200,18 @@ def quoted(character: str) -> str:
     return {"\n": "a newline", " ": "a space", "\t": "a tab"}.get(character, f"“{character}”")
 
 
-def continuation_section(found: Sequence[Continuation]) -> str:
+def continuation_section(continuations: Sequence[Continuation]) -> str:
     """Prompts of the test part, and how the network goes on."""
-    if not found:
+    if not continuations:
         return section("samples", "How it goes on", tag("p", "The training length is too short for a prompt."))
     parts = []
-    for one in found:
-        mine = tag("pre", tag("span", text(one.prompt), class_="prompt"), tag("mark", text(one.network)))
-        true = tag("details", tag("summary", "How the text goes on"), tag("pre", text(one.prompt + one.text)))
+    for continuation in continuations:
+        mine = tag(
+            "pre", tag("span", text(continuation.prompt), class_="prompt"), tag("mark", text(continuation.network))
+        )
+        true = tag(
+            "details", tag("summary", "How the text goes on"), tag("pre", text(continuation.prompt + continuation.text))
+        )
         parts += [tag("div", mine, true, class_="continuation")]
     words = (
         f"The first symbols of test segments; on coloured ground what the network wrote, at temperature {TEMPERATURE}."
@@ -232,7 +236,7 @@ def facts_list(run: TextRun) -> str:
 
 
 def comparison(runs: Sequence[TextRun]) -> str:
-    """All runs in one picture and one table, and in what they were not tested alike."""
+    """All runs in a single picture and one table, and in what they were not tested alike."""
     names = [f"{label(run)} ({facts.name(run.path)})" for run in runs]
     trained = {run.train_len for run in runs}
     lines = [line(run, name) for run, name in zip(runs, names, strict=True)]
@@ -245,8 +249,8 @@ def comparison(runs: Sequence[TextRun]) -> str:
 def compared(run: TextRun, name: str) -> tuple[str, ...]:
     """A run's line in the table."""
     values, longest = run.summary["measures"]["bits_per_byte"]["values"], run.lengths[-1]
-    found = run.summary["extrapolation"]
-    ratio = "–" if found is None else RATIO.format(*found["ratios"][str(longest)])
+    extrapolation = run.summary["extrapolation"]
+    ratio = "–" if extrapolation is None else RATIO.format(*extrapolation["ratios"][str(longest)])
     at = values.get(str(run.train_len))
     return (
         name,
@@ -257,18 +261,18 @@ def compared(run: TextRun, name: str) -> tuple[str, ...]:
         f"{values[str(longest)]:.3f} at {longest:,}",
         ratio,
         "–" if run.behaviour is None else f"{100 * run.behaviour.share:.1f} %",
-        "–" if found is None else found["verdict"],
+        "–" if extrapolation is None else extrapolation["verdict"],
     )
 
 
 def unlike(runs: Sequence[TextRun]) -> list[str]:
     """In what the runs differ that makes their numbers no comparison."""
-    asked = {
+    conditions = {
         "texts": {run.digest for run in runs},
         "protocols": {protocol(run) for run in runs},
         "test segments (another seed)": {run.config.seed for run in runs},
         "training lengths": {run.train_len for run in runs},
         "numbers of symbols trained": {run.summary["symbols_trained"] for run in runs},
     }
-    several = [name for name, values in asked.items() if len(values) > 1]
+    several = [name for name, values in conditions.items() if len(values) > 1]
     return [f"Compare with care: these runs have different {', '.join(several)}."] if several else []

@@ -79,18 +79,18 @@ def command(
     # Also where it ends early: nobody says then that it is at work.
     with closing(CountBar("generate")) as progress:
         progress.begin()
-        writer = Writer.of(run, len(read) + symbols, changes, attention or "full")
+        writer = Writer.from_run(run, len(read) + symbols, changes, attention or "full")
         drawn = writer.continuation(read, symbols, temperature=temperature, seed=seed, window=window)
         text, times = written(prompt, drawn, writer.decode, (lambda text: None) if as_json else echo)
     reading, rate = speed(times)
     if as_json:
-        asked = {"prompt": prompt, "symbols": symbols, "temperature": temperature, "seed": seed, "window": window}
+        arguments = {"prompt": prompt, "symbols": symbols, "temperature": temperature, "seed": seed, "window": window}
         tested = {"attention": attention or "full", "changes": changes}
         per_second = {
             "symbols_per_second": None if rate is None else round(rate, 1),
             "prompt_seconds": round(reading, 3),
         }
-        emit({"run": str(folder), **asked, **tested, "text": text, **per_second})
+        emit({"run": str(folder), **arguments, **tested, "text": text, **per_second})
         return
     click.echo()
     a_second = "" if rate is None else f", {rate:,.{int(rate < 10)}f} a second"

@@ -86,10 +86,10 @@ def command(
     from regulargpt.text.measurements.lengthening import lengthen_report
     from regulargpt.training.trainer import Diverged, Interrupted
 
-    asked = Lengthening(kernel, per, length or 0, steps, batch_size, lr, seed, changes)
+    training = Lengthening(kernel, per, length or 0, steps, batch_size, lr, seed, changes)
     with closing(Bars()) as bars:
         try:
-            finding = lengthen_report(run, asked, lengths=lengths, words=words, out=out, watch=bars.watch)
+            finding = lengthen_report(run, training, lengths=lengths, words=words, out=out, watch=bars.watch)
         except Interrupted as stopped:
             bars.close()
             say(f"{stopped}; the same command goes on from there", err=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from languages.randomness import rng
 from languages.registry import RETRIEVAL
-from regulargpt.cli.kinds import Sample
+from regulargpt.cli.kinds import DrawnSample
 from regulargpt.cli.output import described
 from regulargpt.text.corpora.retrieval import Retrieval, retrieval
 from regulargpt.text.corpora.retrieval.registry import ROWS
@@ -50,7 +50,7 @@ def records(task: Retrieval, length: int, count: int, seed: int) -> list[dict[st
     LengthEmpty if there is no word of this length.
     """
     words = task.sample(rng(seed, "sample"), length, count)
-    documents, asked = task.split(words)
+    documents, all_questions = task.split(words)
     known = task.answers  # made of all symbols, so once
     return [
         {
@@ -60,20 +60,20 @@ def records(task: Retrieval, length: int, count: int, seed: int) -> list[dict[st
             "places": places.tolist(),
         }
         for document, questions, answers, places in zip(
-            documents, asked, task.asked(words), task.found(words), strict=True
+            documents, all_questions, task.answers_in(words), task.needles_in(words), strict=True
         )
     ]
 
 
-def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> Sample:
+def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> DrawnSample:
     """Documents with their questions."""
-    return Sample("documents", {"task": name}, records(retrieval(name), length, count, seed), passage)
+    return DrawnSample("documents", {"task": name}, records(retrieval(name), length, count, seed), passage)
 
 
 def passage(record: dict[str, Any]) -> str:
     """A word for people: the document in a line, then a line a question, and one that is empty."""
-    asked = zip(record["questions"], record["answers"], record["places"], strict=True)
-    lines = [f"{question}  {answer}, at {place}" for question, answer, place in asked]
+    triples = zip(record["questions"], record["answers"], record["places"], strict=True)
+    lines = [f"{question}  {answer}, at {place}" for question, answer, place in triples]
     return "\n".join([record["document"], *lines, "", ""])
 
 

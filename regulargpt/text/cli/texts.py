@@ -6,7 +6,7 @@ from typing import Any
 
 from languages.printable import printable
 from languages.randomness import rng
-from regulargpt.cli.kinds import Sample
+from regulargpt.cli.kinds import DrawnSample
 from regulargpt.cli.output import described
 from regulargpt.text.corpora import Corpus, corpus, listing
 
@@ -35,14 +35,14 @@ def describe(name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> Sample:
+def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> DrawnSample:
     """Segments of the test part."""
 
     def passage(segment: dict[str, Any]) -> str:
         place = f"--- test part, from symbol {segment['start']:,}, {length:,} symbols"
         return f"{place}\n{printable(segment['text'])}\n"
 
-    return Sample("segments", {"text": name}, segments(corpus(name), length, count, seed), passage)
+    return DrawnSample("segments", {"text": name}, segments(corpus(name), length, count, seed), passage)
 
 
 def lines(corpus: Corpus, seed: int) -> list[str]:

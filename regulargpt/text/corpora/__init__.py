@@ -4,7 +4,7 @@ text:code          the Python sources of networkx, the default
 text:code-large    those of networkx, numpy and scikit-learn
 text:recurrent     made text in which names come back at known distances
 text:PATH          a file or folder of the user's
-hf:NAME            a data set of the Hugging Face hub, or one saved on disk (the extra `hf`)
+hf:NAME            a data set of the Hugging Face hub, or a data set saved on disk (the extra `hf`)
 """
 
 from regulargpt.text.corpora.corpus import Corpus, Symbols

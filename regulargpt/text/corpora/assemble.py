@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 FORMAT = 1  # of the cached file and of all that makes its symbols: another number is another text
 
 
-# More documents than these are not noted: hardly two test segments lie in one of them.
+# More documents than these are not noted: hardly two test segments lie in any of them.
 MOST_NOTED = 4_096
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file, or a row of a data set: nothing crosses from one into the next."""
+    """A file, or a row of a data set: nothing crosses into the next document."""
 
     name: str
     blocks: Iterable[bytes]

@@ -17,7 +17,7 @@ class Bigram:
 
     The smoothing of Witten and Bell (1991), without a number to choose. p(b) = (c(b) + 1) / (N + V) for V symbols.
 
-    >>> bigram = Bigram.of(np.array([0, 1, 0, 1, 0, 2]), vocabulary_size=3)
+    >>> bigram = Bigram.fit(np.array([0, 1, 0, 1, 0, 2]), vocabulary_size=3)
     >>> np.exp(-bigram.nats(np.array([[0, 1], [0, 2], [2, 1]]))).round(3).tolist()
     [[0.533], [0.289], [0.333]]
     """
@@ -29,7 +29,7 @@ class Bigram:
     alone: Float[np.ndarray, "V"]  # p(b)
 
     @classmethod
-    def of(cls, symbols: np.ndarray, vocabulary_size: int) -> Bigram:
+    def fit(cls, symbols: np.ndarray, vocabulary_size: int) -> Bigram:
         size, many = vocabulary_size, len(symbols) > BLOCKS * BLOCK
         starts = np.linspace(0, len(symbols) - BLOCK, BLOCKS, dtype=np.int64) if many else [0]
         blocks = [symbols[at : at + (BLOCK if many else len(symbols))].astype(np.int64) for at in starts]

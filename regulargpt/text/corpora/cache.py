@@ -1,7 +1,7 @@
-"""Assembled texts, kept from one process to the next: a folder of files that are whole or absent.
+"""Assembled texts, kept from each process to the next: a folder of files that are whole or absent.
 
 A file is the symbols, then a JSON record of them, then the record's length and a mark. It is written under another name
-and renamed, so that readers see the old one or the new one. The folder can be deleted at any time.
+and renamed, so that readers see the old text or the new. The folder can be deleted at any time.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ STALE = 24 * 3600.0  # seconds: an unfinished file as old as this was left behin
 
 
 def record(path: Path) -> dict[str, Any] | None:
-    """The record at the end of a file; None if there is no file, or not one that was written here."""
+    """The record at the end of a file; None if there is no file, or no file that was written here."""
     try:
         with open_regular(path) as file:
             file.seek(-len(MARK) - 8, os.SEEK_END)

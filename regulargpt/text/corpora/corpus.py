@@ -32,7 +32,7 @@ class Corpus:
     (256, 3484957, 516575)
     """
 
-    name: str  # as it was asked for
+    name: str  # as it was requested
     summary: str
     source: str  # what the symbols were read from
     stored: Stored = field(repr=False)

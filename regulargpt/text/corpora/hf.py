@@ -29,7 +29,7 @@ ROWS = 256  # read at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class DatasetRows:
     place: str
     splits: dict[str, Any]  # "train", and "test" if the data set has one: datasets.Dataset
     column: str
@@ -70,7 +70,7 @@ class Rows:
                     yield b"" if text is None else f"{text.removesuffix(chr(10))}\n".encode()
 
 
-def rows(name: str) -> Rows:
+def rows(name: str) -> DatasetRows:
     """The rows of `hf:NAME`. CorpusError: the extra is missing, no such data set, or no such column."""
     address, _, column = name.partition("#")
     datasets = needed("datasets", f"hf:{name:.200}")
@@ -82,7 +82,7 @@ def rows(name: str) -> Rows:
     columns = [_column(place, rows, column) for rows in splits.values()]
     if len(set(columns)) > 1:
         raise CorpusError(f"{place}: the splits have other columns: {one_of(columns)}; choose one, as in {place}#text")
-    return Rows(f"{place}#{columns[0]}", splits, columns[0])
+    return DatasetRows(f"{place}#{columns[0]}", splits, columns[0])
 
 
 def _named(address: str) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def _splits(place: str, splits: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column(place: str, rows: Any, chosen: str) -> str:
-    """The column that was chosen, or `text`, or the only one of texts."""
+    """The column that was chosen, or `text`, or the only column of texts."""
     columns = [name for name, kind in rows.features.items() if getattr(kind, "dtype", "") in ("string", "large_string")]
     if chosen in columns:
         return chosen

@@ -43,7 +43,7 @@ NAMED = re.compile(rb"(new|use) ([a-z]{6})\n")
 
 
 @dataclass(frozen=True)
-class Recurrent:
+class RecurrentDocuments:
     size: int = SIZE
     seed: int = 0
 
@@ -78,7 +78,7 @@ def document(seed: int, index: int) -> bytes:
     True
     """
     stream = rng(seed, "text:recurrent", index)
-    writer = _Writer(names(stream))
+    writer = _LineWriter(names(stream))
     # No line is shorter than 5 bytes, so the draws suffice.
     for choice, detail, distance in stream.random((DOCUMENT // 5 + 1, 3)).tolist():
         writer.line(choice, detail, distance)
@@ -97,7 +97,7 @@ def names(stream: np.random.Generator) -> Iterator[str]:
 
 
 @dataclass
-class _Writer:
+class _LineWriter:
     """Writes a document line by line, the next due name before anything new."""
 
     fresh: Iterator[str]
@@ -110,7 +110,7 @@ class _Writer:
         """One line; the three numbers in [0, 1) choose it."""
         if self.due and self.due[0][0] <= self.at:
             _, last, name = heappop(self.due)
-            # Where many are due one may come too late: that name does not come back.
+            # Where many are due a name may come too late: that name does not come back.
             if self.at + len(self.blocks) + len("use ") - last <= FARTHEST:
                 return self.named("use", name, choice < P_AGAIN, distance)
         if choice < P_NEW and (name := next(self.fresh, "")):

@@ -96,7 +96,7 @@ def _tokens(tokenizer: str | Path) -> "Tokens | None":
 
 
 def _code(name: str, tokens: "Tokens | None") -> Corpus:
-    """The sources of installed packages. What is installed may differ from one machine to the next, so it is said."""
+    """The sources of installed packages. What is installed may differ from a machine to the next, so it is said."""
     stored = assembled(Folder(name, packages(CODE[name])), tokens)
     versions = ", ".join(map(_version, CODE[name]))
     summary = f"the Python sources of {versions}; {_counts(stored)}"
@@ -107,9 +107,9 @@ def _code(name: str, tokens: "Tokens | None") -> Corpus:
 
 def _recurrent(name: str, parameters: str, tokens: "Tokens | None") -> Corpus:
     """The made text; where its names come back is known as long as its symbols are its bytes."""
-    from regulargpt.text.corpora.recurrent import Recurrent, recurrences
+    from regulargpt.text.corpora.recurrent import RecurrentDocuments, recurrences
 
-    source = Recurrent(**read_parameters(PARAMETERS, RECURRENT, parameters))
+    source = RecurrentDocuments(**read_parameters(PARAMETERS, RECURRENT, parameters))
     stored = assembled(source, tokens)
     find = recurrences if tokens is None else None
     return Corpus(name, f"made text in which names come back; {_counts(stored)}", source.place, stored, tokens, find)

@@ -21,21 +21,21 @@ class Folder:
     """Files that are split by their names; there are at least two."""
 
     place: str
-    found: Sequence[File]
+    files_there: Sequence[File]
 
     @property
     def files(self) -> int:
-        return len(self.found)
+        return len(self.files_there)
 
     @property
     def state(self) -> str:
         """SHA-256 of the names, sizes and times of change."""
-        files = [[file.name, file.size, file.modified] for file in self.found]
+        files = [[file.name, file.size, file.modified] for file in self.files_there]
         return sha256(json.dumps(files).encode()).hexdigest()
 
     def documents(self, part: str) -> Iterator[Document]:
-        test = tested([file.name for file in self.found], [file.size for file in self.found])
-        for file, is_test in zip(self.found, test, strict=True):
+        test = tested([file.name for file in self.files_there], [file.size for file in self.files_there])
+        for file, is_test in zip(self.files_there, test, strict=True):
             if is_test == (part == "test"):
                 yield Document(file.name, file.blocks())
 

@@ -15,7 +15,7 @@ from regulargpt.text.corpora.extra import needed
 from regulargpt.text.corpora.files import open_regular, refused
 from regulargpt.text.corpora.stored import Symbols
 
-PIECE = 2**20  # bytes that are encoded at a time: a long document is cut there, after a newline if it has one
+PIECE = 2**20  # bytes that are encoded at a time: a long document is cut there, after a newline if it has any
 MAX_BYTES = 2**28  # of a tokenizer.json
 
 
@@ -46,10 +46,10 @@ class Tokens:
 
     def prompt(self, text: str) -> Symbols:
         """(tokens,) of a text that goes on: behind what the tokenizer puts before every text, without what ends it."""
-        found = self.tokenizer.encode(text)
-        kept = np.flatnonzero(np.array(found.special_tokens_mask) == 0)
+        encoding = self.tokenizer.encode(text)
+        kept = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
         end = kept[-1] + 1 if len(kept) else 0
-        return np.array(found.ids[:end], dtype=self.dtype)
+        return np.array(encoding.ids[:end], dtype=self.dtype)
 
     def encode_blocks(self, blocks: Iterable[bytes]) -> Iterator[Symbols]:
         for piece in pieces(blocks):

@@ -36,7 +36,7 @@ RETRIEVAL = Kind(
 
 
 def of_text(options: TextOptions) -> TextData:
-    """The segments of a text; CorpusError for one that cannot be read."""
+    """The segments of a text; CorpusError for a text that cannot be read."""
     from regulargpt.text.corpora import corpus
     from regulargpt.text.data.segments import TextData
 

@@ -118,7 +118,7 @@ class TextData:
         return rng(seed, "test").integers(self.reach + 1, len(self.corpus.test) + 1, size=count) - length - 1
 
     def files(self, seed: int, length: int, count: int) -> Int[np.ndarray, " count"]:
-        """The file that the symbols of each test segment lie in, by the middle one of those that count.
+        """The file that the symbols of each test segment lie in, by the middle symbol of those that count.
 
         >>> from regulargpt.data import read_data
         >>> read_data("text:recurrent").files(seed=0, length=64, count=4).tolist()

@@ -1,4 +1,4 @@
-"""A block of a pretrained decoder: attention and FFN with residuals, one after the other or side by side."""
+"""A block of a pretrained decoder: attention and FFN with residuals, in turn or side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regulargpt.models.transformer.attention import Attention, Pass
 from regulargpt.text.feed_forward import FeedForward
 
 
-class Block(Hooked):
+class DecoderBlock(Hooked):
     """x + attention(norm(x)), then the same with the FFN; or, `parallel`, both of them of the same x (GPT-NeoX)."""
 
     def __init__(self, ln1: nn.Module, attn: Attention, ln2: nn.Module, mlp: FeedForward, *, parallel: bool):

@@ -13,7 +13,7 @@ from regulargpt.text.decoders.families import FAMILIES, options, trained_length
 from regulargpt.text.decoders.options import DecoderOnlyOptions
 from regulargpt.text.pretrained import (
     TOKENIZER,
-    Family,
+    CheckpointFamily,
     digest,
     fitting,
     folder_of,
@@ -27,19 +27,19 @@ from regulargpt.text.pretrained import (
 if TYPE_CHECKING:
     from regulargpt.text.decoders.model import DecoderOnly
 
-DECODER = Family("AutoModelForCausalLM", tuple(FAMILIES), "decoder")
+DECODER = CheckpointFamily("AutoModelForCausalLM", tuple(FAMILIES), "decoder")
 BYTES = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint:
+class DecoderCheckpoint:
     """A folder whose config can be read, and which has weights. The weights are not read yet."""
 
     folder: Path
     config: Any
 
     @classmethod
-    def open(cls, place: str | Path) -> Checkpoint:
+    def open(cls, place: str | Path) -> DecoderCheckpoint:
         """That in a folder, which may be written `hf:PATH`.
 
         Raises UserError for no such folder, another architecture, and weights that are a pickle or not there; and
@@ -48,9 +48,9 @@ class Checkpoint:
         folder = folder_of(place)
         config = read_config(folder, DECODER)
         weight_files(folder)
-        found = cls(folder, config)
-        _ = found.options, found.train_len  # refused now
-        return found
+        checkpoint = cls(folder, config)
+        _ = checkpoint.options, checkpoint.train_len  # refused now
+        return checkpoint
 
     @property
     def name(self) -> str:
@@ -84,8 +84,8 @@ class Checkpoint:
     @property
     def ends(self) -> frozenset[int]:
         """The tokens behind which a text is at its end: one, several or none, as its config says."""
-        found = self.config.eos_token_id
-        return frozenset([] if found is None else [found] if isinstance(found, int) else found)
+        tokens = self.config.eos_token_id
+        return frozenset([] if tokens is None else [tokens] if isinstance(tokens, int) else tokens)
 
     @cached_property
     def digest(self) -> str:
@@ -104,7 +104,7 @@ class Checkpoint:
             return converted(theirs)
 
 
-def refuse_no_name(found: Checkpoint) -> None:
+def refuse_no_name(checkpoint: DecoderCheckpoint) -> None:
     """UserError for a folder without a name, after which files would be called."""
-    if not found.name:
-        raise UserError(f"{shown(found.folder)} has no name of its own; give the checkpoint a folder")
+    if not checkpoint.name:
+        raise UserError(f"{shown(checkpoint.folder)} has no name of its own; give the checkpoint a folder")

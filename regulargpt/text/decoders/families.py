@@ -110,7 +110,7 @@ FAMILIES: dict[str, Callable[[Any], Given]] = {
 
 
 def activation(name: Any) -> str:
-    """Our name of an activation; UserError for another one."""
+    """Our name of an activation; UserError for another name."""
     if name not in ACTIVATIONS:
         raise UserError(f"the FFN has {name!r:.40}; only {one_of(ACTIVATIONS)} can be read")
     return ACTIVATIONS[name]
@@ -123,7 +123,7 @@ def positions(config: Any) -> EncodingOptions:
 
 
 def windows(config: Any) -> Given:
-    """The window of the later layers; UserError where layers with and without one alternate."""
+    """The window of the later layers; UserError where layers with and without a bias alternate."""
     kinds = list(config.layer_types)
     first = kinds.index("sliding_attention") if "sliding_attention" in kinds else len(kinds)
     if kinds != ["full_attention"] * first + ["sliding_attention"] * (len(kinds) - first):

@@ -20,8 +20,8 @@ from regulargpt.text.decoders.options import DecoderOnlyOptions
 class Names:
     """Where the tensors of a family are: of the whole network, and of the blocks under `layers`.
 
-    Several tensors are rows of ours, one after the other. `transposed` says that linear maps are written (in, out), as
-    in GPT-2; `by_head` that the rows of `qkv` are those of the first head's query, key and value, then the next one's.
+    Several tensors are rows of ours, in turn. `transposed` says that linear maps are written (in, out), as
+    in GPT-2; `by_head` that the rows of `qkv` are those of the first head's query, key and value, then the next head's.
     """
 
     outside: Mapping[str, str]
@@ -95,8 +95,8 @@ def converted(theirs: Any) -> DecoderOnly:
     sizes = theirs.config.vocab_size, theirs.config.vocab_size
     with torch.device("meta"):  # nothing is drawn
         ours = DecoderOnly(*sizes, **chosen.arguments())
-    found = {name: taken(name, weights, names, chosen) for name in ours.state_dict()}
-    ours.load_state_dict(found, assign=True)
+    tensors = {name: taken(name, weights, names, chosen) for name in ours.state_dict()}
+    ours.load_state_dict(tensors, assign=True)
     return ours.requires_grad_(True).eval()
 
 
@@ -107,8 +107,8 @@ def taken(name: str, weights: dict[str, Tensor], names: Names, chosen: DecoderOn
     >>> taken("blocks.1.attn.qkv.weight", weights, LLAMA, DecoderOnlyOptions("decoder-only")).shape
     torch.Size([6, 3])
     """
-    found = [weights.pop(place) for place in places(name, names)]
-    value = found[0] if len(found) == 1 else torch.cat(found)
+    tensors = [weights.pop(place) for place in places(name, names)]
+    value = tensors[0] if len(tensors) == 1 else torch.cat(tensors)
     if names.transposed and name.startswith("blocks.") and value.dim() == 2:
         value = value.mT.contiguous()
     if names.by_head and "qkv" in name:

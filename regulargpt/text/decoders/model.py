@@ -17,7 +17,7 @@ from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.model import Transformer
 from regulargpt.options.views import Within
-from regulargpt.text.decoders.block import Block
+from regulargpt.text.decoders.block import DecoderBlock
 from regulargpt.text.decoders.options import DecoderOnlyOptions
 from regulargpt.text.feed_forward import FeedForward
 
@@ -83,10 +83,10 @@ class DecoderOnly(Transformer):
                 return NormedAttention(d_model, n_heads, **heads, epsilon=norm_epsilon, generator=generator)
             return Attention(d_model, n_heads, **heads, generator=generator)
 
-        def block() -> Block:
+        def block() -> DecoderBlock:
             attn, mlp = attention(), FeedForward(d_model, d_ff, **ffn, generator=generator)
             norms = kind(d_model, norm_epsilon), kind(d_model, norm_epsilon)
-            return Block(norms[0], attn, norms[1], mlp, parallel=parallel)
+            return DecoderBlock(norms[0], attn, norms[1], mlp, parallel=parallel)
 
         symbols = embedding(n_symbols, d_model, generator, std=0.02)
         positions = encodings.build(

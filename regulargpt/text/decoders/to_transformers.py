@@ -26,7 +26,7 @@ def save(folder: Path, model: DecoderOnly, options: DecoderOnlyOptions, train_le
     """
     if folder.exists():
         raise UserError(f"{shown(folder)} exists; choose another folder")
-    found = config(options, model.embedding.num_embeddings, train_len)
+    values = config(options, model.embedding.num_embeddings, train_len)
     weights: dict[str, Tensor] = {}
     for name, value in model.state_dict().items():
         names = places(name, LLAMA)
@@ -35,7 +35,7 @@ def save(folder: Path, model: DecoderOnly, options: DecoderOnlyOptions, train_le
         weights.update(zip(names, value.split(rows), strict=True))
     atomic.make_folder(folder)
     atomic.write_bytes(folder / WEIGHTS, tensors.render_weights({key: x.contiguous() for key, x in weights.items()}))
-    atomic.write_json(folder / CONFIG, found)
+    atomic.write_json(folder / CONFIG, values)
 
 
 def config(options: DecoderOnlyOptions, symbols: int, train_len: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from regulargpt.text.feed_forward import FeedForward
 KeysValues: TypeAlias = tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]
 
 
-class Block(Hooked):
+class T5Block(Hooked):
     """x + f(RMSNorm(x)) for each of its parts f (Raffel et al. 2020, section 2.1); `cross_attn` in a decoder only."""
 
     def __init__(

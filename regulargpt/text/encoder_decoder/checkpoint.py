@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from regulargpt.text.corpora.tokens import Tokens
 from regulargpt.text.pretrained import (
-    Family,
+    CheckpointFamily,
     digest,
     fitting,
     folder_of,
@@ -23,8 +23,8 @@ from regulargpt.text.pretrained import (
 if TYPE_CHECKING:
     from regulargpt.text.encoder_decoder.model import EncoderDecoder
 
-# Those whose every layer has the first one's bias: the others have a network of their own.
-T5 = Family("AutoModelForSeq2SeqLM", ("t5", "mt5"), "T5", ", encoder and decoder")
+# Those whose every layer has the first layer's bias: the others have a network of their own.
+T5 = CheckpointFamily("AutoModelForSeq2SeqLM", ("t5", "mt5"), "T5", ", encoder and decoder")
 ANSWER_TOKENS = 64
 """Tokens of an answer where nothing else is said."""
 
@@ -77,9 +77,9 @@ class Pretrained:
         return self.tokens.tokenizer.decode(list(tokens), skip_special_tokens=True)
 
     def answer(self, source: Sequence[int], most: int = ANSWER_TOKENS) -> list[int]:
-        """The most probable token after token, up to one that ends an answer, which is left out, or `most` of them.
+        """The most probable token after token, up to a token that ends an answer, which is left out, or `most` of them.
 
-        Raises UserError for a source without tokens, or with one that the network has no embedding of.
+        Raises UserError for a source without tokens, or with a token that the network has no embedding of.
         """
         from regulargpt.text.encoder_decoder.greedy import greedy
 

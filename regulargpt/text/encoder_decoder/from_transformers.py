@@ -97,7 +97,7 @@ def tensor(name: str, weights: dict[str, Tensor], gated: bool) -> Tensor:
 
 
 def special_tokens(theirs: Any) -> tuple[int, tuple[int, ...]]:
-    """The token that the decoder reads first, and those that end an answer. UserError for one that is no token."""
+    """The token that the decoder reads first, and those that end an answer. UserError for a number that is no token."""
     answers, config = theirs.generation_config, theirs.config
     start = config.pad_token_id if answers.decoder_start_token_id is None else answers.decoder_start_token_id
     ends = answers.eos_token_id if isinstance(answers.eos_token_id, list) else [answers.eos_token_id]

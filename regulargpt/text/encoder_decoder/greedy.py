@@ -41,7 +41,7 @@ def greedy(model: EncoderDecoder, source: Sequence[int], *, start: int, ends: Co
     """What the decoder answers to a source, behind the symbol `start`: up to one of `ends`, or `most` symbols.
 
     The keys and values of the source, and of what is answered, are computed once. Raises UserError for a source without
-    symbols, or with one that the model does not know.
+    symbols, or with a symbol that the model does not know.
 
     >>> model = EncoderDecoder(4, 4, d_model=8, n_heads=2, d_ff=16).eval()
     >>> len(greedy(model, [1, 2, 3], start=0, ends=(), most=5))

@@ -15,9 +15,9 @@ from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, TiedReadout, check_words, embedding, linear
 from regulargpt.models.transformer.attention import Attention, CrossAttention, Pass
 from regulargpt.models.transformer.attentive import Attentive
-from regulargpt.text.encoder_decoder.block import Block
+from regulargpt.text.encoder_decoder.block import T5Block
 from regulargpt.text.encoder_decoder.options import EncoderDecoderOptions
-from regulargpt.text.encoder_decoder.stack import Memory, Stack
+from regulargpt.text.encoder_decoder.stack import BlockStack, Memory
 from regulargpt.text.feed_forward import FeedForward
 
 OF_T5 = T5Options("t5", scale="mesh", drawn="mesh")
@@ -73,16 +73,16 @@ class EncoderDecoder(Attentive):
         heads = {"d_head": d_head, "scaled": scale_logits, "generator": generator}
         rest = {"dropout": dropout, "epsilon": norm_epsilon}
 
-        def stack(layers: int, causal: bool) -> Stack:
+        def stack(layers: int, causal: bool) -> BlockStack:
             sizes = {"d_model": d_model, "n_heads": n_heads, "d_head": d_head, "n_layers": layers}
             positions = encodings.build(encoding, **sizes, causal=causal, generator=generator)
-            return Stack([block(causal) for _ in range(layers)], positions, d_model, **rest)
+            return BlockStack([block(causal) for _ in range(layers)], positions, d_model, **rest)
 
-        def block(in_decoder: bool) -> Block:
+        def block(in_decoder: bool) -> T5Block:
             attn = Attention(d_model, n_heads, **heads)
             cross_attn = CrossAttention(d_model, n_heads, **heads) if in_decoder else None
             mlp = FeedForward(d_model, d_ff, activation=activation, gated=gated, generator=generator)
-            return Block(d_model, attn, cross_attn, mlp, **rest)
+            return T5Block(d_model, attn, cross_attn, mlp, **rest)
 
         self.embedding = embedding(n_symbols, d_model, generator)
         self.hook_embed = HookPoint()

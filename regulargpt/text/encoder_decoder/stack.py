@@ -14,16 +14,16 @@ from regulargpt.models.hooks import Hooked
 from regulargpt.models.layers import Dropout
 from regulargpt.models.transformer.attention import Attention, Pass
 from regulargpt.models.transformer.masks import Masks
-from regulargpt.text.encoder_decoder.block import Block, KeysValues
+from regulargpt.text.encoder_decoder.block import KeysValues, T5Block
 
 Memory: TypeAlias = Sequence[KeysValues]
 """What the encoder read, as the keys and values of each layer of the decoder."""
 
 
-class Stack(Hooked):
+class BlockStack(Hooked):
     """Blocks one after the other, and RMSNorm at the end."""
 
-    def __init__(self, blocks: Sequence[Block], encoding: Encoding, d_model: int, *, dropout: float, epsilon: float):
+    def __init__(self, blocks: Sequence[T5Block], encoding: Encoding, d_model: int, *, dropout: float, epsilon: float):
         super().__init__()
         self.encoding = encoding
         self.blocks = nn.ModuleList(blocks)
@@ -36,7 +36,7 @@ class Stack(Hooked):
         return [block.attn for block in self._blocks]
 
     @property
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[T5Block]:
         return list(self.blocks)  # type: ignore[arg-type]  # there is nothing else in it
 
     def forward(

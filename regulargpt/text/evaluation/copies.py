@@ -31,14 +31,14 @@ def distances(row: Int[np.ndarray, " symbols"], width: int) -> Int[np.ndarray, "
     >>> distances(np.array([*b"abcabab"]), 2).tolist()
     [0, 0, 0, 0, 3, 0, 2]
     """
-    found = np.full(len(row), NEVER)  # (symbols,)
+    back = np.full(len(row), NEVER)  # (symbols,)
     if len(row) <= width:
-        return found
+        return back
     names = named(row, width)
     places = np.argsort(names, kind="stable")  # (grams,), equal ones side by side, in their order
     again = names[places[1:]] == names[places[:-1]]
-    found[places[1:][again] + width - 1] = (places[1:] - places[:-1])[again]
-    return found
+    back[places[1:][again] + width - 1] = (places[1:] - places[:-1])[again]
+    return back
 
 
 def named(row: Int[np.ndarray, " symbols"], width: int) -> Int[np.ndarray, " grams"]:
@@ -58,7 +58,7 @@ def named(row: Int[np.ndarray, " symbols"], width: int) -> Int[np.ndarray, " gra
 
 
 def distance_slowly(row: Int[np.ndarray, " symbols"], at: int, width: int) -> int:
-    """The readable reference of `distances`, at one symbol: look back symbol by symbol.
+    """The readable reference of `distances`, at a symbol: look back symbol by symbol.
 
     >>> distance_slowly(np.array([*b"abcabab"]), 4, 2)
     3

@@ -127,7 +127,7 @@ def extrapolation(
 ) -> Extrapolation | None:
     """The ratios to the network as it was trained at length `base`, from the nats per symbol of each segment.
 
-    None if no longer length was tested, or not this one. Where every length has the same segments, differences are
+    None if no longer length was tested, or not this length. Where every length has the same segments, differences are
     taken segment by segment: they vary far less than the segments do. `files` has the file that each segment lies in:
     those of one file are not independent.
 
@@ -176,10 +176,10 @@ def text_facts(
         return {}
     length, attention = base or config.data.train_len, config.evaluation.attention
     files = {point.length: point.files for point in points if point.files is not None}
-    found = None if reference is None else extrapolation(nll, length, reference, attention, files)
+    extrapolated = None if reference is None else extrapolation(nll, length, reference, attention, files)
     return {
         "scoring": as_mapping(config.data).get("scoring"),
         "attention": attention,
         "no_words_of_length": [length for length in config.tested if length not in nll],
-        "extrapolation": None if found is None else found.as_json(),
+        "extrapolation": None if extrapolated is None else extrapolated.as_json(),
     }

@@ -23,14 +23,14 @@ Settings = Callable[[int, int], Mapping[str, Any]]
 class Method:
     """A method, who published it, and how a test is asked for it.
 
-    `asked` is what is written on the command line. `settings` gives the options of the network, by their keys within
+    `options` is what is written on the command line. `settings` gives the options of the network, by their keys within
     `model`, and `attention` the view, for a training length and a tested length. `needs` says what they are not enough
     without.
     """
 
     summary: str
     source: str
-    asked: str = ""
+    options: str = ""
     settings: Settings = field(default=lambda train_len, length: {})
     attention: Callable[[int, int], str] = field(default=lambda train_len, length: "full")
     needs: str = ""
@@ -70,13 +70,13 @@ def misfit(encoding: Any, name: str, train_len: int) -> str | None:
 
 
 def flags(name: str, changes: Mapping[str, Any], attention: str) -> str:
-    """What `evaluate` is given for one test by a method; a dash for nothing.
+    """What `evaluate` is given for a test by a method; a dash for nothing.
 
     >>> flags("yarn", {"encoding.scaling": "yarn", "encoding.factor": 2.0}, "full")
     '--set scaling=yarn,factor=2.0'
     """
-    if (asked := METHODS[name].asked).endswith(" FILE"):
-        return asked
+    if (options := METHODS[name].options).endswith(" FILE"):
+        return options
     if attention != "full":
         return f"--attention {attention}"
     settings = ",".join(f"{key.removeprefix('encoding.')}={shown(value)}" for key, value in changes.items())
@@ -182,6 +182,6 @@ def rows() -> list[dict[str, str]]:
     '--set scaling=interpolation,factor=4'
     """
     return [
-        {"name": name, "summary": method.summary, "flags": method.asked or "-", "source": method.source}
+        {"name": name, "summary": method.summary, "flags": method.options or "-", "source": method.source}
         for name, method in METHODS.items()
     ]

@@ -68,7 +68,7 @@ def reference(
     samples = samples_at(length, config.evaluation)
     with as_trained(model):
         point = point_at(model, words, objective, length, samples, seed, device)
-    bigram = Bigram.of(words.corpus.train, words.corpus.vocabulary_size)
+    bigram = Bigram.fit(words.corpus.train, words.corpus.vocabulary_size)
     ends = words.test(seed, length, samples)[:, -words.counted(length) - 1 :]  # (segments, counted + 1)
     return Reference(point.of_words[NLL], bigram.nats(ends).mean(1), point.files)
 

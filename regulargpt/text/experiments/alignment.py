@@ -101,7 +101,7 @@ gaussian = of_logits(lambda logits: logits.gaussian)
 def above_proposition(
     strategy: str, said: Callable[[Setting, float, float], float | None]
 ) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
-    """How far a temperature that is found lies above that of a proposition, where this has one.
+    """How far a temperature that is found lies above that of a proposition, where this has any.
 
     `said` is told the spread of the average logit vector at both lengths.
     """
@@ -114,8 +114,8 @@ def above_proposition(
             expected = said(setting, short, long)
             return np.nan if expected is None else tau(setting, strategy) - expected
 
-        found = by_length(folder, difference)
-        return {length: one for length, one in found.items() if np.isfinite(one.value)}
+        differences = by_length(folder, difference)
+        return {length: interval for length, interval in differences.items() if np.isfinite(interval.value)}
 
     return measured
 

@@ -31,11 +31,11 @@ def trained_on(language: str, encoding: str) -> Subject:
 
 def rows() -> dict[str, Subject]:
     """Each network as it is, and with two strategies."""
-    found: dict[str, Subject] = {}
+    subjects: dict[str, Subject] = {}
     for language in LANGUAGES:
         for encoding in ENCODINGS:
-            found |= aligned(f"{language}/{encoding}", trained_on(language, encoding), ["p_max", "log"])
-    return found
+            subjects |= aligned(f"{language}/{encoding}", trained_on(language, encoding), ["p_max", "log"])
+    return subjects
 
 
 def gains(language: str) -> Bound:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import above, below
 from regulargpt.text.experiments.subjects import encoding
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.quantities import HIGHER, SLOPE, VARIANCE
 
@@ -24,7 +24,7 @@ EXPERIMENT = text_table(
     "figure-2.7",
     "The variance by position without encodings",
     {"none": encoding("No positions", "none")},
-    [Source("figure-2.7", {"openwebtext2": "OpenWebText2"}, by_length)],
+    [PublishedSource("figure-2.7", {"openwebtext2": "OpenWebText2"}, by_length)],
     CLAIMS,
     measuring=quantities(SLOPE, HIGHER, VARIANCE),
     shown=SLOPE,

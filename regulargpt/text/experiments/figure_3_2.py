@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import above, leads
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.effective_length import THRESHOLD
 from regulargpt.text.measurements.quantities import FLATTEST, KERNEL
@@ -24,7 +24,7 @@ EXPERIMENT = text_table(
     "figure-3.2",
     "Learned kernels",
     SUBJECTS,
-    [Source("figure-3.2", {"github": "GitHub"}, by_length)],
+    [PublishedSource("figure-3.2", {"github": "GitHub"}, by_length)],
     CLAIMS,
     measuring=quantities(KERNEL, FLATTEST),
     shown=KERNEL,

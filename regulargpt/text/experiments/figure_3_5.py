@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.claims import Claim, Claims, beats, falls_on
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, SHORT, T5, alone, sliding
-from regulargpt.text.experiments.table import Source, TextTable, text_table
+from regulargpt.text.experiments.table import PublishedSource, TextTable, text_table
 from regulargpt.text.experiments.testing import ByPosition
 
 SUBJECTS = {
@@ -25,7 +25,7 @@ def position_figure(name: str, title: str, claims: Claims, multiples: tuple[int,
         name,
         title,
         SUBJECTS,
-        [Source(name, {"github": "GitHub"}, lambda data, row, length: (f"{length}/{row}", row))],
+        [PublishedSource(name, {"github": "GitHub"}, lambda data, row, length: (f"{length}/{row}", row))],
         claims,
         test=ByPosition(),
         axis="position",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import below, leads
 from regulargpt.text.experiments.figure_3_2 import SUBJECTS
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.quantities import HEADS
 
@@ -22,7 +22,7 @@ EXPERIMENT = text_table(
     "figure-3.6",
     "Effective lengths of learned kernels",
     SUBJECTS,
-    [Source("figure-3.6", {"text": ""}, by_length)],
+    [PublishedSource("figure-3.6", {"text": ""}, by_length)],
     CLAIMS,
     measuring=quantities(HEADS),
     drawn=HEADS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import above, below
 from regulargpt.text.experiments.retrieval import retriever
 from regulargpt.text.experiments.subjects import T5, alone
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.quantities import FLATTEST, STEEPEST
 
@@ -26,7 +26,7 @@ EXPERIMENT = text_table(
     "figure-5.1",
     "Biases that T5 learns",
     ROWS,
-    [Source("figure-5.1", {"": "Flan-T5-XL"}, by_length)],
+    [PublishedSource("figure-5.1", {"": "Flan-T5-XL"}, by_length)],
     CLAIMS,
     measuring=quantities(FLATTEST, STEEPEST),
     drawn=FLATTEST,

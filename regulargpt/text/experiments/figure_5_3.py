@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import below, falls, grows
 from regulargpt.text.experiments.alignment import ENTROPY, GAP, P_MAX, TAU, dispersion, gap, temperature
 from regulargpt.text.experiments.subjects import T5, alone, encoding
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 
 ROWS = {"t5": alone(T5), "none": encoding("No positions", "none")}
 
@@ -26,7 +26,7 @@ EXPERIMENT = text_table(
     "figure-5.3",
     "Temperatures by length",
     ROWS,
-    [Source("figure-5.3", {"text": ""}, by_length)],
+    [PublishedSource("figure-5.3", {"text": ""}, by_length)],
     CLAIMS,
     measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy"), TAU: temperature, GAP: gap},
     drawn=TAU,

@@ -15,7 +15,7 @@ from regulargpt.text.experiments.alignment import (
 )
 from regulargpt.text.experiments.retrieval import ABOUT, retriever
 from regulargpt.text.experiments.subjects import alone
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 
 FIGURES = {"topic": "5.4", "line": "5.6", "passkey": "5.7"}
 ROWS = {task: alone(retriever(task)) for task in FIGURES}
@@ -43,7 +43,7 @@ EXPERIMENT = text_table(
     "figure-5.4",
     "Temperatures by length for retrieval",
     ROWS,
-    [Source(f"figure-{printed}", {task: ""}, by_length) for task, printed in FIGURES.items()],
+    [PublishedSource(f"figure-{printed}", {task: ""}, by_length) for task, printed in FIGURES.items()],
     CLAIMS,
     measuring={TAU: temperature, GAP: gap, ABOVE: above_p_max, ABOVE_ENTROPY: above_entropy},
     drawn=TAU,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import beats, explodes, falls_below, falls_on, rises
 from regulargpt.text.experiments.subjects import ALIBI, ROTARY, SHORT, SINUSOIDAL, XPOS, bca
-from regulargpt.text.experiments.table import LEX, Source, by_data_and_model, text_table
+from regulargpt.text.experiments.table import LEX, PublishedSource, by_data_and_model, text_table
 
 TRAIN_LEN = 1024
 CLAIMS = {
@@ -26,8 +26,8 @@ EXPERIMENT = text_table(
     "LEX beside absolute positions, ALiBi and Rotary",
     {"sinusoidal": SINUSOIDAL, "alibi": ALIBI, "rotary": ROTARY, "xpos+bca": bca(XPOS)},
     [
-        Source("lex-table-2", {"pg22": "PG22", "qmsum": "QMSum"}, by_data_and_model, TRAIN_LEN),
-        Source("lex-table-6", {"arxiv": "arXiv", "narrativeqa": "NarrativeQA"}, by_data_and_model, TRAIN_LEN),
+        PublishedSource("lex-table-2", {"pg22": "PG22", "qmsum": "QMSum"}, by_data_and_model, TRAIN_LEN),
+        PublishedSource("lex-table-6", {"arxiv": "arXiv", "narrativeqa": "NarrativeQA"}, by_data_and_model, TRAIN_LEN),
     ],
     CLAIMS,
     whole=LEX,

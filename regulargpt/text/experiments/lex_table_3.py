@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import leads
 from regulargpt.text.experiments.lex_table_2 import TRAIN_LEN
 from regulargpt.text.experiments.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
-from regulargpt.text.experiments.table import LEX, Source, by_model, text_table
+from regulargpt.text.experiments.table import LEX, PublishedSource, by_model, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.quantities import RESOLUTION
 
@@ -26,7 +26,7 @@ EXPERIMENT = text_table(
     "lex-table-3",
     "Attention resolution",
     {"sinusoidal": SINUSOIDAL, "alibi": ALIBI, "rotary": ROTARY, "xpos+bca": bca(XPOS), "xpos": XPOS},
-    [Source("lex-table-3", {"": "published"}, by_model, TRAIN_LEN)],
+    [PublishedSource("lex-table-3", {"": "published"}, by_model, TRAIN_LEN)],
     CLAIMS,
     whole=LEX,
     multiples=(1, 2),

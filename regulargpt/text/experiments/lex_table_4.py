@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import beats, falls_below, no_worse
 from regulargpt.text.experiments.lex_table_2 import TRAIN_LEN
 from regulargpt.text.experiments.subjects import ROTARY, SHORT, XPOS, XPOS_SCALAR, XPOS_UNROTATED, bca
-from regulargpt.text.experiments.table import LEX, Source, by_model, text_table
+from regulargpt.text.experiments.table import LEX, PublishedSource, by_model, text_table
 
 CLAIMS = {
     "LEX, section 4.4.1": {
@@ -30,7 +30,7 @@ EXPERIMENT = text_table(
         "rotary+bca": bca(ROTARY),
         "xpos-scalar+bca": bca(XPOS_SCALAR),
     },
-    [Source("lex-table-4", {"pg22": "PG22"}, by_model, TRAIN_LEN)],
+    [PublishedSource("lex-table-4", {"pg22": "PG22"}, by_model, TRAIN_LEN)],
     CLAIMS,
     whole=LEX,
     multiples=(1, 8),

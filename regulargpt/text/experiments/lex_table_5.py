@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import beats, same, stays_within
 from regulargpt.text.experiments.lex_table_2 import TRAIN_LEN
 from regulargpt.text.experiments.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca, sliding
-from regulargpt.text.experiments.table import LEX, Source, by_model, text_table
+from regulargpt.text.experiments.table import LEX, PublishedSource, by_model, text_table
 
 CLAIMS = {
     "LEX, section 4.4.2": {
@@ -37,8 +37,8 @@ EXPERIMENT = text_table(
         "xpos+sliding": sliding(XPOS),
     },
     [
-        Source("lex-table-5", {"pg22": "PG22"}, by_model, TRAIN_LEN),
-        Source("lex-table-2", {"pg22": "PG22"}, lambda d, r, n: (f"{d}/{r}", str(n)), TRAIN_LEN),
+        PublishedSource("lex-table-5", {"pg22": "PG22"}, by_model, TRAIN_LEN),
+        PublishedSource("lex-table-2", {"pg22": "PG22"}, lambda d, r, n: (f"{d}/{r}", str(n)), TRAIN_LEN),
     ],
     CLAIMS,
     whole=LEX,

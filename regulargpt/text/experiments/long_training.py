@@ -8,7 +8,7 @@ from dataclasses import replace
 from experiments.claims import falls_below, stays_within
 from regulargpt.config.schema import value_of
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, SANDWICH, longer
-from regulargpt.text.experiments.table import Option, Source, Subject, by_data_and_length, text_table
+from regulargpt.text.experiments.table import Option, PublishedSource, Subject, by_data_and_length, text_table
 from regulargpt.text.experiments.table_3_3 import DATA
 
 # On two cores 24.6 million symbols in segments of 128.
@@ -21,9 +21,9 @@ def long(subject: Subject) -> Subject:
         "training.steps": lambda base: TIMES * base.training.steps,
         "model.n_layers": lambda base: value_of(base, "model.n_layers") + 1,
     }
-    found = longer(subject, 2)
+    twice = longer(subject, 2)
     return replace(
-        found, title=f"{subject.title}, {TIMES} times as long", options={**found.options, **options}, seeds=1
+        twice, title=f"{subject.title}, {TIMES} times as long", options={**twice.options, **options}, seeds=1
     )
 
 
@@ -38,7 +38,7 @@ EXPERIMENT = text_table(
     "long-training",
     "Three encodings with ten times the training",
     {"sandwich": long(SANDWICH), "kerple_log": long(KERPLE_LOG), "alibi": long(ALIBI)},
-    [Source("table-4.3", DATA, by_data_and_length)],
+    [PublishedSource("table-4.3", DATA, by_data_and_length)],
     CLAIMS,
     multiples=(1, 2, 4, 8),
     unit=2,

@@ -13,7 +13,7 @@ import numpy as np
 from experiments.claims import FEW_STEPS, RULE, Bound, number, quotient
 from experiments.experiment import Scale
 from experiments.page.layout import laid_out
-from experiments.page.record import Block, Cell, Items, Line, Page, Picture, Section, Table, Values
+from experiments.page.record import Block, Cell, CellLine, ItemList, Page, PagePicture, PageTable, Section, Values
 from experiments.published import hardly_trained, source
 from regulargpt.config.schema import value_of
 from regulargpt.evaluation.interval import FILES, SEGMENTS, WORDS, Interval
@@ -21,7 +21,7 @@ from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 from regulargpt.text.experiments.results import LOSSES, Unknown
 from regulargpt.text.experiments.runs import TableRuns
-from regulargpt.text.experiments.table import Source, TextTable
+from regulargpt.text.experiments.table import PublishedSource, TextTable
 
 MEASURE = "bits_per_byte"
 # More lines are too many for one picture.
@@ -96,12 +96,12 @@ def text_page(runs: TableRuns, scale: Scale, made: Mapping[str, Any]) -> Page:
         scale=scale,
         heading=heading(table),
         lead=tuple(lead(runs, scale)),
-        claims=tuple(one.verdict(results, printed_figures(one.bounds, table), too_small) for one in table.claims),
+        claims=tuple(claim.verdict(results, printed_figures(claim.bounds, table), too_small) for claim in table.claims),
         judged=judged(FILES, has_losses),
         left_out=runs.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in failed.items()),
         missing=tuple(name for name in runs.names if name not in runs.summaries and name not in failed),
-        train_seconds=round(sum(one["train_seconds"] for one in runs.summaries.values()), 3),
+        train_seconds=round(sum(summary["train_seconds"] for summary in runs.summaries.values()), 3),
         **made,
     )
 
@@ -121,21 +121,21 @@ def sections(
     conditions: Sequence[Sequence[str]],
     doubts: Sequence[str],
     notes: Sequence[str],
-    curves: Sequence[Picture],
+    curves: Sequence[PagePicture],
 ) -> tuple[Section, ...]:
     """The sections of a page of these cells and models."""
     scoring, measure, axis, train_len = (facts[key] for key in ("scoring", "measure", "axis", "train_len"))
     beyond = "What a network has not learned at its training length it cannot lose beyond it."
-    few = tuple(f"{one['run']}: {one['value']:.4g} % at the training length" for one in facts["unlearned"])
+    few = tuple(f"{run['run']}: {run['value']:.4g} % at the training length" for run in facts["unlearned"])
     each = {
         title: lengths(cells, scoring, measure, axis, train_len, doubts),
         "Conditions": [
-            Table(("", "as published", "here"), tuple(map(tuple, conditions))),
-            *[Items(tuple(notes))] * bool(notes),
+            PageTable(("", "as published", "here"), tuple(map(tuple, conditions))),
+            *[ItemList(tuple(notes))] * bool(notes),
         ],
         f"By {axis}": curves,
         "Every row in numbers": [numbers(cells, models, measure, axis)],
-        "Runs that learned too little to count": [beyond, Items(few)] if few else [],
+        "Runs that learned too little to count": [beyond, ItemList(few)] if few else [],
     }
     return tuple(Section(name, tuple(blocks)) for name, blocks in each.items() if blocks)
 
@@ -148,28 +148,32 @@ def lengths(
     header = ("", *(f"{multiple}x ({length:,})" for multiple, length in columns))
     rows = [[*of_row] for _, of_row in groupby(cells, key=lambda values: values["row"])]
     what = measure or "bits per byte, and the perplexity over that of the first column"
-    printed = [one for values in cells for one in values["published"]]
+    printed = [printed_value for values in cells for printed_value in values["published"]]
     text = [f"In each cell: our {what}.", *[BELOW] * bool(printed)]
     if not measure:
         text.append(f"Ours are of {SCORINGS.get(scoring, scoring)}.")
     yield " ".join([*text, f"Columns are by {axis}: 1x is the training length, {train_len} symbols."])
-    yield Table(header, tuple((row[0]["title"], *map(cell, row)) for row in rows))
-    if any(one["mark"] or one["doubt"] for one in printed):
+    yield PageTable(header, tuple((row[0]["title"], *map(cell, row)) for row in rows))
+    if any(value["mark"] or value["doubt"] for value in printed):
         yield "† and * are the published signs of significance; ? is a doubtful value."
     if doubts:
         yield "Doubtful values:"
-        yield Items(tuple(doubts))
+        yield ItemList(tuple(doubts))
 
 
 def cell(values: Values) -> Cell:
     """Ours, then the published values."""
-    lines, bits, ratio = [Line(published_text(one)) for one in values["published"]], values["bits"], values["ratio"]
+    lines, bits, ratio = (
+        [CellLine(published_text(value)) for value in values["published"]],
+        values["bits"],
+        values["ratio"],
+    )
     if values["measure"]:
-        lines.insert(0, Line(number(values["measure"]["value"]), "ours"))
+        lines.insert(0, CellLine(number(values["measure"]["value"]), "ours"))
     elif bits:
         times = f" (×{number(ratio['value'])})" if ratio else ""
-        lines.insert(0, Line(f"{bits['value']:.3f}{times}", "ours"))
-    return Cell(tuple(lines) or (Line("–", "state"),), values=values)
+        lines.insert(0, CellLine(f"{bits['value']:.3f}{times}", "ours"))
+    return Cell(tuple(lines) or (CellLine("–", "state"),), values=values)
 
 
 def published_text(printed: Values) -> str:
@@ -185,7 +189,7 @@ def published_text(printed: Values) -> str:
     return f"{printed['data'] or 'published'} {value:g}{deviation}{printed['mark']}{doubt}{times}"
 
 
-def numbers(cells: Sequence[Values], models: Sequence[Values], measure: str, axis: str) -> Table:
+def numbers(cells: Sequence[Values], models: Sequence[Values], measure: str, axis: str) -> PageTable:
     """A row a model: its runs, and its intervals at every length."""
     has_losses = any(values["bits"] for values in cells) or not measure
     what = f"{'loss in bits per byte' if has_losses else measure} [95 %] by {axis}"
@@ -198,14 +202,18 @@ def numbers(cells: Sequence[Values], models: Sequence[Values], measure: str, axi
         done = f"{of_row['done']} of {of_row['runs']}"
         done += f", {of_row['unlearned']} learned too little" * bool(of_row["unlearned"])
         known = "; ".join(filter(None, (of_row["problem"], by_length(ours)))) or "–"
-        first = Cell((Line(of_row["title"]),), values=of_row)
+        first = Cell((CellLine(of_row["title"]),), values=of_row)
         rows.append((first, of_row["attention"], done, trained, f"{of_row['train_seconds']:.0f}", known))
-    return Table(header, tuple(rows), folded="Runs, symbols trained on, and intervals")
+    return PageTable(header, tuple(rows), folded="Runs, symbols trained on, and intervals")
 
 
-def by_length(found: Iterable[tuple[int, Values | None]]) -> str:
+def by_length(by_length_values: Iterable[tuple[int, Values | None]]) -> str:
     """Each length with what was measured there."""
-    return "; ".join(f"{n:,}: {one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for n, one in found if one)
+    return "; ".join(
+        f"{n:,}: {value['value']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
+        for n, value in by_length_values
+        if value
+    )
 
 
 def heading(table: TextTable) -> str:
@@ -217,7 +225,7 @@ def heading(table: TextTable) -> str:
 
 def lead(runs: TableRuns, scale: Scale) -> Iterator[str]:
     """The source, what this page is about, and how much of it is here."""
-    yield from (source(one.table) for one in runs.table.sources)
+    yield from (source(origin.table) for origin in runs.table.sources)
     yield runs.table.about
     yield f"Scale {scale}: {len(runs.summaries)} of {len(runs.names)} runs are done."
     yield from hardly_trained(scale)
@@ -232,20 +240,20 @@ def printed_figures(bounds: Iterable[Bound], table: TextTable) -> str:
 
 def printed_figure(test: Bound, table: TextTable) -> str:
     """The published figure that decides, by data."""
-    found: dict[str, float] = {}
-    for one in table.sources:
-        for data, title in one.data.items():
-            if (value := test.printed(points(table, one, data))) is not None:
-                found.setdefault(title, value)
-    return ", ".join(f"{title} {value:.3g}".strip() for title, value in found.items())
+    by_data: dict[str, float] = {}
+    for origin in table.sources:
+        for data, title in origin.data.items():
+            if (value := test.printed(points(table, origin, data))) is not None:
+                by_data.setdefault(title, value)
+    return ", ".join(f"{title} {value:.3g}".strip() for title, value in by_data.items())
 
 
-def points(table: TextTable, first: Source, data: str) -> Any:
+def points(table: TextTable, first: PublishedSource, data: str) -> Any:
     """Published values of a data set: of one source and, for rows that it lacks, of the others that have that data."""
-    others = [one for one in table.sources if data in one.data and one is not first]
+    others = [origin for origin in table.sources if data in origin.data and origin is not first]
 
     def value(row: str, multiple: int) -> float | None:
-        known = (one.point(data)(row, multiple) for one in (first, *others))
+        known = (origin.point(data)(row, multiple) for origin in (first, *others))
         return next((number for number in known if number is not None), None)
 
     return value
@@ -253,7 +261,7 @@ def points(table: TextTable, first: Source, data: str) -> Any:
 
 def cells(row: str, runs: TableRuns) -> Iterator[Values]:
     """A row at every multiple: bits per byte here, the perplexity over that at the shortest length, another measure
-    where the table shows one, and what was published."""
+    where the table shows any, and what was published."""
     table, results, first = runs.table, runs.results, runs.table.multiples[0]
     for multiple in table.multiples:
         loss = known(results.loss, row, multiple)
@@ -283,27 +291,27 @@ def published(table: TextTable, row: str, multiple: int) -> Iterator[Values]:
     """The published values of a row at a multiple, one for each data set: with its deviation and mark, over that at the
     training length, and what makes it doubtful."""
     first, seen = table.multiples[0], set()
-    for one in table.sources:
-        for data, title in one.data.items():
-            length = multiple * one.train_len
-            if title in seen or (value := one.value(data, row, length)) is None:
+    for origin in table.sources:
+        for data, title in origin.data.items():
+            length = multiple * origin.train_len
+            if title in seen or (value := origin.value(data, row, length)) is None:
                 continue
             seen.add(title)
-            place, column = one.at(data, row, length)
-            found, sd = one.table.row(place), one.table.value(place, column, "sd")
-            base = points(table, one, data)(row, first) if multiple != first and not table.shown else None
-            mark = found.marks.get(column, "") if found else ""
+            place, column = origin.at(data, row, length)
+            table_row, sd = origin.table.row(place), origin.table.value(place, column, "sd")
+            base = points(table, origin, data)(row, first) if multiple != first and not table.shown else None
+            mark = table_row.marks.get(column, "") if table_row else ""
             deviation = sd if isinstance(sd, float | int) else None
             known = {"sd": deviation, "mark": mark, "ratio": quotient(value, base)}
-            yield {"data": title, "value": value, **known, "doubt": one.table.doubt(place, column)}
+            yield {"data": title, "value": value, **known, "doubt": origin.table.doubt(place, column)}
 
 
 def doubts(table: TextTable) -> Iterator[str]:
     """Why values of the tables are doubtful."""
-    for one in table.sources:
-        for doubt in one.table.doubts:
-            columns = ", ".join(one.table.columns[name] for name in doubt.columns) or "all"
-            yield f"{one.table.printed}, {columns}: {doubt.why}."
+    for origin in table.sources:
+        for doubt in origin.table.doubts:
+            columns = ", ".join(origin.table.columns[name] for name in doubt.columns) or "all"
+            yield f"{origin.table.printed}, {columns}: {doubt.why}."
 
 
 def model(row: str, runs: TableRuns) -> Values:
@@ -321,7 +329,7 @@ def model(row: str, runs: TableRuns) -> Values:
         "train_len": config.data.train_len,
         "steps": steps,
         "tokens": steps * config.training.batch_size * config.data.train_len,
-        "train_seconds": round(sum(one["train_seconds"] for one in summaries), 1),
+        "train_seconds": round(sum(summary["train_seconds"] for summary in summaries), 1),
         "problem": runs.problems.get(row, ""),
         "unlearned": sum(name in runs.unlearned for _, name in done),
     }
@@ -329,18 +337,18 @@ def model(row: str, runs: TableRuns) -> Values:
 
 def conditions(runs: TableRuns) -> Iterator[tuple[str, str, str]]:
     """Ours, and beside them what was published, if it was."""
-    stated = [known for one in runs.table.sources for known in one.stated()]
+    stated = [known for origin in runs.table.sources for known in origin.stated()]
     row = next(iter(runs.configs))
     configs = runs.configs[row]
     ours = {
-        "parameters": distinct(f"{one['parameters']:,}" for one in runs.summaries.values()),
-        "seeds": distinct(str(len(found)) for found in runs.configs.values()),
+        "parameters": distinct(f"{summary['parameters']:,}" for summary in runs.summaries.values()),
+        "seeds": distinct(str(len(configs)) for configs in runs.configs.values()),
         "precision": "float32",
         "evaluation.attention": runs.table.subjects[row].view(configs[0].data.train_len),
     }
     for key, (name, own) in CONDITIONS.items():
         values = distinct(shown(known[key]) for known in stated if key in known)
-        each = (shown(value_of(c, own)) for found in runs.configs.values() for c in found if own)
+        each = (shown(value_of(c, own)) for configs in runs.configs.values() for c in configs if own)
         if here := ours.get(key) or distinct(each):
             yield name, values or "–", here
     steps, batch, length = (configs[0].training.steps, configs[0].training.batch_size, configs[0].data.train_len)
@@ -363,7 +371,7 @@ def distinct(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(text for text in texts if text != "None"))
 
 
-def curves(runs: TableRuns) -> list[Picture]:
+def curves(runs: TableRuns) -> list[PagePicture]:
     """Bits per byte by length, or what a figure draws: a line a row. Many rows have a picture a task."""
     drawn = {row: line for row in runs.configs if (line := line_of(row, runs)).lengths}
     if len(drawn) <= MOST_LINES or not all("/" in row for row in drawn):
@@ -377,13 +385,13 @@ def task_of(row: str) -> str:
     return row.partition("/")[0]
 
 
-def picture(task: str, lines: Sequence[Curve], runs: TableRuns) -> Picture:
-    """What is drawn, of one task or of all rows."""
+def picture(task: str, lines: Sequence[Curve], runs: TableRuns) -> PagePicture:
+    """What is drawn, of a task or of all rows."""
     table = runs.table
     what = table.drawn or "bits per byte"
     each = "; ".join(f"{line.name}: {line.values[0]:.2f} to {line.values[-1]:.2f}" for line in lines)
     name = "-".join(filter(None, (task, what.replace("%", "percent").replace(" ", "-"))))
-    return Picture(
+    return PagePicture(
         f"{task}: {what}" if task else what,
         f"curves/{name}.svg",
         f"{what} by {table.axis}: {each}",
@@ -400,13 +408,15 @@ def line_of(row: str, runs: TableRuns) -> Curve:
     """A row over its axis, with the intervals over segments."""
     table, results = runs.table, runs.results
     if table.drawn:
-        found = dict(results.curve(table.drawn, row))
+        points = dict(results.curve(table.drawn, row))
     else:
         shown = [results.train_len * multiple for multiple in table.multiples]
         drawn = table.test.drawn(results.lengths(row), shown)
-        found = {length: results.loss_at(row, length).through(in_bits) for length in drawn}
-    values = np.array([[one.value, one.low, one.high] for one in found.values()]).reshape(-1, 3).T  # (3, points)
-    return Curve(table.subjects[row].title, list(found), *map(list, values))
+        points = {length: results.loss_at(row, length).through(in_bits) for length in drawn}
+    values = (
+        np.array([[interval.value, interval.low, interval.high] for interval in points.values()]).reshape(-1, 3).T
+    )  # (3, points)
+    return Curve(table.subjects[row].title, list(points), *map(list, values))
 
 
 def in_bits(nats: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.claims import Bound, Claims, above, below
 from regulargpt.measurements.options import HELD, REACH
-from regulargpt.text.experiments.table import Source, Subject, TextTable, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, Subject, TextTable, by_length, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.quantities import FIELD, GRADIENT
 
@@ -25,7 +25,7 @@ def field_figure(
 ) -> TextTable:
     """The curves of these rows, and in the cells their empirical receptive fields, if nothing else is `shown`."""
     usual = {"measuring": quantities(FIELD, GRADIENT), "shown": FIELD, "multiples": (REACH,)}
-    source = Source(name, {"arxiv": "ArXiv"}, by_length, in_lengths=usual["shown"] == more.get("shown", FIELD))
+    source = PublishedSource(name, {"arxiv": "ArXiv"}, by_length, in_lengths=usual["shown"] == more.get("shown", FIELD))
     return text_table(
         name,
         title,

@@ -34,7 +34,7 @@ class Unknown(UserError):
     """Something that cannot be said of these results, in a sentence."""
 
 
-# A measure of one run, by tested length.
+# A measure of a run, by tested length.
 Measured = Mapping[int, Interval]
 
 
@@ -72,7 +72,7 @@ def paired(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " m"]) -> Float[np.n
 
 
 @dataclass(frozen=True)
-class Results:
+class TextResults:
     """What the rows of a table came to: `losses[row][seed][length]`, and further `measured[name][row][seed][length]`.
 
     `files[seed][segments]` has the file of each of so many segments; where it is not known, segments count as if drawn
@@ -119,7 +119,7 @@ class Results:
         Raises Unknown for a point that was not tested, and where no seed is in both.
 
         >>> losses = {64: np.array([1.0, 2.0]), 128: np.array([1.5, 2.5])}
-        >>> Results(64, {"alibi": {0: losses}}).difference(("alibi", 2), ("alibi", 1)).high
+        >>> TextResults(64, {"alibi": {0: losses}}).difference(("alibi", 2), ("alibi", 1)).high
         0.5
         """
         first, second = self.seeds(a[0]), self.seeds(b[0])
@@ -137,7 +137,7 @@ class Results:
         """A measure at point `a` minus that at `b`, over the seeds that both have; the two intervals are added up.
 
         >>> runs = {0: {64: Interval(2.0, 1.0, 3.0), 128: Interval(4.0, 4.0, 4.0)}}
-        >>> change = Results(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
+        >>> change = TextResults(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
         >>> change.value, change.low, change.high
         (2.0, 1.0, 3.0)
         """
@@ -177,7 +177,7 @@ def rounded(losses: Losses) -> Losses:
     return {length: np.rint(UNIT * each) / UNIT for length, each in losses.items()}
 
 
-def write_losses(place: Path, results: Results) -> None:
+def write_losses(place: Path, results: TextResults) -> None:
     """Write the losses of a page into its folder."""
     losses = {row: {seed: in_units(run) for seed, run in seeds.items()} for row, seeds in results.losses.items()}
     files = {
@@ -194,7 +194,7 @@ def in_units(run: Losses) -> dict[int, list[int]]:
     return {length: np.rint(UNIT * each).astype(int).tolist() for length, each in run.items()}
 
 
-def read_losses(place: Path) -> Results:
+def read_losses(place: Path) -> TextResults:
     """The results that the losses of a page are; it has no further measures."""
     path = place / LOSSES
     stored = atomic.parse_json(atomic.read_bytes(path), path)
@@ -207,7 +207,7 @@ def read_losses(place: Path) -> Results:
     files: Files = {
         int(seed): numbered(of, lambda parts: np.array(whole(parts))) for seed, of in stored["files"].items()
     }
-    return Results(stored["train_len"], losses, files=files)
+    return TextResults(stored["train_len"], losses, files=files)
 
 
 def numbered(values: Mapping[str, Any], made: Callable[[Any], Any]) -> dict[int, Any]:

@@ -17,7 +17,7 @@ from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.text.experiments.results import of_mean
 from regulargpt.text.experiments.sharpening import reader_at
-from regulargpt.text.experiments.table import PUBLISHED_LENGTH, Source, Subject
+from regulargpt.text.experiments.table import PUBLISHED_LENGTH, PublishedSource, Subject
 from regulargpt.text.experiments.testing import tested_as
 
 EXACT = "exact match in %"
@@ -66,7 +66,7 @@ def retriever(task: str, encoding: str = "t5", title: str = "T5", model: str = "
 def by_task(data: str, row: str, length: int) -> tuple[str, str]:
     """Rows are strategies of a model, columns are tasks at a size."""
     task, _, method = row.partition("/")
-    column = AS_LONG.get(task, {}).get(length // Source.train_len, "")
+    column = AS_LONG.get(task, {}).get(length // PublishedSource.train_len, "")
     return f"{data}/{method}", column
 
 
@@ -76,7 +76,7 @@ STATED = {1: "512", 16: "15000"}
 
 def by_statistic(data: str, row: str, length: int) -> tuple[str, str]:
     """Rows are statistics, columns are tasks at two lengths."""
-    return data, f"{row}/{STATED.get(length // Source.train_len, '')}"
+    return data, f"{row}/{STATED.get(length // PublishedSource.train_len, '')}"
 
 
 exact_match = tested_as("exact_match")

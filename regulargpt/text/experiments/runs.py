@@ -13,7 +13,7 @@ from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
-from regulargpt.text.experiments.results import Losses, Measured, Results, rounded
+from regulargpt.text.experiments.results import Losses, Measured, TextResults, rounded
 from regulargpt.text.experiments.table import TextTable
 from regulargpt.text.experiments.testing import Notice, measured
 
@@ -67,7 +67,7 @@ class TableRuns:
         return [(config, name) for config, name in named if name in self.summaries]
 
     def steps(self, row: str) -> int:
-        """The most of a finished run of a row: one that is trained until it is solved takes as many as it needs."""
+        """The most of a finished run of a row: a run that is trained until it is solved takes as many as it needs."""
         ended = (self.summaries[name]["steps"] for _, name in self.ended(row))
         return max(ended, default=self.configs[row][0].training.steps)
 
@@ -75,7 +75,7 @@ class TableRuns:
         """Those of them that count."""
         return [(config, name) for config, name in self.ended(row) if name not in self.unlearned]
 
-    def gather(self, notice: Notice) -> Results:
+    def gather(self, notice: Notice) -> TextResults:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
         table, longest = self.table, self.train_len * self.table.multiples[-1]
         by_row: dict[str, dict[int, Losses]] = {}
@@ -97,7 +97,7 @@ class TableRuns:
                     further[what][row] = by_seed
             except UserError as error:
                 self.problems[row] = str(error)
-        return Results(self.train_len, by_row, further, files, {row: self.steps(row) for row in self.configs})
+        return TextResults(self.train_len, by_row, further, files, {row: self.steps(row) for row in self.configs})
 
     def measures(self, row: str, notice: Notice) -> dict[str, dict[int, Measured]]:
         """Further measures of a row by name: of its first run, and of every run where they are what is drawn."""

@@ -52,7 +52,7 @@ class Subject:
     """A row: which model is trained, on how many seeds on two cores, and what its positions see in the test.
 
     `full` are options of the full scale alone. In `attention`, `{L}` and `{4L}` stand for as many training lengths.
-    `sharpened` is the strategy by which a temperature is found for each longer length, if one is. `base` is the config
+    `sharpened` is the strategy by which a temperature is found for each longer length, if any is. `base` is the config
     of each scale that the options are set in, if the row is not about text. A run that comes to less than `learned` at
     its training length, in its own measure, has nothing to lose beyond it: it is named, and counts in no figure.
     """
@@ -81,7 +81,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Source:
+class PublishedSource:
     """A published table, its data by name, and the place of a value: (data, row, length) to (row, column) there.
 
     Values that are numbers of symbols may be taken `in_lengths`, as multiples of the training length.
@@ -106,10 +106,10 @@ class Source:
 
     def value(self, data: str, row: str, length: int) -> float | None:
         """The published value at a length; None where there is none."""
-        found = self.table.value(*self.at(data, row, length), self.table.statistics[0])
-        if not isinstance(found, float | int):
+        printed = self.table.value(*self.at(data, row, length), self.table.statistics[0])
+        if not isinstance(printed, float | int):
             return None
-        return found / self.train_len if self.in_lengths else found
+        return printed / self.train_len if self.in_lengths else printed
 
     def point(self, data: str) -> Callable[[str, int], float | None]:
         """The values of one data set by row and multiple of the training length."""
@@ -147,12 +147,12 @@ class TextTable(Experiment):
 
     `test` is what losses are of, `multiples` the lengths shown, each so many times `unit` training lengths of the
     scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by name,
-    and `sharpening` those that ask how attention is sharpened: the one that is `shown` stands in the cells instead of
-    the perplexity. Of a figure another one is `drawn` over its `axis`, and no losses are tested.
+    and `sharpening` those that ask how attention is sharpened: that which is `shown` stands in the cells instead of
+    the perplexity. Of a figure another measure is `drawn` over its `axis`, and no losses are tested.
     """
 
     subjects: Mapping[str, Subject]
-    sources: tuple[Source, ...]
+    sources: tuple[PublishedSource, ...]
     claims: tuple[Claim, ...] = ()
     test: Test = LAST_K
     multiples: tuple[int, ...] = MULTIPLES
@@ -168,7 +168,7 @@ class TextTable(Experiment):
 
     @property
     def is_tested(self) -> bool:
-        """Whether losses are asked for."""
+        """Whether losses are requested."""
         return not self.drawn
 
     def train_len(self, scale: Scale) -> int:
@@ -179,7 +179,12 @@ class TextTable(Experiment):
 
 
 def text_table(
-    name: str, title: str, subjects: Mapping[str, Subject], sources: Sequence[Source], claims: Claims, **more: Any
+    name: str,
+    title: str,
+    subjects: Mapping[str, Subject],
+    sources: Sequence[PublishedSource],
+    claims: Claims,
+    **more: Any,
 ) -> TextTable:
     """The table of these rows; what a figure draws is shown in its cells, if nothing else is."""
     whole, shown = more.get("whole", THESIS), more.pop("shown", more.get("drawn", ""))

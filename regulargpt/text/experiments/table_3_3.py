@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import MULTIPLES, beats, explodes, falls_below, no_worse, rises
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5, by_encoding
-from regulargpt.text.experiments.table import Source, by_data_and_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_data_and_length, text_table
 from regulargpt.text.experiments.testing import SIDE_BY_SIDE
 
 DATA = {"openwebtext2": "OpenWebText2", "github": "GitHub", "arxiv": "ArXiv"}
@@ -31,7 +31,7 @@ EXPERIMENT = text_table(
     "table-3.3",
     "KERPLE and others on segments side by side",
     by_encoding(KERPLE_LOG, KERPLE_POWER, ALIBI, T5, ROTARY, SINUSOIDAL),
-    [Source("table-3.3", DATA, by_data_and_length)],
+    [PublishedSource("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
     test=SIDE_BY_SIDE,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import MULTIPLES, no_better, same
 from regulargpt.text.experiments.subjects import KERPLE_LOG, by_encoding, encoding
-from regulargpt.text.experiments.table import Source, by_data_and_length, by_length_and_data, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_data_and_length, by_length_and_data, text_table
 from regulargpt.text.experiments.table_3_3 import DATA
 from regulargpt.text.experiments.testing import SIDE_BY_SIDE
 
@@ -24,7 +24,7 @@ EXPERIMENT = text_table(
     by_encoding(
         KERPLE_LOG, encoding("3-parameter log", "kerple_log3"), encoding("KERPLE, bias + weight", "kerple_bias_wht")
     ),
-    [Source("table-3.5", DATA, by_length_and_data), Source("table-3.3", DATA, by_data_and_length)],
+    [PublishedSource("table-3.5", DATA, by_length_and_data), PublishedSource("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
     test=SIDE_BY_SIDE,
 )

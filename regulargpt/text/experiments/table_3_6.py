@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import MULTIPLES, Claim, beats, explodes, stays_within
 from regulargpt.text.experiments.subjects import KERPLE_LOG, by_encoding, encoding
-from regulargpt.text.experiments.table import Source, by_data_and_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_data_and_length, text_table
 from regulargpt.text.experiments.table_3_3 import DATA
 from regulargpt.text.experiments.testing import SIDE_BY_SIDE
 
@@ -41,7 +41,7 @@ EXPERIMENT = text_table(
         encoding("3-para-bias", "gauss_bias3"),
         KERPLE_LOG,
     ),
-    [Source("table-3.6", DATA, by_data_and_length), Source("table-3.3", DATA, by_data_and_length)],
+    [PublishedSource("table-3.6", DATA, by_data_and_length), PublishedSource("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
     test=SIDE_BY_SIDE,
 )

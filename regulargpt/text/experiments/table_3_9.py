@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from experiments.claims import beats, falls_below, rises
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, T5, longer
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 from regulargpt.text.experiments.table_3_3 import DATA
 from regulargpt.text.experiments.testing import SIDE_BY_SIDE
 
@@ -28,7 +28,7 @@ EXPERIMENT = text_table(
         for name, subject in {"kerple_log": KERPLE_LOG, "alibi": ALIBI, "t5": T5}.items()
     },
     [
-        Source(
+        PublishedSource(
             "table-3.9",
             DATA,
             lambda data, row, length: (f"{data}/{length}", f"162M/{row}"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from experiments.claims import Claim, above, below, explodes, rises, stays_within
 from regulargpt.measurements.options import HELD
 from regulargpt.text.experiments.subjects import encoding, shifted
-from regulargpt.text.experiments.table import Source, Subject, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, Subject, by_length, text_table
 from regulargpt.text.experiments.testing import quantities
 from regulargpt.text.measurements.quantities import SHARE
 
@@ -22,9 +22,9 @@ SECTIONS = {"table-4.1": "thesis, section 4.4", "table-4.4": "thesis, section 4.
 def windowed(published: int) -> Subject:
     """A window and no other positions."""
     width = WINDOWS[published]
-    found = encoding(f"window {width}", "window", width=lambda base: min(width, base.data.train_len))
+    subject = encoding(f"window {width}", "window", width=lambda base: min(width, base.data.train_len))
     full = {"model.encoding.width": published, "model.n_layers": PUBLISHED_LAYERS}
-    return replace(found, options={**found.options, "model.n_layers": LAYERS}, full=full)
+    return replace(subject, options={**subject.options, "model.n_layers": LAYERS}, full=full)
 
 
 SUBJECTS = {
@@ -95,7 +95,7 @@ def table(name: str, title: str, data: dict[str, str], *more: str):
         name,
         title,
         SUBJECTS,
-        [Source(name, data, by_length)],
+        [PublishedSource(name, data, by_length)],
         claims(SECTIONS[name]),
         remarks=(*REMARKS, *more),
         measuring=quantities(SHARE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import stays_within
 from regulargpt.text.experiments.subjects import longer
-from regulargpt.text.experiments.table import Source, by_length_and_data, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length_and_data, text_table
 from regulargpt.text.experiments.table_4_1 import REMARKS, SUBJECTS
 
 TIMES = {"shift=6": 4, "window=160": 2}
@@ -22,7 +22,7 @@ EXPERIMENT = text_table(
     "table-4.2",
     "Failed cases with longer training segments",
     {row: longer(SUBJECTS[row], times) for row, times in TIMES.items()},
-    [Source("table-4.2", {"arxiv": "ArXiv", "openwebtext2": "OpenWebText2"}, by_length_and_data)],
+    [PublishedSource("table-4.2", {"arxiv": "ArXiv", "openwebtext2": "OpenWebText2"}, by_length_and_data)],
     CLAIMS,
     multiples=(4, 8, 16),
     remarks=(*REMARKS, "Multiples are of the shorter training length, as in Table 4.1."),

@@ -14,7 +14,7 @@ from regulargpt.text.experiments.subjects import (
     T5,
     by_encoding,
 )
-from regulargpt.text.experiments.table import Source, by_data_and_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_data_and_length, text_table
 from regulargpt.text.experiments.table_3_3 import DATA
 
 CLAIMS = {
@@ -48,6 +48,6 @@ EXPERIMENT = text_table(
     "table-4.3",
     "Sandwich and others by the last symbols",
     by_encoding(SANDWICH, SANDWICH_SMOOTH, ALIBI, SINUSOIDAL, ROTARY, KERPLE_LOG, T5),
-    [Source("table-4.3", DATA, by_data_and_length)],
+    [PublishedSource("table-4.3", DATA, by_data_and_length)],
     CLAIMS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import no_worse, same, stays_within
 from regulargpt.text.experiments.subjects import ALIBI, SANDWICH, cached
-from regulargpt.text.experiments.table import Source, by_data_and_length, by_length_and_data, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_data_and_length, by_length_and_data, text_table
 from regulargpt.text.experiments.table_3_3 import DATA
 
 CLAIMS = {
@@ -32,7 +32,7 @@ EXPERIMENT = text_table(
     "table-4.5",
     "Efficient inference with a window",
     {"sandwich+cache": cached(SANDWICH), "alibi+cache": cached(ALIBI), "sandwich": SANDWICH, "alibi": ALIBI},
-    [Source("table-4.5", DATA, cached_or_whole), Source("table-4.3", DATA, by_data_and_length)],
+    [PublishedSource("table-4.5", DATA, cached_or_whole), PublishedSource("table-4.3", DATA, by_data_and_length)],
     CLAIMS,
     multiples=(4, 8, 16),
     remarks=("The cache is a sliding window in every layer, which decoding with a cache of that length equals.",),

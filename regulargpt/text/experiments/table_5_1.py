@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import Claim, claimed, falls, grows
 from regulargpt.text.experiments.alignment import ENTROPY, P_MAX, dispersion
 from regulargpt.text.experiments.retrieval import ABOUT, by_statistic, retriever
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 
 TASKS = ("topic", "line", "passkey", "needles", "code-key")
 PUBLISHED = TASKS[:3]
@@ -26,7 +26,7 @@ EXPERIMENT = text_table(
     "table-5.1",
     "Attention at the training length and beyond",
     {task: retriever(task) for task in TASKS},
-    [Source("table-5.1", {"p_max": "Flan-T5-XL"}, by_statistic)],
+    [PublishedSource("table-5.1", {"p_max": "Flan-T5-XL"}, by_statistic)],
     CLAIMS,
     measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy")},
     drawn=P_MAX,

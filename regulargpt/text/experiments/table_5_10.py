@@ -6,19 +6,19 @@ from experiments.claims import above
 from regulargpt.text.experiments.alignment import ABOVE, TEMPERATURE, above_p_max, temperature_of
 from regulargpt.text.experiments.retrieval import ABOUT, SIZES, retriever
 from regulargpt.text.experiments.subjects import aligned
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 from regulargpt.text.experiments.temperatures import temperatures_fall
 
 LONGER = (2, 4, 8, 16)
 PLAIN = "documents/t5"
-ROWS = {row: one for row, one in aligned(PLAIN, retriever("documents")).items() if one.sharpened}
+ROWS = {row: subject for row, subject in aligned(PLAIN, retriever("documents")).items() if subject.sharpened}
 # Which published column is as many training lengths long as ours, to 20 %: 3.3, 6.4 and 9.8.
 AS_LONG = {4: "10", 8: "30"}
 
 
 def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
     """Rows are strategies of a model, columns are numbers of documents."""
-    return f"{data}/{row.partition('/')[2]}", AS_LONG.get(length // Source.train_len, "")
+    return f"{data}/{row.partition('/')[2]}", AS_LONG.get(length // PublishedSource.train_len, "")
 
 
 # There are published ones at 4x and 8x.
@@ -35,7 +35,7 @@ EXPERIMENT = text_table(
     "table-5.10",
     "Temperatures for one of several documents",
     ROWS,
-    [Source("table-5.10", SIZES, by_documents)],
+    [PublishedSource("table-5.10", SIZES, by_documents)],
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     measuring={ABOVE: above_p_max},

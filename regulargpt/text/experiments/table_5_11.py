@@ -5,11 +5,11 @@ from __future__ import annotations
 from regulargpt.text.experiments.alignment import TEMPERATURE, temperature_of
 from regulargpt.text.experiments.completion import AS_LONG, PUBLISHED_LENGTH
 from regulargpt.text.experiments.subjects import T5, aligned, alone
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 from regulargpt.text.experiments.temperatures import temperatures_fall
 
 LONGER = (2, 4, 8, 16)
-ROWS = {row: one for row, one in aligned("t5", alone(T5)).items() if one.sharpened}
+ROWS = {row: subject for row, subject in aligned("t5", alone(T5)).items() if subject.sharpened}
 
 
 def as_long(data: str, row: str, length: int) -> tuple[str, str]:
@@ -22,7 +22,7 @@ EXPERIMENT = text_table(
     "table-5.11",
     "Temperatures for code",
     ROWS,
-    [Source("table-5.11", {"code": "CodeT5+"}, as_long, train_len=PUBLISHED_LENGTH)],
+    [PublishedSource("table-5.11", {"code": "CodeT5+"}, as_long, train_len=PUBLISHED_LENGTH)],
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     drawn=TEMPERATURE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import beats, explodes, no_better
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, MAIN_SEEDS, ROTARY, T5, aligned, encoding
-from regulargpt.text.experiments.table import Source, by_data_and_model, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_data_and_model, text_table
 
 SECTION, OURS = "thesis, section 5.5.1", "ours"
 FAR, FARTHER = (4, 8, 16), (8, 16)
@@ -36,9 +36,9 @@ EXPERIMENT = text_table(
     "Sharpened attention beyond the training length",
     {
         **aligned("t5", T5),
-        **{name: one for row, base in OTHERS.items() for name, one in aligned(row, base, ["p_max"]).items()},
+        **{name: subject for row, base in OTHERS.items() for name, subject in aligned(row, base, ["p_max"]).items()},
     },
-    [Source("table-5.3", {"large": "T5-Large-LM", "xl": "T5-XL-LM", "xxl": "T5-XXL-LM"}, by_data_and_model)],
+    [PublishedSource("table-5.3", {"large": "T5-Large-LM", "xl": "T5-XL-LM", "xxl": "T5-XXL-LM"}, by_data_and_model)],
     CLAIMS,
     remarks=(
         "The published models are encoders with decoders; ours read from left to right. A temperature divides all of a "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import Bound, below, falls, leads
 from regulargpt.text.experiments.retrieval import ABOUT, EXACT, SIZES, by_task, exact_match, retriever
 from regulargpt.text.experiments.subjects import aligned
-from regulargpt.text.experiments.table import Source, Subject, text_table
+from regulargpt.text.experiments.table import PublishedSource, Subject, text_table
 
 TASKS = ("topic", "line", "passkey")
 # The last two are of other papers: RULER, and the thesis's own code key.
@@ -22,14 +22,14 @@ def more(row: str, other: str) -> Bound:
 
 def rows() -> dict[str, Subject]:
     """Every strategy on every task, and with and without: other encodings on two tasks, the other model on three."""
-    found = {row: subject for task in ALL for row, subject in aligned(f"{task}/t5", retriever(task)).items()}
+    subjects = {row: subject for task in ALL for row, subject in aligned(f"{task}/t5", retriever(task)).items()}
     for task in ("line", "passkey"):
         for name, title in OTHERS.items():
-            found |= aligned(f"{task}/{name}", retriever(task, name, title), ["p_max"])
+            subjects |= aligned(f"{task}/{name}", retriever(task, name, title), ["p_max"])
     for task in BY_BOTH:
         both = retriever(task, title="encoder-decoder", model="encoder-decoder")
-        found |= aligned(f"{task}/both", both, ["p_max"])
-    return found
+        subjects |= aligned(f"{task}/both", both, ["p_max"])
+    return subjects
 
 
 RECENT = [
@@ -63,7 +63,7 @@ EXPERIMENT = text_table(
     "table-5.4",
     "Retrieval beyond the training length",
     rows(),
-    [Source("table-5.4", SIZES, by_task)],
+    [PublishedSource("table-5.4", SIZES, by_task)],
     CLAIMS,
     sharpening={EXACT: exact_match},
     drawn=EXACT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import above, falls, leads
 from regulargpt.text.experiments.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
 from regulargpt.text.experiments.subjects import aligned
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 
 FAR = (8, 16)
 AVERAGES = {8: "10/average", 16: "20/average"}
@@ -13,7 +13,7 @@ AVERAGES = {8: "10/average", 16: "20/average"}
 
 def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
     """Rows are strategies of a model, columns are numbers of documents: ours have six a training length."""
-    return f"{data}/{row.partition('/')[2]}", AVERAGES.get(length // Source.train_len, "")
+    return f"{data}/{row.partition('/')[2]}", AVERAGES.get(length // PublishedSource.train_len, "")
 
 
 CLAIMS = {
@@ -28,7 +28,7 @@ EXPERIMENT = text_table(
     "table-5.5",
     "One of several documents",
     aligned("documents/t5", retriever("documents")),
-    [Source("table-5.5", {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}, by_documents)],
+    [PublishedSource("table-5.5", {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}, by_documents)],
     CLAIMS,
     sharpening={EXACT: exact_match, MIDDLE: middle_gain},
     drawn=EXACT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import Bound, above, change
 from regulargpt.text.experiments.alignment import ABOVE, GAUSSIAN, LARGEST, above_p_max, gaussian, largest_logit
 from regulargpt.text.experiments.retrieval import ABOUT, by_statistic, retriever
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 
 TASKS = ("topic", "line", "passkey")
 
@@ -36,7 +36,7 @@ EXPERIMENT = text_table(
     "table-5.7",
     "What the propositions assume",
     {task: retriever(task) for task in TASKS},
-    [Source("table-5.7", {"largest": "Flan-T5-XL"}, by_statistic)],
+    [PublishedSource("table-5.7", {"largest": "Flan-T5-XL"}, by_statistic)],
     CLAIMS,
     measuring={LARGEST: largest_logit, GAUSSIAN: gaussian, ABOVE: above_p_max},
     drawn=LARGEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from regulargpt.text.experiments.alignment import TEMPERATURE, temperature_of
 from regulargpt.text.experiments.retrieval import ABOUT, SIZES, by_task, retriever
 from regulargpt.text.experiments.subjects import aligned
-from regulargpt.text.experiments.table import Source, text_table
+from regulargpt.text.experiments.table import PublishedSource, text_table
 from regulargpt.text.experiments.temperatures import temperatures_fall
 
 TASKS = ("topic", "line", "passkey")
@@ -27,7 +27,7 @@ EXPERIMENT = text_table(
     "table-5.9",
     "Temperatures for retrieval",
     ROWS,
-    [Source("table-5.9", SIZES, by_task)],
+    [PublishedSource("table-5.9", SIZES, by_task)],
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     drawn=TEMPERATURE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.claims import MULTIPLES, Claims, beats, explodes, rises, stays_within
 from regulargpt.text.experiments.subjects import ALIBI, KERPLE_LOG, T5, regulargpt
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 
 # With segments of 64 symbols: two levels each, and as many training lengths in C^2 as published, or nearly.
 CHUNKS = {"32/6": (12, 1), "64/6": (24, 1), "128/6": (32, 1), "128/12": (32, 2), "256/6": (48, 1)}
@@ -52,7 +52,7 @@ EXPERIMENT = text_table(
     "table-6.3",
     "RegularGPT as a language model (OpenWebText2)",
     SUBJECTS,
-    [Source("table-6.3", {"openwebtext2": "OpenWebText2"}, by_length)],
+    [PublishedSource("table-6.3", {"openwebtext2": "OpenWebText2"}, by_length)],
     claims(1.5),
     remarks=REMARKS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regulargpt.text.experiments.table import Source, by_length, text_table
+from regulargpt.text.experiments.table import PublishedSource, by_length, text_table
 from regulargpt.text.experiments.table_4_4 import SAME_RUNS
 from regulargpt.text.experiments.table_6_3 import REMARKS, SUBJECTS, claims
 
@@ -10,7 +10,7 @@ EXPERIMENT = text_table(
     "table-6.4",
     "RegularGPT as a language model (GitHub)",
     SUBJECTS,
-    [Source("table-6.4", {"github": "GitHub"}, by_length)],
+    [PublishedSource("table-6.4", {"github": "GitHub"}, by_length)],
     claims(1.07),
     remarks=(*REMARKS, SAME_RUNS.replace("4.1", "6.3")),
 )

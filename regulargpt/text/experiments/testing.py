@@ -128,7 +128,7 @@ def files(config: RunConfig, scoring: str, lengths: Mapping[int, int]) -> Files:
 
 
 def points(folder: RunFolder, config: RunConfig, strategy: str) -> list[Point]:
-    """The test of a run, with the temperature of a strategy, if there is one, at each longer length."""
+    """The test of a run, with the temperature of a strategy, if any, at each longer length."""
     from regulargpt.runs.again import points_again
 
     if not strategy:
@@ -171,7 +171,7 @@ def stored(folder: RunFolder, name: str, test: Callable[[], dict[int, Any]]) -> 
 
 
 def tested_as(name: str) -> Measuring:
-    """A measure of the test by length: the run's own test, or one with a strategy's temperatures."""
+    """A measure of the test by length: the run's own test, or a test with a strategy's temperatures."""
 
     def measure(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
         if not strategy:
@@ -188,10 +188,10 @@ def tested_as(name: str) -> Measuring:
 def quantities(*names: str) -> dict[str, Measuring]:
     """Quantities of the measurements, by name, of a run under an attention."""
 
-    def of(name: str) -> Measuring:
+    def measuring(name: str) -> Measuring:
         return lambda folder, attention: quantity(name)(opened(folder, attention))
 
-    return {name: of(name) for name in names}
+    return {name: measuring(name) for name in names}
 
 
 @lru_cache(maxsize=1)

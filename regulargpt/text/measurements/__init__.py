@@ -9,7 +9,7 @@ from regulargpt.text.measurements import options
 PLACE = "regulargpt.text.measurements."
 KERNELS = Row(
     PLACE + "bias_kernels:measure",
-    options.KernelOptions,
+    options.KernelMeasurementOptions,
     "Say what kernel an encoding's bias is, before training and after, and how far it reaches.",
     "Chi 2024, sections 3.3 and 3.7.5",
     after="generate",

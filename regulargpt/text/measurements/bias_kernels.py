@@ -36,7 +36,7 @@ from regulargpt.text.measurements.effective_length import (
     heads_within,
 )
 from regulargpt.text.measurements.kernels import Shift, definiteness, shift_error, smallest_shift, softmax_change
-from regulargpt.text.measurements.options import KernelOptions
+from regulargpt.text.measurements.options import KernelMeasurementOptions
 
 HEADS, POSITIONS = 8, 128
 D_HEAD = 8  # a bias that looks at no input does not depend on it
@@ -49,13 +49,13 @@ WHEN = ("before", "after")
 POINTS = 16
 
 
-def measure(subject: OpenedRun | str, options: KernelOptions) -> Finding:
+def measure(subject: OpenedRun | str, options: KernelMeasurementOptions) -> Finding:
     """The kernels of a run before and after training, or those of an encoding as it is written.
 
-    Raises UserError for a run of no Transformer, an encoding without a bias, or with one that depends on what is read,
-    and for matrices beyond memory.
+    Raises UserError for a run of no Transformer, an encoding without a bias, or with a bias that depends on what is
+    read, and for matrices beyond memory.
 
-    >>> finding = measure("alibi", KernelOptions(heads=8, length=32))
+    >>> finding = measure("alibi", KernelMeasurementOptions(heads=8, length=32))
     >>> finding.values["heads"][0]["shift"]["smallest_c"], finding.values["heads"][0]["effective_length"]["text"]
     ({'2': 0.25, '8': 1.75, '32': 7.75}, '5')
     """
@@ -144,7 +144,7 @@ def lowered(values: Sequence[float | None]) -> tuple[range, list[float]]:
 
 
 def of_encoding(encoding: Encoding, name: str, length: int, layer: int = 0) -> dict[str, Any]:
-    """The report of an encoding at hand, a trained one too."""
+    """The report of an encoding at hand, a trained encoding too."""
     at = np.arange(length, dtype=float)
     bias = bias_between(encoding, name, at, at, layer)  # (n_heads, length, length)
     seen = np.tri(length, dtype=bool)
@@ -302,7 +302,7 @@ def encoding_of(run: OpenedRun, model: Model) -> Encoding:
 
 
 def kernels_of(biases: Mapping[str, Encoding], name: str, layer: int) -> Kernels:
-    """The biases of one layer up to the distance LONGEST."""
+    """The biases of a layer up to the distance LONGEST."""
     far = np.arange(LONGEST + 1, dtype=float)
     return Kernels(
         layer,

@@ -17,17 +17,17 @@ from regulargpt.models.base import Model
 from regulargpt.text.data.segments import TextData
 
 NEWLINE = ord("\n")
-# Symbols of a line that is asked for, at least (indentation aside) and at most.
+# Symbols of a line that is requested, at least (indentation aside) and at most.
 LEAST, MOST = 8, 80
 # Lines that are continued at once.
 AT_ONCE = 32
 
 
 @dataclass(frozen=True)
-class Line:
+class CompletedLine:
     """A line of the text, and what the network wrote instead.
 
-    >>> line = Line("    return x", "    return  x")
+    >>> line = CompletedLine("    return x", "    return  x")
     >>> line.is_exact, round(line.similarity, 1)
     (True, 96.0)
     """
@@ -56,7 +56,7 @@ def places(data: TextData, farthest: int, count: int, seed: int) -> Int[ndarray,
     text = np.asarray(data.corpus.test)
     ends = np.flatnonzero(text == NEWLINE)
     begins, sizes = ends[:-1] + 1, np.diff(ends) - 1
-    # Spaces at the beginning of a line are not asked for alone.
+    # Spaces at the beginning of a line are not requested alone.
     is_space = np.concatenate([[0], np.cumsum(np.isin(text, (ord(" "), ord("\t"))))])
     inked = sizes - (is_space[begins + sizes] - is_space[begins])
     fit = begins[(begins >= farthest) & (sizes <= MOST) & (inked >= LEAST)]
@@ -65,17 +65,17 @@ def places(data: TextData, farthest: int, count: int, seed: int) -> Int[ndarray,
     return np.sort(rng(seed, "completion").choice(fit, count, replace=False))
 
 
-def completed(model: Model, data: TextData, length: int, at: Int[ndarray, "lines"]) -> list[Line]:
+def completed(model: Model, data: TextData, length: int, at: Int[ndarray, "lines"]) -> list[CompletedLine]:
     """Each line, continued from the `length` symbols before it up to its end, or for `MOST` symbols."""
-    found: list[Line] = []
+    lines: list[CompletedLine] = []
     for some in np.array_split(at, max(1, len(at) // AT_ONCE)):
         contexts = data.corpus.segments("test", length, some - length)
         written = continued(model, contexts)
-        found += [
-            Line(line_of(data.corpus.test[place : place + MOST + 1]), line_of(row))
+        lines += [
+            CompletedLine(line_of(data.corpus.test[place : place + MOST + 1]), line_of(row))
             for place, row in zip(some, written, strict=True)
         ]
-    return found
+    return lines
 
 
 @torch.no_grad()

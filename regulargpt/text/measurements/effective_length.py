@@ -65,5 +65,5 @@ def heads_within(lengths: Sequence[EffectiveLength], longest: int = LONGEST) -> 
     >>> heads_within([EffectiveLength(1, 9, False), EffectiveLength(3, 9, False), EffectiveLength(None, 9, True)], 4)
     array([0, 1, 1, 2, 2])
     """
-    found = np.sort([length.value for length in lengths if length.value is not None])
-    return np.searchsorted(found, np.arange(longest + 1), side="right")
+    values = np.sort([length.value for length in lengths if length.value is not None])
+    return np.searchsorted(values, np.arange(longest + 1), side="right")

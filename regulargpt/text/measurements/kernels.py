@@ -105,7 +105,7 @@ class Shift:
 
 
 def grows(values: Sequence[float]) -> bool:
-    """Whether the last of these values is more than 5 % above the one before.
+    """Whether the last of these values is more than 5 % above the length before.
 
     >>> grows([3.5, 15.5]), grows([7.9, 8.0])
     (True, False)

@@ -1,7 +1,7 @@
 """Perplexity on key symbols: those that far context helps to predict.
 
 LongPPL (Fang et al. 2025, What is Wrong with Perplexity for Long-context Language Modeling?, arXiv 2410.23771): an
-evaluator reads each symbol x behind a long context l and behind a short one s of K symbols. It is a key if
+evaluator reads each symbol x behind a long context l and behind a short context s of K symbols. It is a key if
 
     LSD = ln p(x | l) - ln p(x | s) > alpha   and   LCL = ln p(x | l) > beta,
 
@@ -74,7 +74,7 @@ def nats_within(
 
 
 def windows(symbols: int, counted: int, least: int, stride: int) -> Iterator[tuple[int, int, int]]:
-    """Where a window begins, its first symbol that counts, and its end: what counts is in one window each.
+    """Where a window begins, its first symbol that counts, and its end: what counts is in a single window each.
 
     The first that counts in a window has `least` symbols before it. Those with fewer have all that there are.
 
@@ -88,7 +88,7 @@ def windows(symbols: int, counted: int, least: int, stride: int) -> Iterator[tup
         yield max(0, begin - least), begin, end
 
 
-class Choice(Protocol):
+class KeyChoice(Protocol):
     """What chooses the keys of a text: never the networks that are scored on them."""
 
     def keys(self, segments: Words, counted: int) -> IsKey:
@@ -111,8 +111,8 @@ class Copies:
 class LongShort:
     """Symbols that the evaluator predicts by more than `alpha` nats better behind a long context than behind a short.
 
-    A short context has `context` symbols, and fewer than `stride` more. A long one has all of the segment, but never
-    more than the `longest` symbols that the evaluator was trained on.
+    A short context has `context` symbols, and fewer than `stride` more. A long context has all of the segment, but
+    never more than the `longest` symbols that the evaluator was trained on.
     """
 
     model: nn.Module
@@ -125,7 +125,7 @@ class LongShort:
 
     @property
     def stride(self) -> int:
-        """How many symbols share a window, so few that no short context is longer than the long one."""
+        """How many symbols share a window, so few that no short context is longer than the long context."""
         return max(1, min(self.context // STRIDES, (self.longest - self.context + 2) // 2))
 
     def within(self, segments: Words, counted: int, most: int) -> Nats:
@@ -137,7 +137,7 @@ class LongShort:
         if symbols <= self.context:  # both contexts are all that there is
             return np.zeros((len(segments), counted), dtype=bool)
         short = self.within(segments, counted, self.context + self.stride - 1)
-        # The whole segment in one pass where the evaluator was trained on as much.
+        # The whole segment in a single pass where the evaluator was trained on as much.
         long = (
             nats_of(self.model, self.objective, segments, self.device, counted)
             if symbols - 1 <= self.longest
@@ -153,14 +153,14 @@ class KeySymbols:
     Near text is the last `train_len` symbols at most. `model` is the network as it was trained.
     """
 
-    choice: Choice
+    choice: KeyChoice
     model: nn.Module
     objective: LanguageModel
     device: torch.device
     train_len: int
     known: dict[bytes, tuple[IsKey, Nats]] = field(default_factory=dict)
 
-    def of(self, segments: Words, counted: int) -> tuple[IsKey, Nats]:
+    def chosen(self, segments: Words, counted: int) -> tuple[IsKey, Nats]:
         """Which of the symbols that count are keys, and -ln p of all that count behind near text."""
         which = sha256(segments.tobytes() + f"{segments.shape}".encode()).digest()
         if which not in self.known:
@@ -182,7 +182,7 @@ class Keyed(LanguageModel):
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         counted = self.data.counted(words.shape[1] - 1)
         losses = self.losses(model, words, device, counted).double().cpu()
-        is_key, near = (torch.from_numpy(each) for each in self.symbols.of(words, counted))
+        is_key, near = (torch.from_numpy(each) for each in self.symbols.chosen(words, counted))
         sums = {KEYS: is_key.double(), KEY_NATS: losses * is_key, NEAR_NATS: near * is_key}
         return {**self.means(losses), **{name: each.sum(1) for name, each in sums.items()}}
 
@@ -210,6 +210,6 @@ def perplexity(
     groups = own if is_by_file else np.arange(len(count))
     # A key a number: those of one segment, or file, are not independent.
     mean = nats[has_keys] / count
-    found = Interval.of_networks([(np.repeat(mean, count), np.repeat(groups, count))])
-    over = {FILES if is_by_file else SEGMENTS: found.over[FILES], SEEDS: 1}
-    return replace(found, over=over).through(exp)
+    mean_loss = Interval.of_networks([(np.repeat(mean, count), np.repeat(groups, count))])
+    over = {FILES if is_by_file else SEGMENTS: mean_loss.over[FILES], SEEDS: 1}
+    return replace(mean_loss, over=over).through(exp)

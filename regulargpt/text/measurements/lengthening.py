@@ -29,7 +29,7 @@ FOLDER, UNBIASED = "lengthen", "the same without bias"
 
 def lengthen_report(
     run: Opened,
-    asked: Lengthening,
+    training: Lengthening,
     *,
     lengths: str | None = None,
     words: int = 32,
@@ -42,16 +42,16 @@ def lengthen_report(
     `lengthen` does, and for a length that cannot be tested, before anything is written.
     """
     run = replace(run, config=run.config.replaced({"evaluation.samples": words}))  # type: ignore[type-var]
-    asked = replace(asked, length=asked.length or 2 * run.train_len)
+    training = replace(training, length=training.length or 2 * run.train_len)
     out = refuse_file(run.results(FOLDER) if out is None else out)
-    asked.config(run)
-    given = lengths or ",".join(map(str, sorted({asked.length, *doubles(run.train_len, asked.length)})))
+    training.config(run)
+    given = lengths or ",".join(map(str, sorted({training.length, *doubles(run.train_len, training.length)})))
     tested, _ = lengths_of(run, given)
-    without = {TRAINED: {}, **({UNBIASED: asked.changes} if asked.changes else {})}
-    bias = lengthen(run, asked, out, watch)
-    found = {name: points(run, tested, changes, None, watch) for name, changes in without.items()}
-    found[bias.kernel] = points(run, tested, bias.changes, bias, watch)
-    finding = finding_of(run, asked, bias, found, metrics.read_rows(out / METRICS), out / FILE)
+    without = {TRAINED: {}, **({UNBIASED: training.changes} if training.changes else {})}
+    bias = lengthen(run, training, out, watch)
+    tests = {name: points(run, tested, changes, None, watch) for name, changes in without.items()}
+    tests[bias.kernel] = points(run, tested, bias.changes, bias, watch)
+    finding = finding_of(run, training, bias, tests, metrics.read_rows(out / METRICS), out / FILE)
     findings.write(finding, out)
     return finding
 
@@ -71,27 +71,27 @@ def points(run: Opened, lengths: Sequence[int], changes: Mapping[str, Any], bias
     fitting = [T for T in lengths if config.network.too_long(T) is None]
     if not fitting:
         raise UserError(f"length {lengths[0]}: {config.network.too_long(lengths[0])}")
-    test = Retest.of(run, config, fitting, config.seed)
+    test = Retest.prepare(run, config, fitting, config.seed)
     return {point.length: point for point in test.points(test.model(changes, bias=bias), watch)}
 
 
 def finding_of(
     run: Opened,
-    asked: Lengthening,
+    training: Lengthening,
     bias: Bias,
-    found: Mapping[str, Points],
+    tests: Mapping[str, Points],
     rows: Sequence[Mapping[str, Any]],
     file: Path,
 ) -> Finding:
     """Tables with the bias and without, the curve of its training, and how far its perplexity lies from the other's."""
-    base, trained, before = run.train_len, found[TRAINED], run.facts("train_len")
-    values = rounded({"tests": {name: values_of(of, trained, base, SCORES) for name, of in found.items()}})
-    lengths = [str(T) for T in sorted({T for of in found.values() for T in of})]
+    base, trained, before = run.train_len, tests[TRAINED], run.facts("train_len")
+    values = rounded({"tests": {name: values_of(of, trained, base, SCORES) for name, of in tests.items()}})
+    lengths = [str(T) for T in sorted({T for of in tests.values() for T in of})]
     said = sentence(values["tests"], max(set(lengths) & {*map(str, trained)}, key=int))
     steps = [(row["step"], row["loss"], row[BITS.measure]) for row in rows]
     title = f"{run.data.name}, {before['model']}: {samples(trained)} segments, {run.trained_on}"
-    facts = {key: getattr(asked, key) for key in ("length", "steps", "batch_size", "lr", "seed")}
-    facts |= {"changes": dict(asked.changes or {}), "bias": str(bias), "file": str(file)}
+    facts = {key: getattr(training, key) for key in ("length", "steps", "batch_size", "lr", "seed")}
+    facts |= {"changes": dict(training.changes or {}), "bias": str(bias), "file": str(file)}
     return Finding(
         name="lengthen",
         title=title,

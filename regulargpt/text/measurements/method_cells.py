@@ -34,7 +34,7 @@ Facts = Mapping[str, Any]
 Progress = Callable[[int, int], None]
 
 
-class Cell(Protocol):
+class MeasuredCell(Protocol):
     """What is measured: all that its result depends on, and how many symbols are read for it."""
 
     @property
@@ -44,7 +44,7 @@ class Cell(Protocol):
     def symbols(self) -> int: ...
 
 
-C = TypeVar("C", bound=Cell)
+C = TypeVar("C", bound=MeasuredCell)
 
 
 def values_of(point: Point) -> dict[str, Any]:
@@ -53,14 +53,14 @@ def values_of(point: Point) -> dict[str, Any]:
     return {"files": files, "of_words": {name: of_words.tolist() for name, of_words in point.of_words.items()}}
 
 
-def point_of(found: Mapping[str, Any]) -> Point:
+def point_of(content: Mapping[str, Any]) -> Point:
     """The test whose numbers a file has; KeyError, TypeError or ValueError for other content."""
-    files = None if found["files"] is None else np.array(found["files"])
-    of_words = {name: torch.tensor(numbers, dtype=torch.float64) for name, numbers in found["of_words"].items()}
+    files = None if content["files"] is None else np.array(content["files"])
+    of_words = {name: torch.tensor(numbers, dtype=torch.float64) for name, numbers in content["of_words"].items()}
     samples = {len(numbers) for numbers in of_words.values()}
     if len(samples) != 1 or (files is not None and {len(files)} != samples):
         raise ValueError("segments without numbers")
-    return Point(found["facts"]["length"], samples.pop(), *measured_of(of_words, files), files=files)
+    return Point(content["facts"]["length"], samples.pop(), *measured_of(of_words, files), files=files)
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class Cells:
 
         Raises IntegrityError as `content` does, and for another result's; FormatError for what is none.
         """
-        found = content(path)
-        if found.get("facts") != facts:
+        kept = content(path)
+        if kept.get("facts") != facts:
             raise IntegrityError(f"{shown(path)} is of another test; delete it")
         try:
-            return self.found(found)
+            return self.found(kept)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise atomic.FormatError(f"{shown(path)} has no result: {error}; delete it") from error
 

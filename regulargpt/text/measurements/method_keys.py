@@ -28,8 +28,8 @@ from regulargpt.text.measurements.key_symbols import (
     KEY_NATS,
     KEYS,
     NEAR_NATS,
-    Choice,
     Copies,
+    KeyChoice,
     Keyed,
     KeySymbols,
     LongShort,
@@ -66,12 +66,14 @@ class KeyScore(Score):
             self.to_trained: {T: of[KEY_NATS] - trained[T].of_words[KEY_NATS] for T, of in own.items() if T in trained},
             self.to_training_length: {T: of[KEY_NATS] - of[NEAR_NATS] for T, of in own.items()},
         }
-        found = {
+        intervals = {
             key: {T: perplexity(nats, own[T][KEYS], points[T].files) for T, nats in each.items()}
             for key, each in sums.items()
         }
         counts = {str(T): int(of[KEYS].sum()) for T, of in own.items()}
-        said = {key: {str(T): [x.value, x.low, x.high] for T, x in each.items() if x} for key, each in found.items()}
+        said = {
+            key: {str(T): [x.value, x.low, x.high] for T, x in each.items() if x} for key, each in intervals.items()
+        }
         return {**said, "key_symbols": counts}
 
     def notes(self, values: Mapping[str, Any], longest: str) -> list[str]:
@@ -101,7 +103,7 @@ def far(values: Mapping[str, Any], longest: str, key: str) -> list[str]:
 
 
 def scores_of(run: Opened, options: MethodOptions) -> Sequence[Score]:
-    """Bits per byte, and the score of key symbols that is asked for; the refusals of `chosen`."""
+    """Bits per byte, and the score of key symbols that is requested; the refusals of `chosen`."""
     if options.key_by is None:
         return SCORES
     device, objective = prepare(run.config), objectives.build(run.config.objective, run.data)
@@ -117,7 +119,9 @@ def scores_of(run: Opened, options: MethodOptions) -> Sequence[Score]:
     return BITS, KeyScore(MEASURE, LABEL, prefix=PREFIX, within=within, to_base=near, chosen_by=named)
 
 
-def chosen(run: Opened, options: MethodOptions, objective: LanguageModel, device: torch.device) -> tuple[Choice, str]:
+def chosen(
+    run: Opened, options: MethodOptions, objective: LanguageModel, device: torch.device
+) -> tuple[KeyChoice, str]:
     """What chooses the keys, and all that they depend on, in words.
 
     Raises UserError as `evaluator_of` does, and for short contexts that are as long as the evaluator's long ones.
@@ -143,16 +147,16 @@ def chosen(run: Opened, options: MethodOptions, objective: LanguageModel, device
 
 
 def evaluator_of(run: Opened, place: str) -> Opened:
-    """The network that chooses. UserError for another way to choose, and one that reads other tokens."""
+    """The network that chooses. UserError for another way to choose, and a network that reads other tokens."""
     if place == SELF:
         return run
     if not is_checkpoint(place):
         raise UserError(f"--key-by {place:.40}: choose {COPIES}, {SELF}, or an evaluator as hf:PATH")
     assert isinstance(run.data, TextData)
-    found = open_checkpoint(place, run.config.data.name, device=run.config.device)
-    assert isinstance(found.data, TextData)
-    if not np.array_equal(found.data.corpus.test, run.data.corpus.test):
+    evaluator = open_checkpoint(place, run.config.data.name, device=run.config.device)
+    assert isinstance(evaluator.data, TextData)
+    if not np.array_equal(evaluator.data.corpus.test, run.data.corpus.test):
         raise UserError(
             f"--key-by {place}: it reads {run.data.name} in other tokens; choose one with the same tokenizer"
         )
-    return found
+    return evaluator

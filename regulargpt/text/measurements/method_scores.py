@@ -28,7 +28,7 @@ class Score:
     prefix: str = ""
     within: Callable[[Retest], Retest] = lambda test: test
     to_base: str = ""
-    """What heads a table of the second ratios, where there is one."""
+    """What heads a table of the second ratios, if any."""
 
     @property
     def to_trained(self) -> str:

@@ -25,7 +25,7 @@ SCORED = ("scoring", "last", "step", "region")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class Comparison:
     """What is compared: a network on a text, the lengths it is tested at, the seed of the segments, the scores."""
 
     run: Opened
@@ -45,8 +45,8 @@ class Compared:
 
 
 def finding_of(
-    methods: Compared,
-    found: Mapping[str, Points],
+    methods: Comparison,
+    tests: Mapping[str, Points],
     left_out: Mapping[str, str],
     settings: Mapping[str, Any],
     notes: Sequence[str] = (),
@@ -55,10 +55,10 @@ def finding_of(
 
     `settings` says by method and length what was tested, `notes` what is to be known of the lengths.
     """
-    run, base, trained, scores = methods.run, methods.train_len, found[TRAINED], methods.scores
-    values = rounded({"methods": {name: values_of(points, trained, base, scores) for name, points in found.items()}})
+    run, base, trained, scores = methods.run, methods.train_len, tests[TRAINED], methods.scores
+    values = rounded({"methods": {name: values_of(points, trained, base, scores) for name, points in tests.items()}})
     lengths, longest = [str(T) for T in methods.lengths], str(max(trained))
-    said = sentence(values["methods"], longest, scores[0].to_trained, is_apart(found, int(longest), scores[0]))
+    said = sentence(values["methods"], longest, scores[0].to_trained, is_apart(tests, int(longest), scores[0]))
     return Finding(
         name="methods",
         title=f"{run.data.name}, {run.facts()['model']}: {samples(trained)} segments, {run.trained_on}",
@@ -70,19 +70,19 @@ def finding_of(
         data=data(values["methods"], scores),
         picture=picture(methods, values["methods"]),
         tables=[
-            replace(found, kept=(longest, str(base)))
+            replace(table, kept=(longest, str(base)))
             for score in scores
-            for found in tables(values["methods"], lengths, score)
+            for table in tables(values["methods"], lengths, score)
         ],
         sentence=said,
         notes=[*notes]
         + [note for score in scores for note in score.notes(values["methods"], longest)]
-        + [ALIKE] * ({"ntk", "dynamic_ntk"} <= set(found))
+        + [ALIKE] * ({"ntk", "dynamic_ntk"} <= set(tests))
         + [f"left out: {name}, {reason}" for name, reason in left_out.items()],
     )
 
 
-def how(methods: Compared) -> dict[str, Any]:
+def how(methods: Comparison) -> dict[str, Any]:
     """How it was measured: what every result depends on but the options of the network, and the scoring."""
     scored = {key: value for key, value in as_mapping(methods.run.config.data).items() if key in SCORED}
     return {**scored, **{key: value for key, value in methods.of_run.items() if key != "network"}}
@@ -132,11 +132,11 @@ def table(values: Mapping[str, Any], names: Sequence[str], lengths: Sequence[str
     return [(name, *(form(*values[name][key][T]) if T in values[name][key] else "" for T in lengths)) for name in names]
 
 
-def is_apart(found: Mapping[str, Points], length: int, score: Score) -> Callable[[str, str], bool]:
+def is_apart(tests: Mapping[str, Points], length: int, score: Score) -> Callable[[str, str], bool]:
     """Whether pairs of segments of this length tell two methods apart."""
 
-    def told(one: str, other: str) -> bool:
-        ratio = score.ratio(found[one][length], found[other][length])
+    def told(first: str, other: str) -> bool:
+        ratio = score.ratio(tests[first][length], tests[other][length])
         return not ratio.low <= 1 <= ratio.high
 
     return told
@@ -146,9 +146,9 @@ def sentence(
     values: Mapping[str, Any],
     longest: str,
     key: str = BITS.to_trained,
-    apart: Callable[[str, str], bool] = lambda one, other: True,
+    apart: Callable[[str, str], bool] = lambda first, other: True,
 ) -> str:
-    """The best method at the longest length, by its own interval; many are compared, so a close one may be chance.
+    """The best method at the longest length, by its own interval; many are compared, so a close result may be chance.
 
     `apart` says whether two methods are told apart: the best is named with the second where they are not.
 
@@ -169,7 +169,7 @@ def sentence(
     return f"at {int(longest):,} symbols, {best} is best: {figures}"
 
 
-def picture(methods: Compared, values: Mapping[str, Any]) -> Picture:
+def picture(methods: Comparison, values: Mapping[str, Any]) -> Picture:
     """Each score by length, a line a method."""
     marks = {"training length": methods.train_len}
     panels = [

@@ -30,7 +30,7 @@ from regulargpt.text.evaluation.methods import METHODS, flags, misfit, settings_
 from regulargpt.text.measurements.alignment.setting import LONGEST, SEGMENTS, find, setting_of, symbols_of_search
 from regulargpt.text.measurements.method_cells import CELLS, TEMPERATURES, Cells, Progress, facts_of_test
 from regulargpt.text.measurements.method_keys import scores_of
-from regulargpt.text.measurements.method_tables import TRAINED, Compared, finding_of
+from regulargpt.text.measurements.method_tables import TRAINED, Comparison, finding_of
 from regulargpt.text.measurements.options import MethodOptions
 
 ALIGNED, BIASED, STRATEGY = "alignment", "kerple", "p_max"
@@ -38,7 +38,7 @@ Notice = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Cell:
+class MethodCell:
     """A method at a length, its test, and all that its result depends on."""
 
     name: str
@@ -55,7 +55,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Methods(Compared):
+class Methods(Comparison):
     """What is compared, and where its results are kept."""
 
     cells: Cells
@@ -88,15 +88,15 @@ class Methods(Compared):
     def chosen(self, written: str | None) -> tuple[list[str], dict[str, str]]:
         """The methods between the commas, or all that can be tried, behind none; why the others are left out.
 
-        Raises UserError for one that is asked for by its name and cannot be tried.
+        Raises UserError for a method that is requested by its name and cannot be tried.
         """
         names = list(METHODS) if written is None else read_names(written, METHODS, "method")
-        asked = [name for name in names if name != TRAINED]
-        left_out = {name: reason for name in asked if (reason := self.why_not(name)) is not None}
+        wanted = [name for name in names if name != TRAINED]
+        left_out = {name: reason for name in wanted if (reason := self.why_not(name)) is not None}
         if written and left_out:
             name, reason = next(iter(left_out.items()))
             raise UserError(f"--methods {name}: {reason}")
-        return [TRAINED, *(name for name in asked if name not in left_out)], left_out
+        return [TRAINED, *(name for name in wanted if name not in left_out)], left_out
 
     def changes(self, name: str, length: int) -> Mapping[str, Any]:
         """The options of the network that a method sets, or its bias was trained with, by their keys within `model`."""
@@ -115,7 +115,7 @@ class Methods(Compared):
         changes, attention = self.changes(name, length), METHODS[name].attention(self.train_len, length)
         return {"changes": dict(changes), "attention": attention, "flags": flags(name, changes, attention)}
 
-    def cell(self, name: str, length: int) -> Cell | None:
+    def cell(self, name: str, length: int) -> MethodCell | None:
         """The test of a method at a length; None where the network, so changed, has no positions for it."""
         config = self.config(name, length)
         if config.network.too_long(length) is not None:
@@ -127,9 +127,9 @@ class Methods(Compared):
         more = {"evaluation": evaluation, "changes": changes, "scores": scores}
         is_searched = name == ALIGNED and self.train_len < length <= LONGEST
         searched = symbols_of_search(self.train_len, length) if is_searched else 0
-        return Cell(name, length, test, facts_of_test(self.of_run, name, test, more), searched)
+        return MethodCell(name, length, test, facts_of_test(self.of_run, name, test, more), searched)
 
-    def point(self, cell: Cell, heard: Callable[[int], None]) -> Point:
+    def point(self, cell: MethodCell, heard: Callable[[int], None]) -> Point:
         """What the test of a cell says, kept at once; `heard` is told how many symbols have been read for it."""
         changes, bias = self.changes(cell.name, cell.length), self.bias if cell.name == BIASED else None
         model = cell.test.model(changes, self.temperature(cell, heard) if cell.searched else None, bias=bias)
@@ -140,10 +140,10 @@ class Methods(Compared):
 
     def test(self, config: Any, length: int) -> Retest:
         """The test of one length, which measures every score."""
-        test = Retest.of(self.run, config, [length], self.seed)
+        test = Retest.prepare(self.run, config, [length], self.seed)
         return reduce(lambda test, score: score.within(test), self.scores, test)
 
-    def temperature(self, cell: Cell, heard: Callable[[int], None]) -> Temperature:
+    def temperature(self, cell: MethodCell, heard: Callable[[int], None]) -> Temperature:
         """That of alignment at a longer length: what is kept, or what is found and kept at once."""
         facts = facts_of_test(self.of_run, STRATEGY, cell.test, {"words": SEGMENTS})
         kept: Temperature | None = self.temperatures.kept(facts)
@@ -155,9 +155,9 @@ class Methods(Compared):
             passes.append(symbols)
             heard(sum(passes))
 
-        found = find(replace(setting_of(self.run, cell.length, seed=self.seed), heard=passed), STRATEGY)
-        self.temperatures.keep(facts, found)
-        return found
+        temperature = find(replace(setting_of(self.run, cell.length, seed=self.seed), heard=passed), STRATEGY)
+        self.temperatures.keep(facts, temperature)
+        return temperature
 
 
 def measure(
@@ -167,7 +167,7 @@ def measure(
     notice: Notice = lambda text: None,
     out: Path | None = None,
 ) -> Finding:
-    """Every method that is asked for at every length; the refusals of `Retest.of`.
+    """Every method that is requested at every length; the refusals of `Retest.prepare`.
 
     Each result is kept in the folder `out` at once, and none that is there is computed again.
     """
@@ -182,14 +182,14 @@ def measure(
         run=run, lengths=lengths, seed=seed, cells=cells, temperatures=temperatures, bias=bias, scores=scores
     )
     chosen, left_out = methods.chosen(options.methods)
-    found = found_by(methods, chosen, progress)
-    settings = {name: {str(T): methods.asked_of(name, T) for T in points} for name, points in found.items()}
-    return finding_of(methods, found, left_out, settings, notes)
+    tests = found_by(methods, chosen, progress)
+    settings = {name: {str(T): methods.asked_of(name, T) for T in points} for name, points in tests.items()}
+    return finding_of(methods, tests, left_out, settings, notes)
 
 
-def of_temperature(found: Temperature) -> Mapping[str, Any]:
+def of_temperature(temperature: Temperature) -> Mapping[str, Any]:
     """What is kept of a temperature."""
-    return {"temperature": asdict(found)}
+    return {"temperature": asdict(temperature)}
 
 
 def in_temperature(kept: Mapping[str, Any]) -> Temperature:
@@ -200,10 +200,10 @@ def in_temperature(kept: Mapping[str, Any]) -> Temperature:
 def found_by(methods: Methods, names: Sequence[str], progress: Progress) -> dict[str, dict[int, Point]]:
     """What each method comes to at each length; `progress` counts the symbols of all of them."""
     cells = [cell for name in names for T in methods.lengths if (cell := methods.cell(name, T)) is not None]
-    found: dict[str, dict[int, Point]] = {name: {} for name in names}
+    tests: dict[str, dict[int, Point]] = {name: {} for name in names}
     for cell, point in methods.cells.results(cells, methods.point, progress):
-        found[cell.name][cell.length] = point
-    return found
+        tests[cell.name][cell.length] = point
+    return tests
 
 
 def lengths_of(run: Opened, written: str | None) -> tuple[list[int], list[str]]:

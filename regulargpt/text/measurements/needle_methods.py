@@ -31,7 +31,7 @@ from regulargpt.text.measurements import needles
 from regulargpt.text.measurements.method_cells import CELLS, Cells, Progress, facts_of_network
 from regulargpt.text.measurements.method_tables import TRAINED
 from regulargpt.text.measurements.methods import ALIGNED, BIASED, Methods, Notice
-from regulargpt.text.measurements.needle_prompts import CHANCE, MEASURE, SCORES, Documents
+from regulargpt.text.measurements.needle_prompts import CHANCE, MEASURE, SCORES, PromptDocuments
 from regulargpt.text.measurements.needle_tables import Found, finding_of
 from regulargpt.text.measurements.options import LONGEST_USUAL, USUAL, NeedleOptions, kinds_of
 from regulargpt.text.opened import OpenedCheckpoint
@@ -42,12 +42,12 @@ LONGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class Cell:
+class NeedleCell:
     """A method at a length, what it is asked, and all that its result depends on."""
 
     name: str
     length: int
-    documents: Documents
+    documents: PromptDocuments
     facts: Mapping[str, Any]
 
     @property
@@ -57,11 +57,11 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Methods):
+class NeedleMethods(Methods):
     """What is asked of a network, with each method at each length."""
 
     run: OpenedCheckpoint
-    documents: Sequence[Documents]
+    documents: Sequence[PromptDocuments]
     score: str
     sharper: Temperature | None = None
 
@@ -98,7 +98,7 @@ class Asked(Methods):
             return None if self.sharper else f"no --temperature FILE; {remedy}"
         return super().why_not(name)
 
-    def asked(self, documents: Documents, name: str, length: int) -> Cell | None:
+    def cell(self, documents: PromptDocuments, name: str, length: int) -> NeedleCell | None:
         """Documents of one kind; None where the network, so changed, has no positions for them."""
         config = self.config(name, length)
         if config.network.too_long(length) is not None:
@@ -108,23 +108,23 @@ class Asked(Methods):
         what = {"kind": documents.task.name, "score": self.score, "words": documents.words, "seed": self.seed}
         more = {"train_len": self.train_len, "threads": config.threads, "beside": beside}
         facts = {"method": name, "length": length, **what, **how, **more, **self.of_run}
-        return Cell(name, length, documents, json.loads(json.dumps(facts)))  # as it is read back
+        return NeedleCell(name, length, documents, json.loads(json.dumps(facts)))  # as it is read back
 
     def beside(self, name: str) -> Temperature | Bias | None:
         """What a method adds to the network, from a file."""
         return {ALIGNED: self.sharper, BIASED: self.bias}.get(name)
 
-    def ask(self, cell: Cell, prompts: Sequence[Prompt], heard: Callable[[int], None]) -> Point:
+    def ask(self, cell: NeedleCell, prompts: Sequence[Prompt], heard: Callable[[int], None]) -> Point:
         """Which needles a method finds, kept at once; `heard` is told how many symbols have been read for it."""
-        writer = Writer.of(self.run, cell.length, cell.facts["changes"], cell.facts["attention"])
+        writer = Writer.from_run(self.run, cell.length, cell.facts["changes"], cell.facts["attention"])
         if (part := self.beside(cell.name)) is not None:
             part.set_on(writer.model)
-        found = []
+        scores = []
         for i, prompt in enumerate(prompts):
             heard(i * cell.length)
-            found.append(float(SCORES[self.score](writer, cell.documents, i, prompt)))
-        numbers = {MEASURE[self.score]: torch.tensor(found, dtype=torch.float64)}
-        point = Point(cell.length, len(found), *measured_of(numbers, None))
+            scores.append(float(SCORES[self.score](writer, cell.documents, i, prompt)))
+        numbers = {MEASURE[self.score]: torch.tensor(scores, dtype=torch.float64)}
+        point = Point(cell.length, len(scores), *measured_of(numbers, None))
         self.cells.keep(cell.facts, point)
         return point
 
@@ -138,7 +138,7 @@ def measure(
 ) -> Finding:
     """Needles of a checkpoint by method, kind, length and depth; of a run on a retrieval task by length and depth.
 
-    Results of a checkpoint are kept in the folder `out` one by one. Raises UserError, before anything is computed, for
+    Results of a checkpoint are kept in the folder `out` singly. Raises UserError, before anything is computed, for
     what neither can be asked.
     """
     if not isinstance(run, OpenedCheckpoint):
@@ -146,7 +146,7 @@ def measure(
         return needles.measure(run, options)
     seed, words, score = options.seed or 0, options.words or WORDS, options.score or "exact"
     encode, decode, _ = spelling(run)
-    documents = [Documents(task, encode, words, seed) for task in kinds_of(options.kinds)]
+    documents = [PromptDocuments(task, encode, words, seed) for task in kinds_of(options.kinds)]
     for some in documents:
         if not some.is_written_by(decode):
             raise UserError(
@@ -154,7 +154,7 @@ def measure(
                 f" {some.task.longest.strip()!r}; choose another kind, or a checkpoint whose tokenizer can"
             )
     lengths, notes = lengths_of(run, options.lengths, documents)
-    asked = Asked(
+    series = NeedleMethods(
         run=run,
         lengths=lengths,
         seed=seed,
@@ -166,21 +166,21 @@ def measure(
     )
     # Within the training length most methods change nothing.
     is_plain = options.lengths is None and options.methods is None and max(lengths) < run.train_len
-    names, left_out = asked.chosen(TRAINED if is_plain else options.methods)
-    for flag, given, name in (("temperature", asked.sharper, ALIGNED), ("bias", asked.bias, BIASED)):
+    names, left_out = series.chosen(TRAINED if is_plain else options.methods)
+    for flag, given, name in (("temperature", series.sharper, ALIGNED), ("bias", series.bias, BIASED)):
         if given is not None and name not in names:
             raise UserError(f"--{flag} is for the method {name}, which --methods leaves out; name it there, too")
     notes += [f"left out: {name}, {reason}" for name, reason in left_out.items()]
     notes += [f"left out: all methods, no length is above {run.train_len:,}; choose them with --methods"] * is_plain
-    facts = {**asked.facts, "left_out": left_out, "depths": needles.edges(options.bins).tolist()}
+    facts = {**series.facts, "left_out": left_out, "depths": needles.edges(options.bins).tolist()}
     depths = {some.task.name: some.depths for some in documents}
-    return finding_of(facts, found_by(asked, names, progress), depths, notes)
+    return finding_of(facts, found_by(series, names, progress), depths, notes)
 
 
 def lengths_of(
-    run: OpenedCheckpoint, written: str | None, documents: Sequence[Documents]
+    run: OpenedCheckpoint, written: str | None, documents: Sequence[PromptDocuments]
 ) -> tuple[list[int], list[str]]:
-    """The lengths that are asked for, or the usual ones; which of the latter are left out.
+    """The lengths that are requested, or the usual ones; which of the latter are left out.
 
     Raises UserError for a length without documents or positions.
     """
@@ -207,7 +207,9 @@ def usual_lengths(tested: Sequence[int]) -> list[int]:
     return [T for T in tested if T <= LONGEST_USUAL] or list(USUAL)
 
 
-def refuse_unfit(run: OpenedCheckpoint, lengths: Sequence[int], documents: Sequence[Documents], *, usual: bool) -> None:
+def refuse_unfit(
+    run: OpenedCheckpoint, lengths: Sequence[int], documents: Sequence[PromptDocuments], *, usual: bool
+) -> None:
     """UserError where the network has positions for no document, or none of the usual lengths can be asked."""
     most, network = max(documents, key=lambda some: some.shortest), run.config.network
     least = f"a document of '{most.task.name}' has {most.shortest:,} tokens and more"
@@ -220,7 +222,7 @@ def refuse_unfit(run: OpenedCheckpoint, lengths: Sequence[int], documents: Seque
         raise UserError(f"none of the usual lengths ({which}) fits: {least}; choose others with --lengths")
 
 
-def why_no_length(run: OpenedCheckpoint, length: int, most: Documents) -> str | None:
+def why_no_length(run: OpenedCheckpoint, length: int, most: PromptDocuments) -> str | None:
     """Why nothing can be asked at a length; None if it can. `most` needs the most tokens."""
     if length < most.shortest:
         return f"a document of '{most.task.name}' has {most.shortest:,} tokens and more; choose a longer one"
@@ -230,23 +232,23 @@ def why_no_length(run: OpenedCheckpoint, length: int, most: Documents) -> str | 
     return None if reason is None else f"{reason.partition(';')[0]}; choose a shorter one"
 
 
-def found_by(asked: Asked, names: Sequence[str], progress: Progress) -> Found:
+def found_by(series: NeedleMethods, names: Sequence[str], progress: Progress) -> Found:
     """What each method finds, by kind, method and length; `progress` counts the symbols of all of them."""
     cells = [
         cell
-        for some in asked.documents
-        for T in asked.lengths  # then the methods, since they read the same documents
+        for some in series.documents
+        for T in series.lengths  # then the methods, since they read the same documents
         for name in names
-        if (cell := asked.asked(some, name, T)) is not None
+        if (cell := series.cell(some, name, T)) is not None
     ]
     written = lru_cache(1)(lambda some, T: [some.document(i, T) for i in range(some.words)])
 
-    def ask(cell: Cell, heard: Callable[[int], None]) -> Point:
-        return asked.ask(cell, written(cell.documents, cell.length), heard)
+    def ask(cell: NeedleCell, heard: Callable[[int], None]) -> Point:
+        return series.ask(cell, written(cell.documents, cell.length), heard)
 
-    found: dict[str, dict[str, dict[int, Any]]] = {
-        some.task.name: {name: {} for name in names} for some in asked.documents
+    is_right: dict[str, dict[str, dict[int, Any]]] = {
+        some.task.name: {name: {} for name in names} for some in series.documents
     }
-    for cell, point in asked.cells.results(cells, ask, progress):
-        found[cell.documents.task.name][cell.name][cell.length] = point.of_words[MEASURE[asked.score]] == 1
-    return found
+    for cell, point in series.cells.results(cells, ask, progress):
+        is_right[cell.documents.task.name][cell.name][cell.length] = point.of_words[MEASURE[series.score]] == 1
+    return is_right

@@ -27,14 +27,14 @@ Encode = Callable[[str], Symbols]
 
 
 @dataclass(frozen=True)
-class Documents:
+class PromptDocuments:
     """So many documents of one kind, as `encode` reads them.
 
     The needle of number i stands at a depth between i / words and (i + 1) / words. A document is a pure function of the
     seed, its number and its length: every method reads the same.
 
     >>> from regulargpt.text.corpora.retrieval.prompts import NEEDLES
-    >>> some = Documents(NEEDLES["single"], lambda text: np.frombuffer(text.encode(), np.uint8), words=2)
+    >>> some = PromptDocuments(NEEDLES["single"], lambda text: np.frombuffer(text.encode(), np.uint8), words=2)
     >>> some.room, some.shortest, some.tokens(some.document(1, length=900).text)
     (24, 392, 860)
     """
@@ -78,14 +78,14 @@ class Documents:
         return self.task.is_found(decode(self.encode(answer).tolist()), answer)
 
 
-def exact(writer: Writer, documents: Documents, i: int, prompt: Prompt) -> bool:
-    """Whether the likeliest tokens behind a prompt are its answer, as far as the room for one goes."""
+def exact(writer: Writer, documents: PromptDocuments, i: int, prompt: Prompt) -> bool:
+    """Whether the likeliest tokens behind a prompt are its answer, as far as the room for an answer goes."""
     read = writer.encode(prompt.text)
     said = writer.continuation(read, documents.room, temperature=0, seed=0)
     return documents.task.is_found(writer.decode(list(said)), prompt.answer)
 
 
-def choice(writer: Writer, documents: Documents, i: int, prompt: Prompt) -> bool:
+def choice(writer: Writer, documents: PromptDocuments, i: int, prompt: Prompt) -> bool:
     """Whether the answer is likelier than the wrong ones; it stands at place i mod 4, so that a network that gives all
     of them the same finds a quarter."""
     place, read = i % (WRONG + 1), writer.encode(prompt.text)
@@ -106,7 +106,7 @@ def log_probabilities(model: Model, read: Symbols, answers: Iterable[Symbols]) -
     >>> np.allclose(found, [said[1, 2], said[1, 2] + said[2, 3]], atol=1e-6)
     True
     """
-    decoder, device, found = model.decoder(), device_of(model), []
+    decoder, device, sums = model.decoder(), device_of(model), []
     first = decoder.feed(torch.from_numpy(read.astype(np.int64))[None].to(device))  # (1, symbols)
     for answer in answers:
         reader, symbols = (
@@ -115,11 +115,11 @@ def log_probabilities(model: Model, read: Symbols, answers: Iterable[Symbols]) -
         )  # (1, of the answer)
         rows = [first, *(reader.feed(symbols[:, at : at + 1]) for at in range(len(answer) - 1))]
         said = torch.cat(rows).double().log_softmax(-1)  # (of the answer, symbols)
-        found.append(float(said.gather(1, symbols.T).sum()))
-    return found
+        sums.append(float(said.gather(1, symbols.T).sum()))
+    return sums
 
 
-SCORES: Mapping[str, Callable[[Writer, Documents, int, Prompt], bool]] = {"exact": exact, "choice": choice}
+SCORES: Mapping[str, Callable[[Writer, PromptDocuments, int, Prompt], bool]] = {"exact": exact, "choice": choice}
 CHANCE: Mapping[str, float | None] = {"exact": None, "choice": 100 / (1 + WRONG)}
 """What guessing finds, in percent; of `exact` next to nothing."""
 MEASURE = {"exact": "exact_match", "choice": "choice"}

@@ -27,12 +27,12 @@ COLUMNS = ("kind", "method", "length", "depth_from", "depth_to", "needles", "fou
 
 
 def finding_of(
-    facts: Values, found: Found, depths: Mapping[str, Float[ndarray, "words"]], notes: Sequence[str]
+    facts: Values, is_right: Found, depths: Mapping[str, Float[ndarray, "words"]], notes: Sequence[str]
 ) -> Finding:
     """The finding. A row of the CSV is a kind, method, length and bin; a heat map is a kind and method."""
     values = {
         kind: {name: values_of(right, methods[TRAINED], depths[kind], facts) for name, right in methods.items()}
-        for kind, methods in found.items()
+        for kind, methods in is_right.items()
     }
     values = rounded({kind: {name: of for name, of in methods.items() if of} for kind, methods in values.items()})
     said = "; ".join(sentence(kind, methods) for kind, methods in values.items())
@@ -57,13 +57,13 @@ def finding_of(
 
 def values_of(right: Right, trained: Right, depths: Float[ndarray, "words"], facts: Values) -> Values:
     """What is said of a method by length: all needles, those of each bin, and how many more than as trained."""
-    bins, found = len(facts["depths"]) - 1, {}
+    bins, by_length = len(facts["depths"]) - 1, {}
     for T, these in right.items():
-        found[str(T)] = of_length(ByDepth.of(these, depths, bins))
+        by_length[str(T)] = of_length(ByDepth.count(these, depths, bins))
         if T in trained:
             more = Interval.of_paired(these, trained[T])
-            found[str(T)]["to_trained"] = [more.value, more.low, more.high]
-    return found
+            by_length[str(T)]["to_trained"] = [more.value, more.low, more.high]
+    return by_length
 
 
 def rows(kind: str, methods: Values, depths: Sequence[float]) -> list[tuple[Any, ...]]:
@@ -82,13 +82,13 @@ def tables(kind: str, methods: Values, facts: Values) -> list[Table]:
     header = [f"{T:,}" for T in facts["lengths"]]
     every = [(name, *(share(of[T]["all"]) if T in of else "" for T in lengths)) for name, of in methods.items()]
     more = [(name, *(difference(of, T) for T in lengths)) for name, of in methods.items() if name != TRAINED]
-    found = [Table((f"{kind} (%)", *header), every)]
-    found += [Table(("minus trained", *header), more)] if more else []
+    tables_of = [Table((f"{kind} (%)", *header), every)]
+    tables_of += [Table(("minus trained", *header), more)] if more else []
     starts = [f"{low:.3g}" for low in facts["depths"][:-1]]
     for T, shown in zip(lengths, header, strict=True):
         by_depth = [(name, *map(whole, of[T]["bins"])) for name, of in methods.items() if T in of]
-        found.append(Table((f"{shown}, by depth (%)", *starts), by_depth))
-    return found
+        tables_of.append(Table((f"{shown}, by depth (%)", *starts), by_depth))
+    return tables_of
 
 
 def whole(part: Values) -> str:
@@ -125,13 +125,13 @@ def difference(of: Values, length: str) -> str:
 def sentence(kind: str, methods: Values) -> str:
     """Which method finds most at the longest length, and whether it is more than as trained, by its own interval.
 
-    Many are compared, so a close one may be chance.
+    Many are compared, so a close result may be chance.
 
-    >>> def of(value: float, *more: float) -> dict:
+    >>> def share(value: float, *more: float) -> dict:
     ...     return {"512": {"all": {"value": value, "low": value, "high": value}, "to_trained": list(more)}}
-    >>> sentence("line", {"trained": of(10.0, 0.0, -5.0, 5.0), "yarn": of(90.0, 80.0, 60.0, 90.0)})
+    >>> sentence("line", {"trained": share(10.0, 0.0, -5.0, 5.0), "yarn": share(90.0, 80.0, 60.0, 90.0)})
     'line at 512 tokens: yarn finds most, 90 % (90 to 90), as trained 10 %'
-    >>> sentence("line", {"trained": of(10.0, 0.0, -5.0, 5.0), "yarn": of(12.0, 2.0, -3.0, 7.0)})
+    >>> sentence("line", {"trained": share(10.0, 0.0, -5.0, 5.0), "yarn": share(12.0, 2.0, -3.0, 7.0)})
     'line at 512 tokens: 10 % (10 to 10) as trained, and no method is clearly above it (most: yarn, 12 %)'
     """
     longest = max((T for of in methods.values() for T in of), key=int)

@@ -44,7 +44,7 @@ Values = dict[str, Any]
 class ByDepth:
     """The needles of one length in bins of equal width, from the beginning of the document to its end.
 
-    >>> ByDepth.of(np.array([True, False, True]), np.array([0.0, 0.49, 0.5]), bins=2)
+    >>> ByDepth.count(np.array([True, False, True]), np.array([0.0, 0.49, 0.5]), bins=2)
     ByDepth(found=(1, 1), needles=(2, 1))
     """
 
@@ -52,10 +52,10 @@ class ByDepth:
     needles: tuple[int, ...]
 
     @classmethod
-    def of(cls, found: Bool[ndarray, "needles"], depths: Float[ndarray, "needles"], bins: int) -> ByDepth:
+    def count(cls, is_right: Bool[ndarray, "needles"], depths: Float[ndarray, "needles"], bins: int) -> ByDepth:
         """Which needles are found, and where in the document they stand: from 0 to below 1."""
         bin_of = (depths * bins).astype(np.int64)
-        counts = (np.bincount(chosen, minlength=bins).tolist() for chosen in (bin_of[found], bin_of))
+        counts = (np.bincount(chosen, minlength=bins).tolist() for chosen in (bin_of[is_right], bin_of))
         return cls(*map(tuple, counts))
 
     @property
@@ -92,8 +92,8 @@ def found_in(objective: Retrieve, model: Model, words: Words) -> Bool[ndarray, "
 
 def found_at(objective: Retrieve, model: Model, words: Words, bins: int) -> ByDepth:
     """The same by depth."""
-    found, depths = found_in(objective, model, words), needle_depths(objective.task, words)
-    return ByDepth.of(found.flatten(), depths.flatten(), bins)
+    is_right, depths = found_in(objective, model, words), needle_depths(objective.task, words)
+    return ByDepth.count(is_right.flatten(), depths.flatten(), bins)
 
 
 def edges(bins: int) -> Int[ndarray, "edges"] | Float[ndarray, "edges"]:
@@ -163,10 +163,10 @@ def of_length(hits: ByDepth) -> Values:
     }
 
 
-def of_value(value: Interval | None, found: int, needles: int) -> Values:
+def of_value(value: Interval | None, count: int, needles: int) -> Values:
     """A share in percent with its interval; None where no needle stands."""
     numbers = (None, None, None) if value is None else (value.value, value.low, value.high)
-    return {"needles": needles, "found": found, **dict(zip(("value", "low", "high"), numbers, strict=True))}
+    return {"needles": needles, "found": count, **dict(zip(("value", "low", "high"), numbers, strict=True))}
 
 
 def finding_of(facts: Values, values: Values, title: str) -> Finding:
@@ -177,8 +177,8 @@ def finding_of(facts: Values, values: Values, title: str) -> Finding:
     by_length, ends = values["by_length"], list(pairwise(facts["depths"]))
     rows = [
         (T, low, high, *(part[key] for key in ("needles", "found", "value", "low", "high")))
-        for T, found in by_length.items()
-        for (low, high), part in zip(ends, found["bins"], strict=True)
+        for T, by_depth in by_length.items()
+        for (low, high), part in zip(ends, by_depth["bins"], strict=True)
     ]
     sharpened = "" if facts["temperature"] is None else f", temperature {facts['temperature']}"
     seen = "" if facts["attention"] == "full" else f", attention {facts['attention']}"
@@ -196,15 +196,15 @@ def finding_of(facts: Values, values: Values, title: str) -> Finding:
             title + sharpened,
             size=(8, min(8.0, 1.9 + 0.42 * len(by_length))),
         ),
-        tables=[Table(header, [row(T, found) for T, found in by_length.items()])],
+        tables=[Table(header, [row(T, by_depth) for T, by_depth in by_length.items()])],
         sentence=said,
     )
 
 
-def row(length: str, found: Values) -> tuple[str, ...]:
+def row(length: str, by_depth: Values) -> tuple[str, ...]:
     """A length's row for people; a dash where no needle stands."""
-    every = found["all"]
-    shares = ("-" if part["value"] is None else percent(part["value"]) for part in found["bins"])
+    every = by_depth["all"]
+    shares = ("-" if part["value"] is None else percent(part["value"]) for part in by_depth["bins"])
     return (f"{int(length):,}", percent(every["value"]), f"{percent(every['low'])}-{percent(every['high'])}", *shares)
 
 
@@ -231,10 +231,10 @@ def sentence(report: Values) -> str:
 
 
 def heat_map(facts: Values, by_length: Values, label: str = "length T") -> HeatMap:
-    """A row a length, a column a bin; chance, if there is one, is a line on the scale."""
+    """A row a length, a column a bin; chance, if any, is a line on the scale."""
     known, trained = measure_of(facts["measure"]), sum(int(T) <= facts["train_len"] for T in by_length)
     return HeatMap(
-        values=[[part["value"] for part in found["bins"]] for found in by_length.values()],
+        values=[[part["value"] for part in by_depth["bins"]] for by_depth in by_length.values()],
         rows=[f"{int(T):,}" for T in by_length],
         edges=facts["depths"],
         x=Axis("depth in the document (%)"),

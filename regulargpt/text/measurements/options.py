@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from languages.errors import UserError
 from regulargpt.measurements.options import (
+    MeasuredTextOptions,
     MeasurementOptions,
-    TextOptions,
     attention,
     device,
     length_of,
@@ -31,7 +31,7 @@ SHARPEN = "File of `regulargpt align`: sharpen attention so."
 
 
 @dataclass(frozen=True)
-class AlignOptions(TextOptions):
+class AlignOptions(MeasuredTextOptions):
     """Sharpen a trained model's attention where greater length has flattened it.
 
     Finds the temperature at which attention is as sharp as at the training length, by its largest probability, by its
@@ -65,7 +65,7 @@ class AlignOptions(TextOptions):
 
 
 @dataclass(frozen=True)
-class KernelOptions(MeasurementOptions):
+class KernelMeasurementOptions(MeasurementOptions):
     """Say what kernel an encoding's bias is: definiteness, the constant that repairs it, its effective length.
 
     Learned biases are taken as they are before training; of a run, before and after it.
@@ -97,7 +97,7 @@ class KernelOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class MethodOptions(TextOptions):
+class MethodOptions(MeasuredTextOptions):
     """Compare what can be done to a trained network in a test, so that it reads longer texts.
 
     `regulargpt list methods` lists the methods. Each is held against the network as it was trained, segment by segment.
@@ -190,7 +190,7 @@ class NeedleOptions(MeasurementOptions):
 
 
 def kinds_of(written: str | None) -> list[NeedleTask]:
-    """The kinds of needles between the commas; UserError for one that there is not.
+    """The kinds of needles between the commas; UserError for a kind that there is not.
 
     >>> [task.name for task in kinds_of("line,multikey")]
     ['line', 'multikey']
@@ -201,7 +201,7 @@ def kinds_of(written: str | None) -> list[NeedleTask]:
 
 
 @dataclass(frozen=True)
-class PositionOptions(TextOptions):
+class PositionOptions(MeasuredTextOptions):
     """Measure what a symbol costs by its position, and whether context beyond the training length helps.
 
     A Transformer is compared with itself, restricted to the last symbols of the training length.
@@ -241,7 +241,7 @@ class PositionVarianceOptions(MeasurementOptions):
 
 
 @dataclass(frozen=True)
-class ResolutionOptions(TextOptions):
+class ResolutionOptions(MeasuredTextOptions):
     """Measure how well a trained Transformer's attention tells distances apart (attention resolution).
 
     R is computed from the mean logits at each distance, head by head, at the training length and its doubles.

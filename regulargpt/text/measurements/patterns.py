@@ -27,7 +27,7 @@ Hearing = Callable[[int, Piece], None]
 def listen(model: Attentive, words: Words, hear: Hearing) -> None:
     """Read the words; each layer's pattern is handed over piece by piece, just before the layer attends.
 
-    A piece is let go before the next one is made. The model computes as it would without a listener.
+    A piece is let go before the next piece is made. The model computes as it would without a listener.
     """
     at_once, device = words_at_once(model.eval(), words.shape[1]), device_of(model)
     with listening(model, hear):
@@ -39,7 +39,7 @@ def listen(model: Attentive, words: Words, hear: Hearing) -> None:
 def rows_at(
     model: Transformer, word: Words, at: Sequence[int]
 ) -> tuple[Float[Tensor, "n_layers n_heads queries keys"], Float[Tensor, "queries n_outputs"]]:
-    """What the positions `at` of one word (1, length) attend to in every head, and the logits there, on the CPU.
+    """What the positions `at` of a word (1, length) attend to in every head, and the logits there, on the CPU.
 
     No more of the patterns than these rows is made, so that memory is linear in the length.
 
@@ -51,18 +51,18 @@ def rows_at(
             [0.2500, 0.2500, 0.2500, 0.2500]]), torch.Size([2, 3]))
     """
     length, device = word.shape[1], device_of(model)
-    found = torch.zeros(model.n_layers, model.encoding.n_heads, len(at), length, device=device)
+    patterns = torch.zeros(model.n_layers, model.encoding.n_heads, len(at), length, device=device)
 
     def hear(layer: int, whole: Piece) -> None:
         # In a causal model the queries of a piece are the last of its keys.
         ends = [m + 1 if whole.encoding.causal else length for m in at]
         where = [(slice(m, m + 1), slice(0, end)) for m, end in zip(at, ends, strict=True)]
         for i, (piece, end) in enumerate(zip(whole.cut(where), ends, strict=True)):
-            found[layer, :, i, :end] = piece.pattern(piece.bias())[0, :, 0]  # (n_heads, keys)
+            patterns[layer, :, i, :end] = piece.pattern(piece.bias())[0, :, 0]  # (n_heads, keys)
 
     with listening_to_all(model.eval(), hear):
         logits = model(to_tensor(word, device), readout="all")
-    return found.cpu(), logits[0].cpu()[list(at)]
+    return patterns.cpu(), logits[0].cpu()[list(at)]
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from torch.nn import functional as F
 from languages.errors import UserError
 from regulargpt.models.layers import linear
 from regulargpt.text.measurements.position_variance import (
-    Layer,
-    Setting,
+    AttentionMaps,
+    RandomModel,
     draw_layer,
     generator,
     layer_norm,
@@ -40,7 +40,7 @@ TEST_BATCHES = 8
 class ProbeSetting:
     """The frozen model, and how its classifiers are trained."""
 
-    model: Setting
+    model: RandomModel
     updates: int = 5000
     batch_size: int = 32
 
@@ -53,7 +53,7 @@ class ProbeSetting:
 class LayerError:
     """The mean absolute error of the position behind a layer; layer 0 is the input, which has no position in it.
 
-    The thesis does not say which guess it takes: `argmax` is the most likely position, `mean` the expected one.
+    The thesis does not say which guess it takes: `argmax` is the most likely position, `mean` the expected position.
     """
 
     layer: int
@@ -66,10 +66,10 @@ class LayerError:
 
 
 @dataclass(frozen=True)
-class Block:
+class FrozenBlock:
     """A frozen layer: attention, then an MLP of four times the width, each behind a layer norm, all N(0, s^2)."""
 
-    attention: Layer
+    attention: AttentionMaps
     up: Float[Tensor, "d_ff d"]
     down: Float[Tensor, "d d_ff"]
 
@@ -82,11 +82,11 @@ class Block:
         return x + F.gelu(layer_norm(x) @ self.up.T) @ self.down.T
 
 
-def draw_blocks(setting: Setting, chance: torch.Generator) -> list[Block]:
+def draw_blocks(setting: RandomModel, chance: torch.Generator) -> list[FrozenBlock]:
     """All layers at random."""
     d = setting.d_model
     return [
-        Block(
+        FrozenBlock(
             draw_layer(setting, chance),
             normal((4 * d, d), setting, chance),
             normal((d, 4 * d), setting, chance),
@@ -95,7 +95,7 @@ def draw_blocks(setting: Setting, chance: torch.Generator) -> list[Block]:
     ]
 
 
-def streams(x: Float[Tensor, "batch length d"], blocks: Sequence[Block], n_heads: int) -> Iterator[Tensor]:
+def streams(x: Float[Tensor, "batch length d"], blocks: Sequence[FrozenBlock], n_heads: int) -> Iterator[Tensor]:
     """What the classifiers read, each (batch, length, d): the input, then the stream behind each layer."""
     yield layer_norm(x)
     for block in blocks:
@@ -103,7 +103,7 @@ def streams(x: Float[Tensor, "batch length d"], blocks: Sequence[Block], n_heads
         yield layer_norm(x)
 
 
-def classifier(setting: Setting, chance: torch.Generator) -> nn.Module:
+def classifier(setting: RandomModel, chance: torch.Generator) -> nn.Module:
     """Linear, ReLU, linear; as many outputs as there are positions."""
     d = setting.d_model
     return nn.Sequential(linear(d, d, chance), nn.ReLU(), linear(d, setting.length, chance))
@@ -123,7 +123,7 @@ def probe_positions(
 ) -> list[LayerError]:
     """Train a classifier a layer, all on the same fresh inputs, and measure it on others.
 
-    >>> tiny = ProbeSetting(Setting(d_model=8, n_heads=2, length=4, n_layers=1), updates=2, batch_size=2)
+    >>> tiny = ProbeSetting(RandomModel(d_model=8, n_heads=2, length=4, n_layers=1), updates=2, batch_size=2)
     >>> [error.layer for error in probe_positions(tiny, seed=0)]
     [0, 1]
     """
@@ -163,9 +163,11 @@ def probe_streams(
     return errors(model.length, probes, drawn, device)
 
 
-def moved(block: Block, device: torch.device) -> Block:
+def moved(block: FrozenBlock, device: torch.device) -> FrozenBlock:
     """The block on a device."""
-    return Block(Layer(*(w.to(device) for w in block.attention)), block.up.to(device), block.down.to(device))
+    return FrozenBlock(
+        AttentionMaps(*(w.to(device) for w in block.attention)), block.up.to(device), block.down.to(device)
+    )
 
 
 def inputs(setting: ProbeSetting, chance: torch.Generator) -> Float[Tensor, "batch length d"]:
@@ -183,5 +185,5 @@ def errors(length: int, probes: Sequence[nn.Module], drawn: Streams, device: tor
             logits = probes[at](stream).float()  # (batch, length, positions)
             guesses = (positions[logits.argmax(-1)], logits.softmax(-1) @ positions)
             totals[at] += torch.stack([(guess - positions).abs().mean() for guess in guesses]).double().cpu()
-    found = (totals / TEST_BATCHES).tolist()
-    return [LayerError(layer, argmax, mean) for layer, (argmax, mean) in enumerate(found)]
+    means = (totals / TEST_BATCHES).tolist()
+    return [LayerError(layer, argmax, mean) for layer, (argmax, mean) in enumerate(means)]

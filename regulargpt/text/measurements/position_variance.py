@@ -28,7 +28,7 @@ MOST_LOGITS = 1 << 27  # of one sequence in one layer: 512 MiB of float32
 
 
 @dataclass(frozen=True)
-class Setting:
+class RandomModel:
     """A random model: its sizes, the standard deviation s of inputs and weights, and how many models are drawn.
 
     Raises UserError for sizes that do not fit each other or a logit matrix beyond memory.
@@ -58,7 +58,7 @@ class Lemmas:
     Lemma 2.2 takes E[W_q W_q'] for (d/H) s^2 I. The rows of W_q have d entries, so it is d s^2 I, and the trace over
     d/H rows is (d/H) (d s^2)^2 = d^3 s^4 / H: the printed d^3 s^4 / H^2 is short by the factor H.
 
-    >>> lemmas = Lemmas.of(Setting())
+    >>> lemmas = Lemmas.from_setting(RandomModel())
     >>> [f"{value:.4f}" for value in (lemmas.vector, lemmas.logit, lemmas.logit_printed, lemmas.scaled)]
     ['0.3072', '6.0398', '0.5033', '0.0944']
     """
@@ -71,7 +71,7 @@ class Lemmas:
     output: Float[ndarray, "length"]
 
     @classmethod
-    def of(cls, setting: Setting) -> Lemmas:
+    def from_setting(cls, setting: RandomModel) -> Lemmas:
         """Lemma 2.1, 2.2 (right and printed, unscaled and scaled) and 2.3, whose output falls as 1/m."""
         d, H, s = setting.d_model, setting.n_heads, setting.sigma
         logit, scaled = d**3 * s**4 / H, d**2 * s**4
@@ -93,7 +93,7 @@ class Variances:
     cumulative: Float[ndarray, "length"]
 
 
-class Layer(NamedTuple):
+class AttentionMaps(NamedTuple):
     """The four maps of an attention layer, as (out, in)."""
 
     q: Float[Tensor, "d d"]
@@ -102,16 +102,16 @@ class Layer(NamedTuple):
     o: Float[Tensor, "d d"]
 
 
-def normal(shape: Sequence[int], setting: Setting, generator: torch.Generator) -> Tensor:
+def normal(shape: Sequence[int], setting: RandomModel, generator: torch.Generator) -> Tensor:
     """N(0, s^2), on the generator's device."""
     device = generator.device
     return torch.randn(*shape, generator=generator, dtype=setting.dtype, device=device) * setting.sigma
 
 
-def draw_layer(setting: Setting, generator: torch.Generator) -> Layer:
+def draw_layer(setting: RandomModel, generator: torch.Generator) -> AttentionMaps:
     """A layer at random."""
     d = setting.d_model
-    return Layer(*(normal((d, d), setting, generator) for _ in range(4)))
+    return AttentionMaps(*(normal((d, d), setting, generator) for _ in range(4)))
 
 
 def layer_norm(x: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows d"]:
@@ -127,7 +127,9 @@ def split(x: Float[Tensor, "*rows d"], n_heads: int) -> Float[Tensor, "*batch n_
     return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)  # (*batch, n_heads, length, d_head)
 
 
-def logits_of(e: Float[Tensor, "length d"], layer: Layer, n_heads: int) -> Float[Tensor, "n_heads length length"]:
+def logits_of(
+    e: Float[Tensor, "length d"], layer: AttentionMaps, n_heads: int
+) -> Float[Tensor, "n_heads length length"]:
     """q_m k_n, unscaled, for every head and pair."""
     return split(e @ layer.q.T, n_heads) @ split(e @ layer.k.T, n_heads).mT  # (n_heads, length, length)
 
@@ -144,11 +146,11 @@ def attention(
     return scaled.masked_fill(future, -math.inf).softmax(-1)
 
 
-def simulate(setting: Setting, seed: int, kind: Attention = "causal") -> Variances:
+def simulate(setting: RandomModel, seed: int, kind: Attention = "causal") -> Variances:
     """The variances over all dimensions and draws of fresh inputs and weights.
 
-    >>> found = simulate(Setting(d_model=64, n_heads=4, length=16, sigma=0.05, draws=40), seed=0)
-    >>> lemmas = Lemmas.of(Setting(d_model=64, n_heads=4, length=16, sigma=0.05))
+    >>> found = simulate(RandomModel(d_model=64, n_heads=4, length=16, sigma=0.05, draws=40), seed=0)
+    >>> lemmas = Lemmas.from_setting(RandomModel(d_model=64, n_heads=4, length=16, sigma=0.05))
     >>> 0.9 < found.vector / lemmas.vector < 1.1, 0.9 < found.logit / lemmas.logit < 1.1
     (True, True)
     """
@@ -170,8 +172,8 @@ def generator(seed: int, purpose: str, step: int = 0, device: torch.device | Non
     return torch.Generator(device or torch.device("cpu")).manual_seed(number)
 
 
-class Draw(NamedTuple):
-    """What `Variances` averages, of one draw of inputs and weights."""
+class VarianceDraw(NamedTuple):
+    """What `Variances` averages, of a draw of inputs and weights."""
 
     vector: float
     logit: float
@@ -179,7 +181,7 @@ class Draw(NamedTuple):
     cumulative: Float[ndarray, "length"]
 
 
-def _draw(setting: Setting, chance: torch.Generator, kind: Attention) -> Draw:
+def _draw(setting: RandomModel, chance: torch.Generator, kind: Attention) -> VarianceDraw:
     x = normal((setting.length, setting.d_model), setting, chance)
     seen = torch.ones(setting.length, setting.length, dtype=torch.bool).tril()
     vector = logit = 0.0
@@ -195,7 +197,7 @@ def _draw(setting: Setting, chance: torch.Generator, kind: Attention) -> Draw:
         o = mixed @ layer.o.T
         outputs.append(o.double().square().mean(1).numpy())
         x = x + o
-    return Draw(vector, logit, np.stack(outputs), cumulative)
+    return VarianceDraw(vector, logit, np.stack(outputs), cumulative)
 
 
 def log_slope(variance: Float[ndarray, "length"]) -> float:
@@ -209,7 +211,7 @@ def log_slope(variance: Float[ndarray, "length"]) -> float:
 
 
 def after_norm(
-    setting: Setting, seed: int, positions: Sequence[int], samples: int
+    setting: RandomModel, seed: int, positions: Sequence[int], samples: int
 ) -> tuple[Float[ndarray, "positions d"], Float[ndarray, "positions d"], Float[ndarray, "positions d"]]:
     """Lemma 2.4: the variance of each component of LN(x_m + o_m) with the weights fixed, under Property 2.1.
 
@@ -233,7 +235,7 @@ def after_norm(
     return (total / samples).numpy(), printed, printed + 2 * s * diagonal / below
 
 
-def _inputs(setting: Setting, seed: int, length: int, samples: int) -> Iterator[Float[Tensor, "batch length d"]]:
+def _inputs(setting: RandomModel, seed: int, length: int, samples: int) -> Iterator[Float[Tensor, "batch length d"]]:
     at_once = max(1, (1 << 22) // (length * setting.d_model))
     for at in range(0, samples, at_once):
         shape = (min(at_once, samples - at), length, setting.d_model)

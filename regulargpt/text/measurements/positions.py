@@ -192,7 +192,7 @@ def picture(sample: Sample, values: Values) -> Picture:
     return Picture(curves, plots.title(sample.run.config), across=len(curves), size=(6, 4))
 
 
-def line(name: str, found: list[Values]) -> Line:
+def line(name: str, bins: list[Values]) -> Line:
     """Bins as a line."""
-    low, high = zip(*(part["interval"] for part in found), strict=True)
-    return Line(name, [part["last"] for part in found], [part["nll"] for part in found], low, high)
+    low, high = zip(*(part["interval"] for part in bins), strict=True)
+    return Line(name, [part["last"] for part in bins], [part["nll"] for part in bins], low, high)

@@ -157,21 +157,26 @@ def finding_of(sample: Sample, by_length: ByLength) -> Finding:
     """The finding: a row of the CSV a length, layer and head; a line of the picture a layer, and the mean."""
     at, first = list(by_length), next(iter(by_length.values()))
     values = {
-        str(T): {**found.as_json(), "over_first": relative_to_first(found, first)} for T, found in by_length.items()
+        str(T): {**resolution.as_json(), "over_first": relative_to_first(resolution, first)}
+        for T, resolution in by_length.items()
     }
     values = rounded({"by_length": values, "summary": sentence(by_length), "note": NOTE})
     layers = [f"layer {layer}" for layer in range(len(first.by_head))]
     rows = [
         (T, layer, head, value)
-        for T, found in values["by_length"].items()
-        for layer, heads in enumerate(found["by_head"])
+        for T, resolution in values["by_length"].items()
+        for layer, heads in enumerate(resolution["by_head"])
         for head, value in enumerate(heads, 1)
     ]
     shown = [
-        (f"{int(T):,}", *(f"{v:.4f}" for v in (found["mean"], *found["by_layer"])), f"x {found['over_first']:.3f}")
-        for T, found in values["by_length"].items()
+        (
+            f"{int(T):,}",
+            *(f"{v:.4f}" for v in (resolution["mean"], *resolution["by_layer"])),
+            f"x {resolution['over_first']:.3f}",
+        )
+        for T, resolution in values["by_length"].items()
     ]
-    means = [[found["mean"], *found["by_layer"]] for found in values["by_length"].values()]
+    means = [[resolution["mean"], *resolution["by_layer"]] for resolution in values["by_length"].values()]
     lines = [Line(name, at, line) for name, line in zip(["mean", *layers], zip(*means, strict=True), strict=True)]
     run = sample.run
     x = Axis("length T", at[-1] > 4 * run.train_len or None, ticks=at)
@@ -208,10 +213,10 @@ def sentence(by_length: ByLength) -> str:
 
 def attention_resolution(run: Opened) -> Mapping[int, Interval]:
     """R at L and 2 L, as a mean over layers and heads, text by text."""
-    model, found = transformer_of(run), {}
+    model, resolutions = transformer_of(run), {}
     with run.through():
         for length in (run.train_len, 2 * run.train_len):
             words = run.data.test(run.config.seed, length, SEGMENTS)[:, :-1]
             each = [resolution_of_heads(mean_logits(model, words[at : at + 1])).mean for at in range(len(words))]
-            found[length] = Interval.of_mean(np.array(each), run.data.files(run.config.seed, length, SEGMENTS))
-    return found
+            resolutions[length] = Interval.of_mean(np.array(each), run.data.files(run.config.seed, length, SEGMENTS))
+    return resolutions

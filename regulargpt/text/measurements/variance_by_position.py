@@ -46,7 +46,7 @@ from regulargpt.text.measurements.position_probe import (
 from regulargpt.text.measurements.position_variance import (
     Attention,
     Lemmas,
-    Setting,
+    RandomModel,
     after_norm,
     layer_norm,
     log_slope,
@@ -70,17 +70,17 @@ ByLayer = Float[ndarray, "layers length"]
 class Preset:
     """The simulated layer, and the frozen model that is probed."""
 
-    simulated: Setting
+    simulated: RandomModel
     probed: ProbeSetting
 
 
 # The thesis has 500 draws and 5 probes, ours fewer draws and one probe: the standard errors are 1 % and less.
 PRESETS = {
     "quick": Preset(
-        Setting(d_model=128, n_heads=4, length=128, draws=100),
-        ProbeSetting(Setting(d_model=128, n_heads=4, length=128, n_layers=4), updates=500, batch_size=16),
+        RandomModel(d_model=128, n_heads=4, length=128, draws=100),
+        ProbeSetting(RandomModel(d_model=128, n_heads=4, length=128, n_layers=4), updates=500, batch_size=16),
     ),
-    "thesis": Preset(Setting(draws=50), ProbeSetting(Setting(n_layers=12))),
+    "thesis": Preset(RandomModel(draws=50), ProbeSetting(RandomModel(n_layers=12))),
 }
 
 
@@ -90,7 +90,7 @@ def measure(
     """The lemmas simulated, or of a run the variance of its attention outputs; then the probes, if there are updates.
 
     Raises UserError, before anything is computed, for a device that is not there, and for a run of no Transformer or
-    of one that is told its positions.
+    of a network that is told its positions.
     """
     if run is None:
         return simulated(options, progress)
@@ -102,7 +102,7 @@ def simulated(options: PositionVarianceOptions, progress: Progress) -> Finding:
     preset, seed, device = options.preset or "quick", options.seed or 0, options.device or "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: this machine has no GPU that torch can use; choose --device cpu")
-    setting, lemmas = PRESETS[preset].simulated, Lemmas.of(PRESETS[preset].simulated)
+    setting, lemmas = PRESETS[preset].simulated, Lemmas.from_setting(PRESETS[preset].simulated)
     drawn = {kind: simulate(setting, seed, kind) for kind in KINDS}
     outputs, causal = {kind: drawn[kind].output[0] for kind in KINDS}, drawn["causal"]
     line = np.arange(1, setting.length + 1) / setting.length
@@ -143,9 +143,9 @@ def said(values: Values) -> list[str]:
     """What the simulation says beside its tables."""
     return [
         *(
-            f"s = {found['sigma']:g}: the variance falls as m^{found['slope']:.2f}, at the last position "
-            f"{found['ratio_at_last']:.3g} times the lemma's"
-            for found in values["by_sigma"]
+            f"s = {at_sigma['sigma']:g}: the variance falls as m^{at_sigma['slope']:.2f}, at the last position "
+            f"{at_sigma['ratio_at_last']:.3g} times the lemma's"
+            for at_sigma in values["by_sigma"]
         ),
         f"attention of the last query is off a straight line by {values['cumulative_off_line']:.1e}",
         "lemma 2.4 at m = 2 is off by {printed:.1%} as printed, by {with_term:.1%} with its missing term; "
@@ -153,7 +153,7 @@ def said(values: Values) -> list[str]:
     ]
 
 
-def sizes(setting: Setting) -> dict[str, Any]:
+def sizes(setting: RandomModel) -> dict[str, Any]:
     """A setting as JSON."""
     return {key: value for key, value in asdict(setting).items() if key != "dtype"}
 
@@ -163,14 +163,14 @@ def row(name: str, printed: float, corrected: float, measured: float) -> dict[st
     return {"name": name, "printed": printed, "corrected": corrected, "measured": measured}
 
 
-def at_sigma(setting: Setting, seed: int) -> dict[str, float]:
+def at_sigma(setting: RandomModel, seed: int) -> dict[str, float]:
     """How the output's variance falls at another s: the slope, and the ratio to Lemma 2.3 at the last position."""
     output = simulate(setting, seed).output[0]
-    last = output[-1] / Lemmas.of(setting).output[-1]
+    last = output[-1] / Lemmas.from_setting(setting).output[-1]
     return {"sigma": setting.sigma, "slope": log_slope(output), "ratio_at_last": float(last)}
 
 
-def norm_errors(setting: Setting, seed: int) -> dict[str, float]:
+def norm_errors(setting: RandomModel, seed: int) -> dict[str, float]:
     """How far Lemma 2.4 is off at position 2, as printed and with the term that it leaves out: relative, over j."""
     measured, printed, with_term = after_norm(setting, seed, [2], SAMPLES)
     noise = (2 / SAMPLES) ** 0.5  # the relative standard error of a variance
@@ -219,7 +219,7 @@ def shown_variance(variance: Mapping[str, Sequence[float]]) -> Table:
 
 
 def probe_table(probe: Values | None, length: int) -> list[Table]:
-    """The probe's error by layer, if there was one."""
+    """The probe's error by layer, if any."""
     if probe is None:
         return []
     rows = [(str(row["layer"]), f"{row['mae_argmax']:.1f}", f"{row['mae_mean']:.1f}") for row in probe["layers"]]
@@ -293,7 +293,7 @@ def lines_of(values: Values) -> list[Line]:
 def output_variance(model: Transformer, words: Words) -> Float[ndarray, "layers length"]:
     """The variance of each component of the attention output at each position over the words, its mean over components.
 
-    Around the mean over words: unlike a random model's, the outputs of a trained one do not have the mean 0. The sums
+    Around the mean over words: unlike a random model's, the outputs of a trained model do not have the mean 0. The sums
     are float64.
 
     >>> model = Transformer(2, 2, d_model=4, n_heads=2, d_ff=4, n_layers=3, encoding="none")
@@ -325,7 +325,7 @@ def probe_of(sample: Sample, model: Transformer, updates: int, progress: Progres
     if updates == 0:
         return None
     n_layers, width = len(model.blocks), model.embedding.embedding_dim
-    setting = ProbeSetting(Setting(width, n_heads=1, length=sample.length, n_layers=n_layers), updates, BATCH)
+    setting = ProbeSetting(RandomModel(width, n_heads=1, length=sample.length, n_layers=n_layers), updates, BATCH)
 
     def drawn(purpose: str, step: int) -> Iterator[Tensor]:
         return streams(model, batch_of(sample, purpose, step))

@@ -19,7 +19,7 @@ class LanguageModelOptions(ObjectiveOptions):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """All three say the same of one text; bits per byte can be compared between alphabets."""
+        """All three say the same of a text; bits per byte can be compared between alphabets."""
         return ("bits_per_byte", "nll", "perplexity")
 
     def no_map_of_words(self) -> str | None:

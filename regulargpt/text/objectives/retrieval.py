@@ -35,12 +35,12 @@ class Retrieve:
 
     def losses(self, model: nn.Module, words: Words, device: torch.device) -> Float[Tensor, "batch questions"]:
         """-ln p of the answer to each question."""
-        answers = to_tensor(self.task.asked(words), device)
+        answers = to_tensor(self.task.answers_in(words), device)
         return F.cross_entropy(self.logits(model, words, device).mT, answers, reduction="none")
 
     def right(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch needles"]:
         """Which are found: of the questions that belong together all must be answered right."""
-        return self.are_found(self.logits(model, words, device), to_tensor(self.task.asked(words), device))
+        return self.are_found(self.logits(model, words, device), to_tensor(self.task.answers_in(words), device))
 
     def are_found(
         self, logits: Float[Tensor, "batch questions n_outputs"], answers: Int[Tensor, "batch questions"]
@@ -51,13 +51,13 @@ class Retrieve:
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, Mapping[str, float]]:
         """The mean over all questions, in nats, and the share of the needles that are found."""
-        answers = to_tensor(self.task.asked(words), device)
+        answers = to_tensor(self.task.answers_in(words), device)
         logits = self.logits(model, words, device)
         loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())  # over (batch * questions, n_outputs)
         return loss, {"exact_match": 100 * self.are_found(logits, answers).double().mean().item()}
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
-        """The share of each word's needles that are found, in percent; of a lone one, whether it is."""
+        """The share of each word's needles that are found, in percent; of a lone needle, whether it is."""
         right = self.right(model, words, device)
         return {"exact_match": right[:, 0] if right.shape[1] == 1 else 100 * right.double().mean(1)}
 

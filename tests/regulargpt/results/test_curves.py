@@ -12,21 +12,23 @@ from regulargpt.plots import COLOURS, Line, panels, single
 from regulargpt.results.beside import Beside
 from regulargpt.results.curves import ACCURACY, curves, in_panels, label, note, picture
 from regulargpt.results.read import guesses
-from regulargpt.results.row import Row
+from regulargpt.results.row import RunRow
 from regulargpt.results.rows import collect
 from tests.test_imports import ROOT
 
 LANGUAGE, MODEL = "data.name", "model.name"
 
 
-def row(run: str, status: str = "done", accuracy: float | None = None, length: int | None = None, **config: str) -> Row:
+def row(
+    run: str, status: str = "done", accuracy: float | None = None, length: int | None = None, **config: str
+) -> RunRow:
     """A row of a language and a model."""
     named = {{"language": LANGUAGE, "model": MODEL}.get(key, key): value for key, value in config.items()}
     measures = {} if accuracy is None else {"accuracy": accuracy}
-    return Row(run, status, "", named, length=length, in_score=True, measure="accuracy", measures=measures)
+    return RunRow(run, status, "", named, length=length, in_score=True, measure="accuracy", measures=measures)
 
 
-def runs(languages: int, models: int = 1, longest: int = 43, **more: str) -> list[Row]:
+def runs(languages: int, models: int = 1, longest: int = 43, **more: str) -> list[RunRow]:
     """Two runs a language and model, of which the second is the worse, at 41, 42 and the longest length."""
     return [
         row(
@@ -45,7 +47,7 @@ def runs(languages: int, models: int = 1, longest: int = 43, **more: str) -> lis
 FAILED = row("x", "failed", language="tomita-0", model="model-0")
 
 
-def lines(rows: list[Row]) -> list[Line]:
+def lines(rows: list[RunRow]) -> list[Line]:
     """A line each language."""
     return [curve.line(label(curve.group.key, ["language"]) + note(curve)) for curve in curves(rows, [LANGUAGE])]
 
@@ -83,7 +85,7 @@ def test_lengths_that_are_grouped_by_are_the_axis(tmp_path: Path, monkeypatch):
     assert [text.get_text() for text in drawn[1].legends[0].get_texts()] == ["tomita-0", "tomita-1"]
 
 
-def known(rows: list[Row]) -> list[Row]:
+def known(rows: list[RunRow]) -> list[RunRow]:
     """Rows that also say chance, training and proofs: of each language and model one of two runs is proven."""
     lengths = {f"tomita-{k}": 40 + 10 * (k > 0) for k in range(20)}
     return [
@@ -99,7 +101,7 @@ def known(rows: list[Row]) -> list[Row]:
     ]
 
 
-def labels(rows: list[Row], by: list[str], monkeypatch) -> list[set[str]]:
+def labels(rows: list[RunRow], by: list[str], monkeypatch) -> list[set[str]]:
     """What each panel has besides curves, after the names in the legend."""
     drawn: list = []
     monkeypatch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
@@ -177,7 +179,9 @@ def test_many_groups_have_a_panel_each_value_of_the_first_column():
     ],
 )
 @pytest.mark.filterwarnings("error")
-def test_the_file_is_of_its_kind_and_the_same_each_time(tmp_path: Path, rows: list[Row], by: list[str], suffix, start):
+def test_the_file_is_of_its_kind_and_the_same_each_time(
+    tmp_path: Path, rows: list[RunRow], by: list[str], suffix, start
+):
     for file in ("a", "b"):
         picture(tmp_path / f"{file}{suffix}", rows, by, by)
     data = (tmp_path / f"a{suffix}").read_bytes()
@@ -192,7 +196,7 @@ def test_the_file_is_of_its_kind_and_the_same_each_time(tmp_path: Path, rows: li
         (runs(2, 9), [LANGUAGE, MODEL], "--plot x.png: 9 lines in a picture, at most 8 can be told apart; choose with"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch, rows: list[Row], by: list[str], message: str):
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch, rows: list[RunRow], by: list[str], message: str):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=f"^{message}"):
         picture(Path("x.png"), rows, by, by)

@@ -12,13 +12,13 @@ from regulargpt.results import render
 from regulargpt.results.beside import Beside
 from regulargpt.results.render import Grouped
 from regulargpt.results.row import Value
-from regulargpt.results.statistics import Group
+from regulargpt.results.statistics import RunGroup
 
 BY = ("language", "chunk_size")
 GROUPS = [
-    Group(("parity", 2), 3, 1, (98.0, 99.9996), 99.9996, 98.9998, 1.41393, 98.0, None, None, None, 1, 2, 21),
-    Group(("a_b", None), 1, 1, (), None, None, None, None, None, None, None, 0, 0),
-    Group(("dyck-2", 3), 1, 0, (100.0,), 100.0, 100.0, None, 100.0, None, None, 10_000, 0, 0),
+    RunGroup(("parity", 2), 3, 1, (98.0, 99.9996), 99.9996, 98.9998, 1.41393, 98.0, None, None, None, 1, 2, 21),
+    RunGroup(("a_b", None), 1, 1, (), None, None, None, None, None, None, None, 0, 0),
+    RunGroup(("dyck-2", 3), 1, 0, (100.0,), 100.0, 100.0, None, 100.0, None, None, 10_000, 0, 0),
 ]
 EXPECTED = {
     "text": r"""
@@ -52,8 +52,8 @@ parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2,21,0,accuracy,50.0,52.5,,b,,,
 a_b,,,,,,,,,1,1,0,0,,0,accuracy,,,"lr, clip",a,,,
 dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0,,0,accuracy,,,,,,,
 """
-MANY = Group(("rnn",), 7, 0, (90.0, *(95.0,) * 5, 99.5), 99.5, 94.9, 2.8, 90.0, 90.0, 99.5, 41, 0, 0)
-FEW = Group(("lstm",), 1, 0, (50.0,), 50.0, 50.0, None, 50.0, None, None, 41, 0, 0)
+MANY = RunGroup(("rnn",), 7, 0, (90.0, *(95.0,) * 5, 99.5), 99.5, 94.9, 2.8, 90.0, 90.0, 99.5, 41, 0, 0)
+FEW = RunGroup(("lstm",), 1, 0, (50.0,), 50.0, 50.0, None, 50.0, None, None, 41, 0, 0)
 BITS = Measure("bits_per_byte", "bits per byte", "bits", False, 0.0, None)
 
 
@@ -63,7 +63,7 @@ def test_every_letter(form: str):
 
 
 def test_every_letter_and_every_digit_of_csv():
-    group = Group(("parity", 2), 2, 0, (99.0, 100 / 3), 99.0, 200 / 3, 1 / 7, 100 / 3, 0.1 + 0.2, 100.0, None, 0, 0)
+    group = RunGroup(("parity", 2), 2, 0, (99.0, 100 / 3), 99.0, 200 / 3, 1 / 7, 100 / 3, 0.1 + 0.2, 100.0, None, 0, 0)
     (line,) = csv.DictReader(io.StringIO(render.comma_separated(Grouped([group], BY))))
     assert [float(line[name]) for name in render.NUMBERS[:6]] == [99.0, 200 / 3, 1 / 7, 100 / 3, 0.1 + 0.2, 100.0]
     beside = {("parity", 2): Beside(50.0, 52.5, (), "b"), ("a_b", None): Beside(None, None, ("lr", "clip"), "a")}
@@ -87,10 +87,11 @@ def test_a_measure_that_is_no_share_has_its_own_digits_and_no_99_percent():
     ]
 
 
-def crossed(*cells: tuple[str, Value, float | None, float | None, int]) -> list[Group]:
+def crossed(*cells: tuple[str, Value, float | None, float | None, int]) -> list[RunGroup]:
     """Groups of a language and something else, with a mean, its deviation, and how many of three runs failed."""
     return [
-        Group((a, b), 3, failed, (), None, mean, sd, None, None, None, None, 0, 0) for a, b, mean, sd, failed in cells
+        RunGroup((a, b), 3, failed, (), None, mean, sd, None, None, None, None, 0, 0)
+        for a, b, mean, sd, failed in cells
     ]
 
 
@@ -142,7 +143,7 @@ def test_a_pivot_as_csv_has_means_with_every_digit():
 
 
 def test_line_breaks_and_controls_do_not_break_a_table():
-    groups = [Group(("a\nb\t|c\x1b[0m",), 1, 1, (), None, None, None, None, None, None, None, 0, 0)]
+    groups = [RunGroup(("a\nb\t|c\x1b[0m",), 1, 1, (), None, None, None, None, None, None, None, 0, 0)]
     shown = {form: write(render.table(Grouped(groups, BY[:1]))).splitlines() for form, write in render.FORMATS.items()}
     assert shown["markdown"][2].startswith(r"| a b \|c \[0m | ")
     assert shown["latex"][4].startswith(r"a b \textbar{}c [0m & ")

@@ -9,7 +9,7 @@ import pytest
 
 from languages.errors import UserError
 from regulargpt.results.columns import key_of, known, unlike, varying
-from regulargpt.results.row import Row
+from regulargpt.results.row import RunRow
 from regulargpt.results.rows import collect, rows, to_csv, write
 from regulargpt.results.select import measured
 from regulargpt.results.statistics import groups
@@ -299,7 +299,7 @@ def test_a_table_that_was_written_can_be_read_again(tmp_path: Path):
 )
 def test_a_table_that_is_none_is_refused(tmp_path: Path, monkeypatch, text: str, message: str):
     monkeypatch.chdir(tmp_path)
-    head = to_csv([Row("a", "done", measures={"accuracy": 1.0})]).splitlines()[0]
+    head = to_csv([RunRow("a", "done", measures={"accuracy": 1.0})]).splitlines()[0]
     Path("results.csv").write_text(text.replace("HEAD", head))
     with pytest.raises(UserError) as refused:
         rows("results.csv")

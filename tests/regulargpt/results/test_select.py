@@ -8,15 +8,15 @@ import pytest
 from languages.errors import UserError
 from regulargpt.results import select
 from regulargpt.results.columns import key_of, known, split, varying
-from regulargpt.results.row import OWN, Row
+from regulargpt.results.row import OWN, RunRow
 
 
-def row(name: str, status: str = "done", reason: str = "", language: str = "parity", **known: Any) -> Row:
+def row(name: str, status: str = "done", reason: str = "", language: str = "parity", **known: Any) -> RunRow:
     """A row, its keys of the config by the names that columns have."""
     own = {key: known.pop(key) for key in list(known) if key in OWN}
     keys = {"model": "model.name", "chunk_size": "model.chunk_size", "lr": "training.lr"}
     config = {"data.name": language, **{keys.get(key, key): value for key, value in known.items()}}
-    return Row(name, status, reason, config, **own)
+    return RunRow(name, status, reason, config, **own)
 
 
 ROWS = [
@@ -89,10 +89,10 @@ def test_columns(option: str):
 
 
 def test_the_measure_is_that_of_the_scores_or_the_one_named():
-    rows = [Row("a", "done", measure="accuracy", measures={"accuracy": 1.0, "nll": 2.0}), Row("b", "failed")]
+    rows = [RunRow("a", "done", measure="accuracy", measures={"accuracy": 1.0, "nll": 2.0}), RunRow("b", "failed")]
     assert [select.measured(rows, name).name for name in (None, "nll")] == ["accuracy", "nll"]
     assert select.measured(rows[1:], None).name == "accuracy"
-    others = [*rows, Row("c", "done", measure="nll", measures={"nll": 3.0})]
+    others = [*rows, RunRow("c", "done", measure="nll", measures={"nll": 3.0})]
     for found, name, message in [
         (rows, "nnl", "--measure nnl: no run has that; did you mean 'nll'?"),
         (rows, "perplexity", "--measure perplexity: no run has that; there is 'accuracy', 'nll'"),
@@ -118,7 +118,7 @@ def test_under_a_protocol_with_or_without_its_version():
         (ROWS, "hard", "--tested hard: no test here was under a protocol"),
     ],
 )
-def test_refused_protocols(rows: list[Row], name: str, message: str):
+def test_refused_protocols(rows: list[RunRow], name: str, message: str):
     with refused(message):
         select.under(rows, name)
 
@@ -128,6 +128,6 @@ def test_the_columns_that_vary():
     assert varying(ROWS) == ("model.name", "training.lr")
     assert varying(ROWS[:1]) == ("data.name",)
     assert varying(THREE) == ("tested",)
-    assert varying([*ROWS, Row("e", "damaged", "summary.json is damaged")]) == ("model.name", "training.lr")
+    assert varying([*ROWS, RunRow("e", "damaged", "summary.json is damaged")]) == ("model.name", "training.lr")
     two = [row("a", protocol=name, tested=name) for name in ("", "thesis-1")]
     assert varying(two) == ("protocol",)

@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from languages.errors import UserError
-from regulargpt.results.row import OWN, Row
+from regulargpt.results.row import OWN, RunRow
 from regulargpt.results.statistics import groups, median_interval
 
 SHARES = st.floats(0, 100)
 
 
-def row(name: str, status: str = "done", accuracy: float | None = None, **known: Any) -> Row:
+def row(name: str, status: str = "done", accuracy: float | None = None, **known: Any) -> RunRow:
     """A row; what it has not of its own is of its config."""
     own = {key: known.pop(key) for key in list(known) if key in OWN}
     measures = {} if accuracy is None else {"accuracy": accuracy}
-    return Row(name, status, config=known, measure="accuracy", measures=measures, **own)
+    return RunRow(name, status, config=known, measure="accuracy", measures=measures, **own)
 
 
-def run_of(name: str, accuracies: list[float], longer: float | None = None, **known: Any) -> list[Row]:
+def run_of(name: str, accuracies: list[float], longer: float | None = None, **known: Any) -> list[RunRow]:
     """A run scored at 41, 42, ... and tested once at 1000."""
     found = [row(name, length=41 + at, accuracy=a, in_score=True, **known) for at, a in enumerate(accuracies)]
     if longer is not None:
@@ -103,7 +103,7 @@ RUNS = st.lists(st.tuples(KNOWN, st.lists(SHARES, max_size=3)), min_size=1, max_
 BY = st.lists(st.sampled_from(["language", "model", "chunk_size"]), unique=True)
 
 
-def table(runs) -> list[Row]:
+def table(runs) -> list[RunRow]:
     """Runs; those without accuracies failed."""
     found = []
     for at, (known, accuracies) in enumerate(runs):
@@ -136,10 +136,10 @@ def test_a_coarser_grouping_has_the_extremes_of_its_parts(runs, by):
 
 
 def test_a_group_of_failures_has_no_numbers_and_a_run_without_lengths_is_counted():
-    (group,) = groups([Row("a", "failed"), Row("b", "damaged")], [])
+    (group,) = groups([RunRow("a", "failed"), RunRow("b", "damaged")], [])
     assert (group.n_runs, group.n_failed, group.n_asked) == (2, 2, 0)
     assert {group.max, group.min, group.mean, group.sd, group.low, group.high, group.first_below_99} == {None}
-    (group,) = groups([Row("a", "done", proven=True)], [])
+    (group,) = groups([RunRow("a", "done", proven=True)], [])
     assert (group.n_runs, group.n_failed, group.n_proven, group.max, group.mean) == (1, 0, 1, None, None)
 
 

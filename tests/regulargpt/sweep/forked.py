@@ -17,7 +17,7 @@ import torch
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver, process, serve, worker
-from regulargpt.runs.sweep.driver import Outcome
+from regulargpt.runs.sweep.driver import SweepOutcome
 from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.storage import atomic
@@ -159,7 +159,7 @@ def note(path: Path, text: str) -> None:
         file.write(text)
 
 
-def swept(path: Path, configs: Iterable[RunConfig], jobs: int = 2, retry: bool = False) -> Outcome:
+def swept(path: Path, configs: Iterable[RunConfig], jobs: int = 2, retry: bool = False) -> SweepOutcome:
     """A sweep in this process."""
     return driver.sweep(path, configs, LocalEngine(jobs), retry=retry)
 

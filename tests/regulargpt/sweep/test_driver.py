@@ -16,7 +16,7 @@ from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.results.rows import rows
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver, process, worker
-from regulargpt.runs.sweep.driver import Watch
+from regulargpt.runs.sweep.driver import SweepWatch
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
@@ -64,7 +64,7 @@ def reason_of(path: Path, name: str) -> dict[str, object]:
 
 def test_a_sweep_its_folder_and_its_rerun(tmp_path: Path, settings):
     events: list[tuple[str, object]] = []
-    watch = Watch(lambda folder, plan: events.append(("plan", dict(plan))), lambda *done: events.append(done))
+    watch = SweepWatch(lambda folder, plan: events.append(("plan", dict(plan))), lambda *done: events.append(done))
     engine, path = InThisProcess(), tmp_path / "a" / "sweep"
     assert driver.plan(path, settings) == dict.fromkeys(names(settings), "missing")
     assert not path.exists()

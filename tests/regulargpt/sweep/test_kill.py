@@ -11,7 +11,7 @@ import pytest
 
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs import run as running
-from regulargpt.runs.sweep.driver import Outcome
+from regulargpt.runs.sweep.driver import SweepOutcome
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic, lock
@@ -137,7 +137,9 @@ def dying_by(number: int, config: RunConfig, workers: set[int]):
     return prepare
 
 
-def deadly_sweep(path: Path, monkeypatch, number: int, workers: set[int]) -> tuple[list[RunConfig], Outcome, list[int]]:
+def deadly_sweep(
+    path: Path, monkeypatch, number: int, workers: set[int]
+) -> tuple[list[RunConfig], SweepOutcome, list[int]]:
     settings = configs(3, training__steps=4)
     pids = forking(monkeypatch, dying_by(number, settings[0], workers))
     return settings, swept(path, settings, jobs=1), pids

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from regulargpt.cli import call
-from regulargpt.runs.sweep.driver import Outcome, sweep
+from regulargpt.runs.sweep.driver import SweepOutcome, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.runs.sweep.slurm.engine import Jobs, SlurmEngine
@@ -44,7 +44,7 @@ LONG = [
 NAMES = [name_of(config) for config in LONG]
 
 
-def drive(folder: str | Path, n: int) -> Outcome:
+def drive(folder: str | Path, n: int) -> SweepOutcome:
     """What a driver does: the first long runs, on Slurm."""
     return sweep(folder, LONG[:n], ENGINE)
 

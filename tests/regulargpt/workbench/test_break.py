@@ -79,7 +79,7 @@ def machine(draw: np.random.Generator, symbols: int = 2) -> MooreMachine:
 def elements(found: MooreMachine) -> int:
     """How many elements its monoid has, or one more than is looked at."""
     try:
-        return TransitionMonoid.of(found, MOST).size
+        return TransitionMonoid.from_machine(found, MOST).size
     except AutomatonError:
         return MOST + 1
 

@@ -533,7 +533,7 @@ def test_no_rule_of_accessibility_is_broken(editor: Browser, page: Path):
 @pytest.mark.parametrize("name", ["parity", "tomita-3", "cycle-navigation", "even-pairs"])
 def test_arrows_run_as_python_draws_them(editor: Browser, name: str):
     machine = languages.get(name).machine
-    diagram = Diagram.of(machine)
+    diagram = Diagram.from_machine(machine)
     python = Drawing(diagram, positions(diagram), RADIUS, APART, labels=True)
     number = {symbol: a for a, symbol in enumerate(machine.alphabet)}
     data = {

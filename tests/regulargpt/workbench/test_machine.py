@@ -51,7 +51,7 @@ def language(machine: MooreMachine) -> dict[str, Any] | None:
     least = machine.minimise()
     if len({least.outputs[q] for row in least.table for q in row} - {-1}) < 2 or not is_endless(least):
         return None
-    monoid = TransitionMonoid.of(least)
+    monoid = TransitionMonoid.from_machine(least)
     if monoid.size > 60:
         return None
     return {
@@ -424,7 +424,7 @@ def test_each_machine_to_start_from_is_the_language_that_it_names(page: Browser)
     for starter, text in zip(starters, texts, strict=True):
         named, made = languages.find(starter["language"]).machine, read_any(text)
         if isinstance(made, PushdownTransducer) and isinstance(named, PushdownTransducer):
-            assert VisiblyPushdown.of(made).counterexample(VisiblyPushdown.of(named)) is None
+            assert VisiblyPushdown.from_machine(made).counterexample(VisiblyPushdown.from_machine(named)) is None
         else:
             moore = made.as_moore(ANSWERS) if isinstance(made, Dfa) else made
             assert isinstance(moore, MooreMachine)

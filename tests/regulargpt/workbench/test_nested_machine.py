@@ -79,12 +79,12 @@ def read(page: Browser, cases: list[PushdownTransducer]) -> list[tuple[Any, Push
 def check(found: Any, machine: PushdownTransducer, words: list[list[int]]) -> None:
     names = [*machine.output_names, None]
     assert found["answers"] == [names[int(machine.answers(np.array([word]).astype(int))[0])] for word in words]
-    visibly = VisiblyPushdown.of(machine)
+    visibly = VisiblyPushdown.from_machine(machine)
     for text in (found["again"], found["file"]):
         other = read_json(text)
         assert isinstance(other, PushdownTransducer)
-        assert visibly.counterexample(VisiblyPushdown.of(other)) is None
-    elements = nested.Elements.of(machine)
+        assert visibly.counterexample(VisiblyPushdown.from_machine(other)) is None
+    elements = nested.Elements.from_machine(machine)
     assert elements is not None
     assert found["elements"] == [elements.algebra.of_word(np.array(word, dtype=int)) for word in words]
     for element, least in zip(found["states"], range(len(found["states"])), strict=True):
@@ -97,7 +97,7 @@ def test_a_language_with_brackets_is_that_of_python(page: Browser):
     assert len(cases) == 17
     for found, machine, words in cases:
         assert found["problem"] == ""
-        elements = nested.Elements.of(machine)
+        elements = nested.Elements.from_machine(machine)
         assert elements is not None
         expected = json.loads(json.dumps(nested.machine_data(machine, None, elements)))
         for key, value in expected.items():
@@ -120,7 +120,7 @@ def test_machines_without_some_moves_or_answers(page: Browser):
     for found, machine, _ in cases:
         answers = {int(answer) for each in words for answer in machine.answers(each)}
         if "too many" in found["problem"]:
-            elements = nested.Elements.of(machine)
+            elements = nested.Elements.from_machine(machine)
             assert elements is None or elements.size > 100
         else:  # where all words are alike a network has nothing to learn
             endless = PushdownMachine(json.loads(to_json(machine)), "it").answers_without_end
@@ -203,7 +203,7 @@ def test_what_a_drawing_with_a_stack_lacks(page: Browser):
     text = results(page, "machine_json", "(drawing) => toJson(drawing).text", [drawn()])[0]
     machine = read_json(text)
     assert isinstance(machine, PushdownTransducer)
-    assert VisiblyPushdown.of(BRACKETS).counterexample(VisiblyPushdown.of(machine)) is None
+    assert VisiblyPushdown.from_machine(BRACKETS).counterexample(VisiblyPushdown.from_machine(machine)) is None
 
 
 BASE = json.loads(to_json(BRACKETS))
@@ -233,7 +233,7 @@ def test_files_are_refused_where_the_project_refuses_them(page: Browser):
         assert problem.startswith(start)
         assert problem.endswith(".")
         with pytest.raises(UserError):
-            VisiblyPushdown.of(read_json(text))  # pyright: ignore[reportArgumentType]
+            VisiblyPushdown.from_machine(read_json(text))  # pyright: ignore[reportArgumentType]
 
 
 def test_a_link_keeps_what_an_arrow_does_to_the_stack(page: Browser):

@@ -96,7 +96,7 @@ def test_words_have_right_answers_and_are_counted_by_element(page: Browser, name
     assert max(depth(machine, word) for word in found["batches"][2]["words"]) > 5
     assert {answers_of(machine, word) for word in found["long"]} == set(found["names"])
     assert all(200 <= len(word) <= 230 for word in found["long"])
-    elements = nested.Elements.of(machine)
+    elements = nested.Elements.from_machine(machine)
     assert elements is not None
     of_word = elements.algebra.of_word
     assert all(word is None or of_word(np.array(word)) == e for e, word in enumerate(found["of"]))
@@ -110,7 +110,7 @@ def answers_of(machine: PushdownTransducer, word: list[int]) -> str | None:
 
 
 def direction_of(machine: PushdownTransducer) -> Ints:
-    return VisiblyPushdown.of(machine).direction
+    return VisiblyPushdown.from_machine(machine).direction
 
 
 def depth(machine: PushdownTransducer, word: list[int]) -> int:

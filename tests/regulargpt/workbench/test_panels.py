@@ -49,7 +49,7 @@ class Subject:
 
     @property
     def monoid(self) -> TransitionMonoid:
-        return TransitionMonoid.of(self.machine)
+        return TransitionMonoid.from_machine(self.machine)
 
     def network(self) -> Float64Network:
         shape = {name: self.options[name] for name in SMALL}
@@ -76,7 +76,7 @@ class Subject:
 def subject(name: str) -> Subject:
     """Parity is proven; the others are as they were drawn, with prototypes that lie anywhere."""
     machine = specified_machine(languages.get(name))
-    monoid = TransitionMonoid.of(machine)
+    monoid = TransitionMonoid.from_machine(machine)
     if name == "parity":
         record = json.loads((PARITY / "certificate.json").read_text())
         options = json.loads((PARITY / "config.json").read_text())["model"]

@@ -61,15 +61,15 @@ class Looped(Transformer):
     ) -> Float[Tensor, "batch read d_model"]:
         length, own, caches = x.shape[1], len(self.blocks), passing.caches
         each = self.causal and not self.loops and readout == "all"
-        h, found = torch.zeros_like(x), []
+        h, outputs = torch.zeros_like(x), []
         for number in range(count := self.passes(length)):
             begin, last = number * own, number == count - 1
             kept = None if caches is None else caches[begin : begin + own]
             h = super().through(h + x, n, readout if last else "all", replace(passing, caches=kept))
             # Positions that take no more passes than these.
             ends = [t for t in range(length) if self.passes(t + 1) == number + 1] if each else []
-            found.append(h[:, ends])
-        return torch.cat(found, 1) if each else h
+            outputs.append(h[:, ends])
+        return torch.cat(outputs, 1) if each else h
 
     def decoder(self, window: int | None = None) -> Decoder:
         return super().decoder(window) if self.loops else self.recomputing(window)

@@ -58,6 +58,6 @@ def release_dead(run: Path, job: str) -> None:
     """
     owner = lock.owner_of(run)
     if owner and owner.job:
-        found = queue.jobs("-j", owner.job)
-        if owner.job == job or (found is not None and not queue.alive(found)):
+        jobs = queue.jobs("-j", owner.job)
+        if owner.job == job or (jobs is not None and not queue.alive(jobs)):
             lock.release(run, owner)

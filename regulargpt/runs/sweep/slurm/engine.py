@@ -1,4 +1,4 @@
-"""A sweep as job arrays of Slurm: submitted, watched, reported, cancelled, from one driver to the next."""
+"""A sweep as job arrays of Slurm: submitted, watched, reported, cancelled, from each driver to the next."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class SlurmEngine:
     on_notice: Callable[[str], None] = lambda text: None
     """Called with one line that somebody may have to do something about."""
     poll_seconds: float = 10.0
-    """The longest time until Slurm is asked again; of a young sweep it is asked more often."""
+    """The longest time until Slurm is queried again; of a young sweep it is queried more often."""
     settle_seconds: float = 60.0
     """How long after a job's end a shared file system may take to show its files."""
 
     def check(self) -> None:
-        """UserError in one line if such jobs cannot be submitted from here. Nothing is written or submitted."""
+        """UserError in a line if such jobs cannot be submitted from here. Nothing is written or submitted."""
         if importlib.util.find_spec("submitit") is None:
             raise UserError("--engine slurm needs submitit; pip install 'regulargpt-testbed[slurm]'")
         if shutil.which("sbatch") is None:
@@ -77,7 +77,7 @@ class SlurmEngine:
 
 
 class Jobs:
-    """The jobs of a sweep: `of_run` has the numbers of those that are waited for, `record` the last one of each run."""
+    """The jobs of a sweep: `of_run` has the numbers of those that are waited for, `record` the last of each run."""
 
     def __init__(self, engine: SlurmEngine, folder: SweepFolder):
         self.engine, self.folder, self.path = engine, folder, folder.path.resolve() / FOLDER
@@ -93,9 +93,9 @@ class Jobs:
     def adopt(self, names: Sequence[str]) -> None:
         """Take over the jobs of a driver that was killed; cancel those that it had no time to write down."""
         # However long Slurm takes to answer: a run that is submitted a second time would be at work twice.
-        while (found := queue.jobs("-n", self.title)) is None:
+        while (jobs := queue.jobs("-n", self.title)) is None:
             time.sleep(self.engine.poll_seconds)
-        alive, former = queue.alive(found), {name: str(job) for name, job in self.record.items()}
+        alive, former = queue.alive(jobs), {name: str(job) for name, job in self.record.items()}
         self.of_run = {name: former[name] for name in names if former.get(name) in alive}
         self.end(alive - set(former.values()))
 
@@ -138,47 +138,47 @@ class Jobs:
     def ended(self) -> list[tuple[str, State]]:
         """The runs that have come to an end since the last call, and their states; waited for no more."""
         # Slurm is asked before the folder: a job that has ended by then has written what it ever will.
-        found, now = queue.jobs("-n", self.title), time.monotonic()
+        jobs, now = queue.jobs("-n", self.title), time.monotonic()
         states: dict[str, State] = {name: self.folder.state(name) for name in self.of_run}
-        if found is not None:
-            self.notice(found)
+        if jobs is not None:
+            self.notice(jobs)
             missing = {name: job for name, job in self.of_run.items() if states[name] == "missing"}
-            # Only those: one that ended and was requeued since begins anew.
-            self.dead_since = {job: self.dead_since.get(job, now) for job in set(missing.values()) - queue.alive(found)}
+            # Only those: a job that ended and was requeued since begins anew.
+            self.dead_since = {job: self.dead_since.get(job, now) for job in set(missing.values()) - queue.alive(jobs)}
             for name, job in missing.items():
                 if now - self.dead_since.get(job, math.inf) >= self.engine.settle_seconds:
-                    self.record_death(name, job, found)
+                    self.record_death(name, job, jobs)
                     states[name] = "failed"
         self.of_run = {name: job for name, job in self.of_run.items() if states[name] == "missing"}
         return [(name, state) for name, state in states.items() if state != "missing"]
 
-    def notice(self, found: Mapping[str, queue.Job]) -> None:
+    def notice(self, jobs: Mapping[str, queue.Job]) -> None:
         """Pass on, once each, reasons to wait for which Slurm may never start a job, while none runs."""
-        if all(job.state != "RUNNING" for job in found.values()):
-            reasons = {job.reason for job in found.values() if job.state == "PENDING"} - ORDINARY - self.noticed
+        if all(job.state != "RUNNING" for job in jobs.values()):
+            reasons = {job.reason for job in jobs.values() if job.state == "PENDING"} - ORDINARY - self.noticed
             for reason in sorted(reasons):
                 self.engine.on_notice(f"no job of the sweep runs, Slurm says: {reason}")
             self.noticed |= reasons
 
-    def record_death(self, name: str, job: str, found: Mapping[str, queue.Job]) -> None:
+    def record_death(self, name: str, job: str, jobs: Mapping[str, queue.Job]) -> None:
         """Record that a run has failed, whose job has died."""
         # Of an array that was cancelled before it began Slurm keeps only its own number.
-        known, path = found.get(job) or found.get(job.partition("_")[0]), self.path / f"{job}_0_log.err"
+        known, path = jobs.get(job) or jobs.get(job.partition("_")[0]), self.path / f"{job}_0_log.err"
         ending, log = known.state if known else "unknown", path.read_text(errors="replace") if path.exists() else ""
         reason = f"Slurm job {job} ended as {ending}; see {FOLDER}/{path.name}"
         self.folder.record_failure(name, reason, "memory" if ending == "OUT_OF_MEMORY" else "crashed", log)
 
     def end(self, jobs: set[str]) -> None:
         """Cancel jobs, and wait until none runs; if Slurm is silent they go on, and the next driver adopts them."""
-        while jobs and (found := queue.jobs("-n", self.title)) is not None:
-            jobs = jobs & queue.alive(found)
-            # Again and again: one may have asked to be requeued at the same moment.
+        while jobs and (running := queue.jobs("-n", self.title)) is not None:
+            jobs = jobs & queue.alive(running)
+            # Again and again: a job may have asked to be requeued at the same moment.
             queue.cancel(jobs)
             time.sleep(min(1.0, self.engine.poll_seconds))
 
 
 def refusal(stderr: str) -> UserError:
-    """What sbatch said, in one line.
+    """What sbatch said, in a line.
 
     >>> str(refusal("sbatch: error: invalid partition specified: x\\nallocation failure: Invalid partition name"))
     'Slurm says: invalid partition specified: x; change the options of --engine slurm, or the machine'

@@ -35,9 +35,9 @@ def jobs(*selection: str) -> dict[str, Job] | None:
     return {row[0]: Job(row[1], row[2]) for row in rows if len(row) == 3}
 
 
-def alive(found: Mapping[str, Job]) -> set[str]:
+def alive(jobs: Mapping[str, Job]) -> set[str]:
     """Those that wait, run, or will run again."""
-    return {number for number, job in found.items() if job.state not in ENDED}
+    return {number for number, job in jobs.items() if job.state not in ENDED}
 
 
 def cancel(jobs: Collection[str]) -> None:

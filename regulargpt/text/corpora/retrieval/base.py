@@ -54,7 +54,7 @@ class Retrieval(ABC):
         """Questions about the documents."""
 
     @abstractmethod
-    def places(self, documents: Words, asked: Asked) -> Places:
+    def places(self, documents: Words, questions: Asked) -> Places:
         """Where in the document the answer to each question stands; UNDEFINED where there is none."""
 
     @property
@@ -99,12 +99,12 @@ class Retrieval(ABC):
         return self.noise + self.marks.index(name)
 
     def sample(self, random: np.random.Generator, length: int, count: int) -> Words:
-        """`count` words of one length, questions included. LengthEmpty if no document is so short."""
+        """`count` words of equal length, questions included. LengthEmpty if no document is so short."""
         if length < self.shortest:
             raise LengthEmpty(self.describe_length(length))
         documents = self.document(random, length - self.tail, count)
-        asked = self.ask(random, documents)
-        return np.concatenate([documents, asked.reshape(count, self.tail)], axis=1)  # (count, length)
+        questions = self.ask(random, documents)
+        return np.concatenate([documents, questions.reshape(count, self.tail)], axis=1)  # (count, length)
 
     def describe_length(self, length: int) -> str:
         """One line about a length without words; empty for others."""
@@ -118,34 +118,34 @@ class Retrieval(ABC):
             raise WordError(
                 f"{self.name}: a word ends with {self.tail} symbols of questions; put a document before them"
             )
-        asked = words[:, -self.tail :].reshape(len(words), self.questions, 2)  # (count, questions, 2)
-        return words[:, : -self.tail], asked
+        questions = words[:, -self.tail :].reshape(len(words), self.questions, 2)  # (count, questions, 2)
+        return words[:, : -self.tail], questions
 
-    def found(self, words: Words) -> Places:
+    def needles_in(self, words: Words) -> Places:
         """Where the answers stand in the words; UNDEFINED where the document has none."""
         places = self.places(*self.split(words))
         symbols = np.take_along_axis(words, np.maximum(places, 0), 1) - self.first_answer  # (count, questions)
         return np.where((places >= 0) & (symbols >= 0) & (symbols < len(self.answers)), places, UNDEFINED)
 
-    def asked(self, words: Words) -> Places:
+    def answers_in(self, words: Words) -> Places:
         """The answers as numbers from 0, in the order of the questions; UNDEFINED where the document has none."""
-        places = self.found(words)
+        places = self.needles_in(words)
         answers = np.take_along_axis(words, np.maximum(places, 0), 1) - self.first_answer  # (count, questions)
         return np.where(places >= 0, answers, UNDEFINED)
 
     def labels(self, words: Words) -> npt.NDArray[np.int64]:
-        """The answer at every position; UNDEFINED where none is asked for."""
+        """The answer at every position; UNDEFINED where none is requested."""
         labels = np.full(words.shape, UNDEFINED, dtype=np.int64)
-        labels[:, words.shape[1] - self.tail + 1 :: 2] = self.asked(words)
+        labels[:, words.shape[1] - self.tail + 1 :: 2] = self.answers_in(words)
         return labels
 
     def depths(self, words: Words) -> npt.NDArray[np.float64]:
         """Where the answers stand as a share of the document: from 0, its beginning, to below 1; nan without one."""
-        places = self.found(words)
+        places = self.needles_in(words)
         return np.where(places >= 0, places / (words.shape[1] - self.tail), np.nan)
 
     def encode(self, text: str) -> npt.NDArray[np.int64]:
-        """The numbers of symbols with spaces between them. WordError for one that there is not."""
+        """The numbers of symbols with spaces between them. WordError for a symbol that there is not."""
         number = {name: number for number, name in enumerate(self.symbols)}
         names = text.split()
         for name in names:
@@ -165,11 +165,11 @@ class Retrieval(ABC):
         """Keys, no two of a row alike."""
         return self.first_key + random.random((count, self.keys)).argsort(1)[:, :records]
 
-    def keys_of(self, random: np.random.Generator, documents: Words, records: int, asked: int) -> Places:
-        """`asked` keys of documents that have so many: all different, and again from the first where they are few."""
+    def keys_of(self, random: np.random.Generator, documents: Words, records: int, count: int) -> Places:
+        """`count` keys of documents that have so many: all different, and again from the first where they are few."""
         keys = documents[self.is_key(documents)].reshape(len(documents), records)  # (count, records)
         order = random.random(keys.shape).argsort(1)
-        chosen = np.tile(order, -(-asked // records))[:, :asked]
+        chosen = np.tile(order, -(-count // records))[:, :count]
         return np.take_along_axis(keys, chosen, 1).astype(np.int64)  # (count, asked)
 
     def is_key(self, symbols: Words) -> npt.NDArray[np.bool_]:

@@ -41,16 +41,16 @@ class Lines(Retrieval):
         return words
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:
-        """Keys of the document, any of them; all values of a key are asked for one after the other."""
+        """Keys of the document, any of them; all values of a key are requested one after the other."""
         count, length = documents.shape
         keys = self.keys_of(random, documents, self.records(length), self.questions // self.together)
-        asked = keys.repeat(self.together, 1)  # (count, questions)
+        asked_keys = keys.repeat(self.together, 1)  # (count, questions)
         marks = np.tile(self.noise + np.arange(self.together), (count, self.questions // self.together))
-        return np.stack([marks, asked], axis=2)
+        return np.stack([marks, asked_keys], axis=2)
 
-    def places(self, documents: Words, asked: Asked) -> Places:
+    def places(self, documents: Words, questions: Asked) -> Places:
         """Behind the key, as far as the mark says."""
-        which, keys = asked[:, :, 0] - self.noise, asked[:, :, 1]
+        which, keys = questions[:, :, 0] - self.noise, questions[:, :, 1]
         starts = place_of(documents, keys)
         values = starts + 1 + which
         is_question = (which >= 0) & (which < self.together) & self.is_key(keys)
@@ -69,7 +69,7 @@ class Needles(Lines):
 
 @dataclass(frozen=True)
 class Passkey(Lines):
-    """One key in noise, with five values: all five are asked for, and all must be right."""
+    """One key in noise, with five values: all five are requested, and all must be right."""
 
     summary: ClassVar[str] = "the five digits of the only key, in noise"
     marks: ClassVar[tuple[str, ...]] = ("?1", "?2", "?3", "?4", "?5")

@@ -7,7 +7,7 @@ import numpy.typing as npt
 def places(random: np.random.Generator, count: int, length: int, blocks: int, width: int) -> npt.NDArray[np.int64]:
     """(count, blocks): where so many blocks of symbols begin, in order, every arrangement equally likely.
 
-    A lone block is stratified over the rows: of 100 documents one has it in each hundredth.
+    A lone block is stratified over the rows: of 100 documents a single document has it in each hundredth.
 
     >>> from languages.randomness import rng
     >>> places(rng(0, "example"), 2, length=10, blocks=3, width=2).tolist()
@@ -29,7 +29,7 @@ def stratified(random: np.random.Generator, count: int, items: int) -> npt.NDArr
     [0, 1, 2, 3]
     """
     drawn = ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
-    return np.minimum(drawn, items - 1)  # rounding may bring the last one up to `items`
+    return np.minimum(drawn, items - 1)  # rounding may bring the last up to `items`
 
 
 def one_and_others(
@@ -37,7 +37,7 @@ def one_and_others(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """(count, 1) and (count, others): where one block begins and where others do, every arrangement equally likely.
 
-    The one is stratified over the rows, counted in items: symbols of noise and whole blocks.
+    That is stratified over the rows, counted in items: symbols of noise and whole blocks.
 
     >>> from languages.randomness import rng
     >>> lone, heads = one_and_others(rng(0, "example"), 2, length=8, others=2, width=2)

@@ -14,7 +14,7 @@ LARGEST_SIZE = 4096
 
 
 @dataclass(frozen=True)
-class Row:
+class TaskRow:
     """Where a task is, a line on it, and how many questions, keys and values it has where nobody says otherwise."""
 
     place: str
@@ -36,12 +36,12 @@ class Row:
 
 
 ROWS = {
-    "line": Row("lines:Lines", "lines `key value`; the value of a key", 16, 64, 16),
-    "needles": Row("lines:Needles", "four such lines in noise, two values a key", 8, 64, 16),
-    "passkey": Row("lines:Passkey", "one key in noise, and its five digits", 5, 1, 10),
-    "documents": Row("sections:Documents", "documents with a key and a value each; the value of a key", 16, 16, 16),
-    "code-key": Row("sections:CodeKey", "functions, of which one returns a value", 1, 64, 16),
-    "topic": Row("sections:Topic", "a conversation in topics; the first of them", 1, 64, 0),
+    "line": TaskRow("lines:Lines", "lines `key value`; the value of a key", 16, 64, 16),
+    "needles": TaskRow("lines:Needles", "four such lines in noise, two values a key", 8, 64, 16),
+    "passkey": TaskRow("lines:Passkey", "one key in noise, and its five digits", 5, 1, 10),
+    "documents": TaskRow("sections:Documents", "documents with a key and a value each; the value of a key", 16, 16, 16),
+    "code-key": TaskRow("sections:CodeKey", "functions, of which one returns a value", 1, 64, 16),
+    "topic": TaskRow("sections:Topic", "a conversation in topics; the first of them", 1, 64, 0),
 }
 
 

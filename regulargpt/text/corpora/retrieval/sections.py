@@ -19,7 +19,7 @@ class Sections(Retrieval):
     """Sections of noise under heads `# key`; what stands in them is a derived class's."""
 
     marks: ClassVar[tuple[str, ...]] = ("?", "#", "=")
-    sought: ClassVar[str] = "#"  # the mark that is asked for, where a task has one question
+    sought: ClassVar[str] = "#"  # the mark that is requested, where a task has one question
 
     def sections(self, length: int) -> int:
         return min(self.keys, length // EVERY)
@@ -37,10 +37,10 @@ class Sections(Retrieval):
         """The question `? mark`, again and again, where a task has one question."""
         return np.tile(self.question, (len(documents), self.questions, 1))  # (count, questions, 2)
 
-    def places(self, documents: Words, asked: Asked) -> Places:
+    def places(self, documents: Words, questions: Asked) -> Places:
         """Behind the first such mark."""
         marks = place_of(documents, np.full((len(documents), 1), self.question[1]))
-        is_question = (asked == self.question).all(2)  # (count, questions)
+        is_question = (questions == self.question).all(2)  # (count, questions)
         return np.where(is_question & (marks >= 0) & (marks + 1 < documents.shape[1]), marks + 1, UNDEFINED)
 
     @property
@@ -62,14 +62,14 @@ class Documents(Sections):
         return words
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:
-        asked = self.keys_of(random, documents, self.sections(documents.shape[1]), self.questions)
-        return np.stack([np.full_like(asked, self.mark("?")), asked], axis=2)
+        keys = self.keys_of(random, documents, self.sections(documents.shape[1]), self.questions)
+        return np.stack([np.full_like(keys, self.mark("?")), keys], axis=2)
 
-    def places(self, documents: Words, asked: Asked) -> Places:
+    def places(self, documents: Words, questions: Asked) -> Places:
         """Behind the first `=` after the key, if it comes before the next head."""
-        keys, end = place_of(documents, asked[:, :, 1]), documents.shape[1]
+        keys, end = place_of(documents, questions[:, :, 1]), documents.shape[1]
         value, head = (np.take_along_axis(self.nearest(documents, mark), np.maximum(keys, 0), 1) for mark in "=#")
-        is_question = (asked[:, :, 0] == self.mark("?")) & self.is_key(asked[:, :, 1])
+        is_question = (questions[:, :, 0] == self.mark("?")) & self.is_key(questions[:, :, 1])
         return np.where(is_question & (keys >= 0) & (value < head) & (value + 1 < end), value + 1, UNDEFINED)
 
     def nearest(self, documents: Words, mark: str) -> Places:
@@ -97,7 +97,7 @@ class CodeKey(Sections):
 
 @dataclass(frozen=True)
 class Topic(Sections):
-    """Sections are topics of a conversation, and the first is asked for, as `? #`."""
+    """Sections are topics of a conversation, and the first is requested, as `? #`."""
 
     summary: ClassVar[str] = "the first topic of a conversation"
 

@@ -51,8 +51,8 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Column:
-    """The answers at one size with one strategy: the mean tokens of the prompts, and the temperature."""
+class AnswerColumn:
+    """The answers at a size with one strategy: the mean tokens of the prompts, and the temperature."""
 
     tokens: int
     tau: float
@@ -85,46 +85,46 @@ class AnswerStore:
 
     def claim(self, identity: Identity) -> None:
         """Make it the folder of a checkpoint; UserError if it is another's, or was asked for something else."""
-        found = self.identity
-        if found is None:
+        earlier = self.identity
+        if earlier is None:
             atomic.make_folder(self.place / ANSWERS)
             atomic.write_json(self.place / CHECKPOINT, asdict(identity))
             return
-        refuse_other(self.place, found, identity)
+        refuse_other(self.place, earlier, identity)
 
     def path(self, task: str, strategy: str) -> Path:
         """The file of a task and strategy."""
         return self.place / ANSWERS / f"{task}-{strategy}.json"
 
-    def columns(self, task: str, strategy: str) -> dict[int, Column]:
+    def columns(self, task: str, strategy: str) -> dict[int, AnswerColumn]:
         """What is kept of a task and strategy, by size; FormatError for a file that holds something else."""
         path = self.path(task, strategy)
         if not path.exists():
             return {}
         values = atomic.parse_json(atomic.read_bytes(path), path)
         with undamaged(path):
-            return {int(size): column(found) for size, found in values.items()}
+            return {int(size): column(content) for size, content in values.items()}
 
-    def keep(self, task: str, strategy: str, size: int, found: Column) -> None:
+    def keep(self, task: str, strategy: str, size: int, answered: AnswerColumn) -> None:
         """Write a column beside those that are there."""
-        columns = self.columns(task, strategy) | {size: found}
+        columns = self.columns(task, strategy) | {size: answered}
         atomic.make_folder(self.place / ANSWERS)
         values = {str(size): asdict(columns[size]) for size in sorted(columns)}
         atomic.write_json(self.path(task, strategy), values)
 
-    def all(self) -> dict[tuple[str, int, str], Column]:
+    def all(self) -> dict[tuple[str, int, str], AnswerColumn]:
         """Everything by task, size and strategy."""
         names = [(task, strategy) for task in PROMPTS for strategy in STRATEGIES]
         return {
-            (task, size, strategy): found
+            (task, size, strategy): content
             for task, strategy in names
-            for size, found in self.columns(task, strategy).items()
+            for size, content in self.columns(task, strategy).items()
         }
 
 
-def column(values: Mapping[str, Any]) -> Column:
+def column(values: Mapping[str, Any]) -> AnswerColumn:
     """A column of a file."""
-    return part(Column, {**values, "answers": [part(Answer, one) for one in values["answers"]]})
+    return part(AnswerColumn, {**values, "answers": [part(Answer, answer) for answer in values["answers"]]})
 
 
 @contextmanager
@@ -136,19 +136,19 @@ def undamaged(path: Path) -> Iterator[None]:
         raise atomic.FormatError(f"{atomic.shown(path)} is damaged; restore it from a copy, or delete it") from None
 
 
-def refuse_other(place: Path, found: Identity, wanted: Identity) -> None:
+def refuse_other(place: Path, earlier: Identity, wanted: Identity) -> None:
     """UserError for the first difference that matters."""
     where = atomic.shown(place)
     for key, what in (("weights", "weights"), ("tokenizer", "tokenizer")):
-        ours, theirs = getattr(found, key), getattr(wanted, key)
+        ours, theirs = getattr(earlier, key), getattr(wanted, key)
         if ours != theirs:
             raise UserError(
                 f"{where} is of a checkpoint with the {what} {ours[:12]}; those of {wanted.name} are {theirs[:12]}; "
                 "choose another --out"
             )
-    if found.samples != wanted.samples:
-        asked = f"{where} has {found.samples} prompts a column"
-        raise UserError(f"{asked}; give --samples {found.samples}, or choose another --out")
+    if earlier.samples != wanted.samples:
+        there = f"{where} has {earlier.samples} prompts a column"
+        raise UserError(f"{there}; give --samples {earlier.samples}, or choose another --out")
     for key in ("scale", "aligned", "seed"):
-        if getattr(found, key) != getattr(wanted, key):
-            raise UserError(f"{where} was made with another {key}: {getattr(found, key)}; choose another --out")
+        if getattr(earlier, key) != getattr(wanted, key):
+            raise UserError(f"{where} was made with another {key}: {getattr(earlier, key)}; choose another --out")

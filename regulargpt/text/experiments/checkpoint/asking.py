@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from regulargpt.text.corpora.retrieval.prompts import PROMPTS, Prompt
-from regulargpt.text.experiments.checkpoint.answers import Answer, AnswerStore, Column
-from regulargpt.text.experiments.checkpoint.network import Aligned, Network
-from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, Plan
+from regulargpt.text.experiments.checkpoint.answers import Answer, AnswerColumn, AnswerStore
+from regulargpt.text.experiments.checkpoint.network import Aligned, AnsweringNetwork
+from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, ColumnPlan
 
 # Asked between two prompts.
 Stop = Callable[[], bool]
@@ -17,7 +17,7 @@ class Stopped(Exception):
     """A stop was requested; what is done is kept."""
 
 
-def missing(plan: Plan, store: AnswerStore) -> dict[tuple[str, int], list[str]]:
+def missing(plan: ColumnPlan, store: AnswerStore) -> dict[tuple[str, int], list[str]]:
     """The strategies that each column still lacks, columns that lack none left out."""
     known = {(task, strategy): store.columns(task, strategy) for task in plan.sizes for strategy in STRATEGIES}
     lacking = {(t, size): [s for s in STRATEGIES if size not in known[t, s]] for t, size in plan.columns}
@@ -25,8 +25,8 @@ def missing(plan: Plan, store: AnswerStore) -> dict[tuple[str, int], list[str]]:
 
 
 def ask(
-    plan: Plan,
-    network: Network,
+    plan: ColumnPlan,
+    network: AnsweringNetwork,
     count: Callable[[str], int],
     store: AnswerStore,
     short: Mapping[str, Sequence[str]],
@@ -47,15 +47,21 @@ def ask(
 
 
 def answered(
-    network: Network, task: str, prompts: Sequence[Prompt], tokens: int, aligned: Aligned, strategy: str, stop: Stop
-) -> Column:
+    network: AnsweringNetwork,
+    task: str,
+    prompts: Sequence[Prompt],
+    tokens: int,
+    aligned: Aligned,
+    strategy: str,
+    stop: Stop,
+) -> AnswerColumn:
     """A column with one strategy."""
     if stop():
         raise Stopped
-    found, answers = aligned.temperature(strategy), []
+    sharpened, answers = aligned.temperature(strategy), []
     for prompt in prompts:
         if stop():
             raise Stopped
-        said = network.answer(prompt.text, found.tau)
+        said = network.answer(prompt.text, sharpened.tau)
         answers.append(Answer(prompt.answer, said, PROMPTS[task].is_right(said, prompt.answer)))
-    return Column(tokens, found.tau, found.at_bound, tuple(answers))
+    return AnswerColumn(tokens, sharpened.tau, sharpened.at_bound, tuple(answers))

@@ -16,8 +16,8 @@ from regulargpt.storage import atomic
 from regulargpt.text.corpora.retrieval.prompts import PROMPTS
 from regulargpt.text.experiments.checkpoint import asking
 from regulargpt.text.experiments.checkpoint.answers import AnswerStore, Identity, refuse_other
-from regulargpt.text.experiments.checkpoint.network import OnDisk, on_disk
-from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, TABLE, Plan, plan
+from regulargpt.text.experiments.checkpoint.network import DiskCheckpoint, on_disk
+from regulargpt.text.experiments.checkpoint.plan import STRATEGIES, TABLE, ColumnPlan, plan
 
 OUT = Path("reproduced") / "checkpoints"
 
@@ -26,8 +26,8 @@ OUT = Path("reproduced") / "checkpoints"
 class Session:
     """A checkpoint, what it is asked, and where its answers are kept."""
 
-    disk: OnDisk
-    plan: Plan
+    disk: DiskCheckpoint
+    plan: ColumnPlan
     store: AnswerStore
     command: str
 
@@ -55,8 +55,8 @@ class Session:
         shortest prompt of a task is longer than the training length.
         """
         short = {task: self.plan.short(task, self.disk.count) for task in self.plan.sizes}
-        if (found := self.store.identity) is not None:
-            refuse_other(self.store.place, found, self.identity({}))
+        if (earlier := self.store.identity) is not None:
+            refuse_other(self.store.place, earlier, self.identity({}))
         return short
 
     def ask(self, notice: Callable[[str], None]) -> str:
@@ -93,14 +93,14 @@ class Session:
         from experiments.page.files import write
         from regulargpt.text.experiments.checkpoint.page import checkpoint_page
 
-        found, identity = self.store.all(), self.store.identity
+        columns, identity = self.store.all(), self.store.identity
         if identity is None:
             where = atomic.shown(self.store.place)
             raise UserError(f"nothing of {self.disk.name} was asked for in {where}; leave --page-only out")
-        tasks = [task for task in PROMPTS if any(key[0] == task for key in found) or task in self.plan.sizes]
+        tasks = [task for task in PROMPTS if any(key[0] == task for key in columns) or task in self.plan.sizes]
         whole = plan(self.plan.scale, tasks, identity.samples)
         seconds = sessions.seconds_in(self.store.place)
-        return write(self.store.place, checkpoint_page(whole, identity, found, self.command, seconds))
+        return write(self.store.place, checkpoint_page(whole, identity, columns, self.command, seconds))
 
 
 def session(model: str | Path, scale: Scale, tasks: Sequence[str], samples: int | None, out: Path | None) -> Session:
@@ -108,9 +108,9 @@ def session(model: str | Path, scale: Scale, tasks: Sequence[str], samples: int 
 
     Raises UserError for an unknown task, no such folder, another architecture, and no tokenizer that fits.
     """
-    asked, disk = plan(scale, tasks, samples), on_disk(model)
+    planned, disk = plan(scale, tasks, samples), on_disk(model)
     place = (out or OUT) / f"{TABLE}-{disk.name}-{scale}"
-    return Session(disk, asked, AnswerStore(place), command(model, scale, tasks, samples, out))
+    return Session(disk, planned, AnswerStore(place), command(model, scale, tasks, samples, out))
 
 
 def command(model: str | Path, scale: Scale, tasks: Sequence[str], samples: int | None, out: Path | None) -> str:

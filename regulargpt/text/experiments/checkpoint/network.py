@@ -43,7 +43,7 @@ class Aligned(Protocol):
         ...
 
 
-class Network(Protocol):
+class AnsweringNetwork(Protocol):
     """What is asked of a checkpoint."""
 
     def aligned(self, short: Sequence[str], long: Sequence[str]) -> Aligned:
@@ -56,7 +56,7 @@ class Network(Protocol):
 
 
 @dataclass(frozen=True)
-class OnDisk:
+class DiskCheckpoint:
     """A checkpoint as far as its small files say."""
 
     folder: Path
@@ -77,12 +77,12 @@ class OnDisk:
         """The tokens of a text, as the encoder reads it: with its end, which the tokenizer adds."""
         return len(self.tokens.tokenizer.encode(text).ids)
 
-    def load(self) -> Network:
+    def load(self) -> AnsweringNetwork:
         """With its weights. Raises UserError for tensors that are missing, unknown, of another shape, or damaged."""
         return OfT5(Pretrained.load(self.folder), self.digest)
 
 
-def on_disk(place: str | Path) -> OnDisk:
+def on_disk(place: str | Path) -> DiskCheckpoint:
     """The checkpoint in a folder. UserError for none, another architecture, or no tokenizer that fits."""
     folder = folder_of(place)
     if not folder.resolve().name:
@@ -90,7 +90,7 @@ def on_disk(place: str | Path) -> OnDisk:
     weight_files(folder)
     tokens, config = tokens_of(folder), read_config(folder, T5)
     sizes = {name: getattr(config, name) for name in SIZES}
-    return OnDisk(folder, sizes, fitting(tokens, sizes["vocab_size"]))
+    return DiskCheckpoint(folder, sizes, fitting(tokens, sizes["vocab_size"]))
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ class OfT5:
     loaded: Pretrained
     weights: str
 
-    def aligned(self, short: Sequence[str], long: Sequence[str]) -> Attention:
+    def aligned(self, short: Sequence[str], long: Sequence[str]) -> PromptAttention:
         """On the encoder, with one temperature for all of its heads, on whole logits."""
         from regulargpt.text.measurements.alignment.ragged import ragged
 
         # The decoder reads the last symbol: what its answer begins with.
         words, more = ([[*self.loaded.encode(text), self.loaded.start] for text in texts] for texts in (short, long))
-        return Attention(ragged(self.loaded.model, self.weights, words, more, unread=1))
+        return PromptAttention(ragged(self.loaded.model, self.weights, words, more, unread=1))
 
     def answer(self, text: str, tau: float) -> str:
         """Without special tokens."""
@@ -117,7 +117,7 @@ class OfT5:
 
 
 @dataclass(frozen=True)
-class Attention:
+class PromptAttention:
     """Algorithm 1 of the thesis on prompts of two lengths."""
 
     setting: RaggedSetting
@@ -131,5 +131,5 @@ class Attention:
             return Sharpened(1.0)
         if strategy not in SEARCHED:
             return Sharpened(of_lengths(*self.setting.lengths))
-        found = search_of(self.setting, strategy)
-        return Sharpened(float(found.tau[0]), bool(found.at_bound[0]))
+        search = search_of(self.setting, strategy)
+        return Sharpened(float(search.tau[0]), bool(search.at_bound[0]))

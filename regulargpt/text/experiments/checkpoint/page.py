@@ -7,11 +7,11 @@ from dataclasses import asdict
 from itertools import groupby, product
 
 from experiments.claims import ALL, RULE, WHOLE, Bound, Gap
-from experiments.page.record import Block, Cell, Items, Line, Page, Section, Table, Values
+from experiments.page.record import Block, Cell, CellLine, ItemList, Page, PageTable, Section, Values
 from experiments.published import published, source
 from regulargpt.evaluation.interval import Interval
 from regulargpt.text.corpora.retrieval.prompts import PROMPTS
-from regulargpt.text.experiments.checkpoint.answers import Column, Identity
+from regulargpt.text.experiments.checkpoint.answers import AnswerColumn, Identity
 from regulargpt.text.experiments.checkpoint.claims import EXACT, TEMPERATURE, claims
 from regulargpt.text.experiments.checkpoint.plan import (
     STRATEGIES,
@@ -19,14 +19,14 @@ from regulargpt.text.experiments.checkpoint.plan import (
     TEMPERATURES,
     TITLES,
     TRAIN_LEN,
-    Plan,
+    ColumnPlan,
     published_as,
     published_value,
 )
-from regulargpt.text.experiments.results import Results
+from regulargpt.text.experiments.results import TextResults
 
 # By task, size and strategy.
-Found = Mapping[tuple[str, int, str], Column]
+Found = Mapping[tuple[str, int, str], AnswerColumn]
 TABLES = {EXACT: TABLE, TEMPERATURE: TEMPERATURES}
 NOTES = (
     "Topics and conversations are ours, in LongEval's form and about as long; LongEval's are a data set of its own. "
@@ -43,29 +43,31 @@ INTERVALS = (
 
 
 def checkpoint_page(
-    plan: Plan, identity: Identity, found: Found, command: str, session_seconds: Sequence[float]
+    plan: ColumnPlan, identity: Identity, columns: Found, command: str, session_seconds: Sequence[float]
 ) -> Page:
     """The page of the columns of a plan."""
     model = published_as(identity.sizes)
-    measured = {EXACT: exact(plan, found), TEMPERATURE: temperatures(plan, found)}
+    measured = {EXACT: exact(plan, columns), TEMPERATURE: temperatures(plan, columns)}
     # A checkpoint is one network, as a run with one seed is.
-    results = Results(1, {}, {name: {row: {0: one} for row, one in rows.items()} for name, rows in measured.items()})
+    results = TextResults(
+        1, {}, {name: {row: {0: interval} for row, interval in rows.items()} for name, rows in measured.items()}
+    )
     few = "too few prompts at this scale" if plan.scale == "smoke" else ""
-    asked = product(plan.columns, STRATEGIES)
+    all_columns = product(plan.columns, STRATEGIES)
     return Page(
         experiment=TABLE,
         scale=plan.scale,
         heading=f"{published(TABLE).printed}, with {identity.name}",
-        lead=tuple(lead(plan, identity, found)),
-        claims=tuple(one.verdict(results, figures(one.bounds, plan, model), few) for one in claims(plan)),
+        lead=tuple(lead(plan, identity, columns)),
+        claims=tuple(claim.verdict(results, figures(claim.bounds, plan, model), few) for claim in claims(plan)),
         judged=f"{RULE} {INTERVALS}",
         sections=(
-            Section("What is found, and at which temperature", tuple(tables(list(cells(plan, found, model))))),
-            Section("Conditions", conditions_of(plan, identity, found)),
+            Section("What is found, and at which temperature", tuple(tables(list(cells(plan, columns, model))))),
+            Section("Conditions", conditions_of(plan, identity, columns)),
         ),
         facts={"checkpoint": identity.name, "weights": identity.weights, "published_as": model},
         left_out=tuple(task for task in PROMPTS if task not in plan.sizes),
-        missing=tuple(f"{task}/{size}, {s}" for (task, size), s in asked if (task, size, s) not in found),
+        missing=tuple(f"{task}/{size}, {s}" for (task, size), s in all_columns if (task, size, s) not in columns),
         command=command,
         session_seconds=tuple(session_seconds),
         environments=(identity.environment,),
@@ -73,9 +75,9 @@ def checkpoint_page(
     )
 
 
-def conditions_of(plan: Plan, identity: Identity, found: Found) -> tuple[Block, ...]:
+def conditions_of(plan: ColumnPlan, identity: Identity, columns: Found) -> tuple[Block, ...]:
     """The conditions, published beside ours, and notes."""
-    return Table(("", "as published", "here"), tuple(conditions(plan, identity, found))), Items(NOTES)
+    return PageTable(("", "as published", "here"), tuple(conditions(plan, identity, columns))), ItemList(NOTES)
 
 
 def tables(cells: Sequence[Values]) -> Iterator[Block]:
@@ -89,7 +91,7 @@ def tables(cells: Sequence[Values]) -> Iterator[Block]:
     for task, of_task in groupby(cells, key=lambda values: values["task"]):
         rows = [list(row) for _, row in groupby(of_task, key=lambda values: values["strategy"])]
         header = (task, *map(size_title, rows[0]))
-        yield Table(header, tuple((row[0]["title"], *map(entry, row)) for row in rows))
+        yield PageTable(header, tuple((row[0]["title"], *map(entry, row)) for row in rows))
 
 
 def size_title(values: Values) -> str:
@@ -101,26 +103,26 @@ def size_title(values: Values) -> str:
 def entry(values: Values) -> Cell:
     """The share, the temperature, and both as published."""
     share, tau = values["exact"], values["tau"]
-    lines = [Line(share_text(share), "ours") if share else Line("missing", "state")]
+    lines = [CellLine(share_text(share), "ours") if share else CellLine("missing", "state")]
     if values["published"] is not None:
-        lines.append(Line(f"published {values['published']:g}", "published"))
+        lines.append(CellLine(f"published {values['published']:g}", "published"))
     if tau is not None:
-        lines.append(Line(f"temperature {tau:.3g}{'!' * values['at_bound']}"))
+        lines.append(CellLine(f"temperature {tau:.3g}{'!' * values['at_bound']}"))
     if values["published_tau"] is not None:
-        lines.append(Line(f"published {values['published_tau']:g}", "published"))
+        lines.append(CellLine(f"published {values['published_tau']:g}", "published"))
     return Cell(tuple(lines), values=values)
 
 
-def share_text(found: Values) -> str:
+def share_text(share: Values) -> str:
     """A share with its interval.
 
     >>> share_text({"value": 92.0, "low": 85.0, "high": 95.94})
     '92 [85.0, 95.9]'
     """
-    return f"{found['value']:.4g} [{found['low']:.1f}, {found['high']:.1f}]"
+    return f"{share['value']:.4g} [{share['low']:.1f}, {share['high']:.1f}]"
 
 
-def lead(plan: Plan, identity: Identity, found: Found) -> Iterator[str]:
+def lead(plan: ColumnPlan, identity: Identity, columns: Found) -> Iterator[str]:
     """The source, which checkpoint it is, and how much of it is here."""
     yield source(published(TABLE))
     model, of = published_as(identity.sizes), sizes(identity)
@@ -132,9 +134,9 @@ def lead(plan: Plan, identity: Identity, found: Found) -> Iterator[str]:
         )
     else:
         yield f"No published model has the sizes of {identity.name} ({of}): there is nothing to compare it with."
-    done = sum((task, size, strategy) in found for (task, size), strategy in product(plan.columns, STRATEGIES))
-    asked = len(plan.columns) * len(STRATEGIES)
-    yield f"Scale {plan.scale}: {done} of {asked} columns and strategies are done, {plan.samples} prompts each."
+    done = sum((task, size, strategy) in columns for (task, size), strategy in product(plan.columns, STRATEGIES))
+    total = len(plan.columns) * len(STRATEGIES)
+    yield f"Scale {plan.scale}: {done} of {total} columns and strategies are done, {plan.samples} prompts each."
     if left_out := [task for task in PROMPTS if task not in plan.sizes]:
         yield f"Not asked for yet: {', '.join(left_out)}."
     if plan.scale == "smoke":
@@ -147,45 +149,45 @@ def sizes(identity: Identity) -> str:
     return ", ".join(f"{name} {identity.sizes[key]:,}" for key, name in names.items())
 
 
-def exact(plan: Plan, found: Found) -> dict[str, dict[int, Interval]]:
+def exact(plan: ColumnPlan, asked_columns: Found) -> dict[str, dict[int, Interval]]:
     """The share of right answers by row and size with Wilson's interval; of all sizes and tasks together, if whole."""
     rows: dict[str, dict[int, Interval]] = {}
     for strategy in STRATEGIES:
-        whole: list[Column | None] = []
+        whole: list[AnswerColumn | None] = []
         for task, sizes in plan.sizes.items():
-            columns = [found.get((task, size, strategy)) for size in sizes]
+            columns = [asked_columns.get((task, size, strategy)) for size in sizes]
             whole += columns
-            known = {size: one for size, one in zip(sizes, columns, strict=True) if one is not None}
-            row = {size: wilson([one]) for size, one in known.items()}
+            known = {size: column for size, column in zip(sizes, columns, strict=True) if column is not None}
+            row = {size: wilson([column]) for size, column in known.items()}
             rows[f"{task}/{strategy}"] = row | ({WHOLE: wilson(known.values())} if len(known) == len(sizes) else {})
-        known_all = [one for one in whole if one is not None]
+        known_all = [column for column in whole if column is not None]
         if len(known_all) == len(whole) and len(plan.sizes) == len(PROMPTS):
             rows[f"{ALL}/{strategy}"] = {WHOLE: wilson(known_all)}
     return rows
 
 
-def wilson(columns: Collection[Column]) -> Interval:
+def wilson(columns: Collection[AnswerColumn]) -> Interval:
     """The share of right answers of columns together, in percent."""
-    return Interval.of_right(sum(one.right for one in columns), sum(len(one.answers) for one in columns))
+    return Interval.of_right(sum(column.right for column in columns), sum(len(column.answers) for column in columns))
 
 
-def temperatures(plan: Plan, found: Found) -> dict[str, dict[int, Interval]]:
+def temperatures(plan: ColumnPlan, columns: Found) -> dict[str, dict[int, Interval]]:
     """By row and size; a temperature is what it is."""
     rows: dict[str, dict[int, Interval]] = {}
-    for (task, size, strategy), column in found.items():
+    for (task, size, strategy), column in columns.items():
         if size in plan.sizes.get(task, ()):
             rows.setdefault(f"{task}/{strategy}", {})[size] = Interval.exactly(column.tau)
     return rows
 
 
-def cells(plan: Plan, found: Found, model: str) -> Iterator[Values]:
+def cells(plan: ColumnPlan, columns: Found, model: str) -> Iterator[Values]:
     """A strategy on a task at a size: what was answered to how many prompts, at which temperature, and as published.
 
-    All numbers are None where it was not asked.
+    All numbers are None where it was not queried.
     """
     for task, sizes in plan.sizes.items():
         for strategy, size in product(STRATEGIES, sizes):
-            column, name = found.get((task, size, strategy)), f"{task}/{size}"
+            column, name = columns.get((task, size, strategy)), f"{task}/{size}"
             yield {
                 "task": task,
                 "size": size,
@@ -201,13 +203,13 @@ def cells(plan: Plan, found: Found, model: str) -> Iterator[Values]:
             }
 
 
-def figures(bounds: Iterable[Bound], plan: Plan, model: str) -> str:
+def figures(bounds: Iterable[Bound], plan: ColumnPlan, model: str) -> str:
     """The published figures that decide a claim."""
     each = (printed(bound, plan, model) for bound in bounds)
     return "; ".join(f"{value:.3g}" for value in each if value is not None)
 
 
-def printed(bound: Bound, plan: Plan, model: str) -> float | None:
+def printed(bound: Bound, plan: ColumnPlan, model: str) -> float | None:
     """The published figure that decides, of the table that its measure is in."""
     gaps = [figure for figure in bound.figures if isinstance(figure, Gap)]
 
@@ -218,8 +220,8 @@ def printed(bound: Bound, plan: Plan, model: str) -> float | None:
     return bound.printed(value)
 
 
-def published_at(table: str, plan: Plan, model: str, task: str, strategy: str, size: int) -> float | None:
-    """A published value, at one size or as the mean over all published ones that are asked for.
+def published_at(table: str, plan: ColumnPlan, model: str, task: str, strategy: str, size: int) -> float | None:
+    """A published value, at a size or as the mean over all published ones that are requested.
 
     >>> from regulargpt.text.experiments.checkpoint.plan import plan
     >>> published_at("table-5.4", plan("full"), "large", "topic", "p_max", 0)
@@ -230,14 +232,14 @@ def published_at(table: str, plan: Plan, model: str, task: str, strategy: str, s
     if task == ALL:
         return published_value(table, model, strategy, "average")
     columns = plan.sizes.get(task, ()) if size == WHOLE else (size,)
-    values = [published_value(table, model, strategy, f"{task}/{one}") for one in columns]
+    values = [published_value(table, model, strategy, f"{task}/{size}") for size in columns]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-def conditions(plan: Plan, identity: Identity, found: Found) -> Iterator[tuple[str, str, str]]:
+def conditions(plan: ColumnPlan, identity: Identity, columns: Found) -> Iterator[tuple[str, str, str]]:
     """Published beside ours."""
-    longest = max((column.tokens for column in found.values()), default=None)
+    longest = max((column.tokens for column in columns.values()), default=None)
     yield "model", "Flan-T5 with 0.8, 3 and 11 billion weights", f"{identity.name}: {sizes(identity)}"
     yield "training length", "512 tokens", f"{TRAIN_LEN} tokens"
     yield "prompts a column", "100", str(plan.samples)

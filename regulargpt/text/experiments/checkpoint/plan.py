@@ -37,8 +37,8 @@ def published_sizes() -> dict[str, tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The columns that are asked for, `samples` prompts each, and how many prompts temperatures are found on."""
+class ColumnPlan:
+    """The columns that are requested, `samples` prompts each, and how many prompts temperatures are found on."""
 
     scale: Scale
     sizes: Mapping[str, tuple[int, ...]]
@@ -71,7 +71,7 @@ class Plan:
         return [drawn(at) for at in range(self.aligned)]
 
 
-def plan(scale: Scale, tasks: Sequence[str] = (), samples: int | None = None) -> Plan:
+def plan(scale: Scale, tasks: Sequence[str] = (), samples: int | None = None) -> ColumnPlan:
     """The plan of a scale, of all tasks or of those named; UserError for another task.
 
     >>> plan("cpu", ["line"]).columns[:2], plan("cpu").samples
@@ -86,7 +86,7 @@ def plan(scale: Scale, tasks: Sequence[str] = (), samples: int | None = None) ->
             raise UserError(f"{TABLE} of a checkpoint has no task '{task}';{hint}")
     sizes = SMOKE if scale == "smoke" else published_sizes()
     chosen = {task: sizes[task] for task in PROMPTS if not tasks or task in tasks}
-    return Plan(scale, chosen, SAMPLES[scale] if samples is None else samples, ALIGNED[scale])
+    return ColumnPlan(scale, chosen, SAMPLES[scale] if samples is None else samples, ALIGNED[scale])
 
 
 def published_as(sizes: Mapping[str, int]) -> str:
@@ -113,9 +113,9 @@ def published_value(table: str, model: str, strategy: str, column: str) -> float
     >>> published_value("table-5.4", "xl", "p_max", "line/680"), published_value("table-5.4", "", "p_max", "line/680")
     (62.0, None)
     """
-    found = published(table)
+    printed = published(table)
     # The temperatures of the rule that knows lengths alone have one row for all models.
     shared = table == TEMPERATURES and strategy == "log"
     row = row_of(strategy) if shared and model else f"{model}/{row_of(strategy)}"
-    value = found.value(row, column, found.statistics[0])
+    value = printed.value(row, column, printed.statistics[0])
     return float(value) if isinstance(value, int | float) else None

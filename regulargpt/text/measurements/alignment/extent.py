@@ -42,7 +42,7 @@ def shown_lengths(source: Data, train_len: int, length: int) -> tuple[int, int] 
 def extent(lengths: tuple[int, int], shape: tuple[int, int], stops: int, questions: int) -> Extent:
     """As many of the last layers as fit, and as many of the questions as fit with them: one at least.
 
-    The short word has one row a head and question, the long one a row a temperature too.
+    The short word has one row a head and question, the long word a row a temperature too.
 
     >>> extent((64, 512), (2, 4), stops=15, questions=16)
     Extent(lengths=(64, 512), layers=2, questions=4)

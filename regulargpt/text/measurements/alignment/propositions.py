@@ -8,10 +8,10 @@ import math
 def of_p_max(train_len: int, length: int, sigma_tr: float, sigma_ex: float, p_max: float) -> float | None:
     """Proposition 5.1: the temperature at which Gaussian logits with one maximum have P_max as in training.
 
-    The thesis takes the larger root. Where sigma_tr^2 > 2 A it is the wrong one: at L_ex = L_tr it is C / A and not 1.
+    The thesis takes the larger root. Where sigma_tr^2 > 2 A it is the wrong root: at L_ex = L_tr it is C / A and not 1.
 
     With A = ln L_ex + ln P, B = ln L_tr + ln P + sigma_tr^2 / 2 and C = sigma_ex^2 / 2 it is the larger root of
-    A tau^2 - B tau + C = 0. None where there is no real one above 0: a head that is peaked enough to begin with has
+    A tau^2 - B tau + C = 0. None where there is no real root above 0: a head that is peaked enough to begin with has
     none if its logits spread widely (sigma = 2 from 512 to 15,000 symbols).
 
     >>> of_p_max(512, 512, 1.0, 1.0, 0.5)
@@ -27,8 +27,8 @@ def of_p_max(train_len: int, length: int, sigma_tr: float, sigma_ex: float, p_ma
     square = B**2 - 4 * A * C
     if A <= 0 or square < 0:
         return None
-    found = (B + math.sqrt(square)) / (2 * A)
-    return found if found > 0 else None
+    tau = (B + math.sqrt(square)) / (2 * A)
+    return tau if tau > 0 else None
 
 
 def of_entropy(train_len: int, length: int, sigma_tr: float, sigma_ex: float) -> float:

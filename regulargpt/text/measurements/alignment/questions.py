@@ -28,7 +28,7 @@ REST, TOKEN = "·", "⟨answer⟩"
 NOTHING = "–"
 
 
-class Reading(Protocol):
+class LogitReading(Protocol):
     """How the logits at the questions are read: what the network says, and how probable it finds what is right.
 
     `right` are the right answers as they are shown; the probability is nan where there is none.
@@ -108,7 +108,7 @@ class QuestionedWord:
     names: tuple[str, ...]
     at: tuple[int, ...]
     needles: tuple[int | None, ...]
-    reading: Reading
+    reading: LogitReading
 
 
 def questions_of(source: Data) -> int:
@@ -117,7 +117,7 @@ def questions_of(source: Data) -> int:
 
 
 def ask(source: Data, config: RunConfig, seed: int, length: int, count: int) -> QuestionedWord:
-    """The first test word of a length, and `count` questions: those behind a document, or the one at the end."""
+    """The first test word of a length, and `count` questions: those behind a document, or that at the end."""
     word = source.test(seed, length, 1)[:1]
     if isinstance(source, RetrievalData):
         return of_document(source, word, count)
@@ -132,7 +132,7 @@ def of_document(source: RetrievalData, word: Words, count: int) -> QuestionedWor
     task = source.task
     names = tuple(map(sign, task.decode(word[0]).split()))
     at = range(word.shape[1] - task.tail + 1, word.shape[1], 2)[:count]
-    places, answers = task.found(word)[0, :count].tolist(), task.asked(word)[0, :count].tolist()
+    places, answers = task.needles_in(word)[0, :count].tolist(), task.answers_in(word)[0, :count].tolist()
     needles = tuple(None if place < 0 else place for place in places)
     return QuestionedWord(
         word, names, tuple(at), needles, Choice(task.answers.__getitem__, tuple(map(defined, answers)))
@@ -150,7 +150,7 @@ def of_word(source: LanguageData, config: RunConfig, word: Words) -> QuestionedW
     """A word of a language and the machine's answer to it; or which symbols may follow."""
     task, options = source.task, config.objective
     names = tuple(map(sign, task.alphabet))
-    reading: Reading
+    reading: LogitReading
     if isinstance(options, NextOptions):
         reading = Legal((*names, "end"), source.finite.next_symbols(word)[:, -1])
     elif isinstance(options, LastOptions | PrefixesOptions):
@@ -174,10 +174,10 @@ def symbol_names(corpus: Corpus, symbols: np.ndarray) -> tuple[str, ...]:
     """A name for each symbol of a text: a token, a character, or a byte of one."""
     if corpus.tokens is not None:
         return tuple(sign(corpus.decode(symbols[i : i + 1])) for i in range(len(symbols)))
-    found: list[str] = []
+    names: list[str] = []
     for character, count in characters(symbols.astype(np.uint8).tobytes()):
-        found += [sign(character), *[REST] * (count - 1)]
-    return tuple(found)
+        names += [sign(character), *[REST] * (count - 1)]
+    return tuple(names)
 
 
 def sign(name: str) -> str:

@@ -31,10 +31,11 @@ class RaggedSetting(Setting):
     def sharpness(self, name: str) -> Sharpness:
         """The means over the words, weighted by their queries."""
         words = zip(self.words[name], self.sizes[name], strict=True)
-        found = [sharpness(self.model, word[None, :size]) for word, size in words]
+        sharp = [sharpness(self.model, word[None, :size]) for word, size in words]
         queries = [size - self.unread for size in self.sizes[name]]
         p_max, entropy = (
-            np.average([getattr(one, key) for one in found], axis=0, weights=queries) for key in ("p_max", "entropy")
+            np.average([getattr(sharp, key) for sharp in sharp], axis=0, weights=queries)
+            for key in ("p_max", "entropy")
         )
         return Sharpness(p_max, entropy)
 
@@ -62,7 +63,7 @@ def ragged(
 
 def padded(words: Sequence[Sequence[int]]) -> Words:
     """The words below each other, with zeros at their ends."""
-    found = np.zeros((len(words), max(map(len, words))), dtype=np.int64)
-    for row, word in zip(found, words, strict=True):
+    rows = np.zeros((len(words), max(map(len, words))), dtype=np.int64)
+    for row, word in zip(rows, words, strict=True):
         row[: len(word)] = word
-    return found
+    return rows

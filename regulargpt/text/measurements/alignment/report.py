@@ -24,11 +24,11 @@ from regulargpt.runs.opened import Opened, OpenedRun
 from regulargpt.storage import atomic
 from regulargpt.tables import Table, number
 from regulargpt.text.measurements.alignment import checkpoint, propositions
-from regulargpt.text.measurements.alignment.search import HALVINGS, Groups, Search
+from regulargpt.text.measurements.alignment.search import HALVINGS, Groups, TemperatureSearch
 from regulargpt.text.measurements.alignment.setting import (
     SEARCHED,
+    AlignmentTarget,
     Setting,
-    Target,
     search_of,
     setting_of,
     symbols_of_search,
@@ -57,21 +57,21 @@ def measure(
     apart from the questions.
 
     Raises UserError, before anything is written, for a run that is not finished, a model without attention,
-    lengths without words, or one that is not longer than the training words.
+    lengths without words, or a length that is not longer than the training words.
     """
     target = target_of(subject, options) if isinstance(subject, Opened) else checkpoint.target_of(subject, options)
     count = len(SEARCHED) + 1 + (options.fixed is not None)
     setting = replace(target.setting, heard=heard_by(progress, target.setting, count))
     target = replace(target, setting=setting)
     searches = {name: search_of(setting, name) for name in SEARCHED}
-    found = {name: one.tau for name, one in searches.items()}
-    found["log"] = np.array([propositions.of_lengths(*setting.lengths)])
-    found |= {} if options.fixed is None else {"fixed": np.array([options.fixed])}
-    temperatures = {name: setting.temperature(tau, name) for name, tau in found.items()}
+    taus = {name: search.tau for name, search in searches.items()}
+    taus["log"] = np.array([propositions.of_lengths(*setting.lengths)])
+    taus |= {} if options.fixed is None else {"fixed": np.array([options.fixed])}
+    temperatures = {name: setting.temperature(tau, name) for name, tau in taus.items()}
     points = {name: target.point(tau) for name, tau in [("", None), *temperatures.items()]}
     page = write_page(subject, options, setting, temperatures, out) if isinstance(subject, OpenedRun) else None
     logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
-    strategies = {name: of_strategy(setting, name, tau, searches.get(name), points) for name, tau in found.items()}
+    strategies = {name: of_strategy(setting, name, tau, searches.get(name), points) for name, tau in taus.items()}
     report = report_of(target, points[""], logits, strategies, page)
     for name, temperature in temperatures.items():
         atomic.make_folder(out)
@@ -98,7 +98,7 @@ def heard_by(progress: Progress, setting: Setting, strategies: int) -> Callable[
     return heard
 
 
-def target_of(run: Opened, options: AlignOptions) -> Target:
+def target_of(run: Opened, options: AlignOptions) -> AlignmentTarget:
     """A run, or a decoder on a text."""
     config = run.config.replaced({"evaluation.samples": SCORED})
     setting = setting_of(run, options.length, options.words, options.by, options.part, options.seed)
@@ -106,7 +106,7 @@ def target_of(run: Opened, options: AlignOptions) -> Target:
     def point(temperature: Temperature | None) -> Point:
         return points_again(run, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
 
-    return Target(setting, run.facts(), plots.title(run.config), point)
+    return AlignmentTarget(setting, run.facts(), plots.title(run.config), point)
 
 
 def write_page(
@@ -122,7 +122,11 @@ def write_page(
 
 
 def report_of(
-    target: Target, plain: Point, logits: Mapping[str, Logits], strategies: Mapping[str, Any], page: Path | None
+    target: AlignmentTarget,
+    plain: Point,
+    logits: Mapping[str, Logits],
+    strategies: Mapping[str, Any],
+    page: Path | None,
 ) -> dict[str, Any]:
     """All that was found, with `plain`, the test without a temperature."""
     setting, (train_len, length) = target.setting, target.setting.lengths
@@ -134,8 +138,8 @@ def report_of(
         "by": setting.by,
         "on": setting.on,
         "measure": next(iter(plain.measures)),
-        "before": {name: of_sharpness(one) for name, one in setting.before.items()},
-        "logits": {name: of_logits(one) for name, one in logits.items()},
+        "before": {name: of_sharpness(sharp) for name, sharp in setting.before.items()},
+        "logits": {name: of_logits(spread) for name, spread in logits.items()},
         "propositions": closed_forms(setting.before["short"], logits, train_len, length),
         "score": of_point(plain),
         "strategies": strategies,
@@ -155,29 +159,29 @@ def closed_forms(
     }
 
 
-def of_sharpness(found: Sharpness) -> dict[str, Any]:
+def of_sharpness(sharp: Sharpness) -> dict[str, Any]:
     """Means over all heads, and every head."""
     return {
-        "p_max": float(found.p_max.mean()),
-        "entropy": float(found.entropy.mean()),
-        "p_max_by_head": found.p_max.tolist(),
-        "entropy_by_head": found.entropy.tolist(),
+        "p_max": float(sharp.p_max.mean()),
+        "entropy": float(sharp.entropy.mean()),
+        "p_max_by_head": sharp.p_max.tolist(),
+        "entropy_by_head": sharp.entropy.tolist(),
     }
 
 
-def of_logits(found: Logits) -> dict[str, float]:
+def of_logits(spread: Logits) -> dict[str, float]:
     """The spread, the largest, and how Gaussian they are."""
-    return {"sigma": found.sigma, "largest": found.largest, "gaussian": found.gaussian}
+    return {"sigma": spread.sigma, "largest": spread.largest, "gaussian": spread.gaussian}
 
 
 def of_point(point: Point) -> dict[str, float]:
     """The first measure with its interval."""
-    found = next(iter(point.measures.values()))
-    return {"value": found.value, "low": found.low, "high": found.high}
+    score = next(iter(point.measures.values()))
+    return {"value": score.value, "low": score.low, "high": score.high}
 
 
 def of_strategy(
-    setting: Setting, name: str, tau: Groups, found: Search | None, points: Mapping[str, Point]
+    setting: Setting, name: str, tau: Groups, search: TemperatureSearch | None, points: Mapping[str, Point]
 ) -> dict[str, Any]:
     """Temperatures, what they restore and how near, and the score with them."""
     after = setting.at(tau)
@@ -185,9 +189,9 @@ def of_strategy(
         "tau": tau.tolist(),
         "p_max": float(after.p_max.mean()),
         "entropy": float(after.entropy.mean()),
-        "is_monotone": None if found is None else found.is_monotone,
-        "at_bound": None if found is None else bool(found.at_bound.any()),
-        "largest_miss": None if found is None else float(np.abs(found.value - found.target).max()),
+        "is_monotone": None if search is None else search.is_monotone,
+        "at_bound": None if search is None else bool(search.at_bound.any()),
+        "largest_miss": None if search is None else float(np.abs(search.value - search.target).max()),
         "score": of_point(points[name]),
         "difference": difference(points[name], points[""]),
     }
@@ -197,8 +201,8 @@ def difference(after: Point, before: Point) -> dict[str, float] | None:
     """After minus before in nats, paired by segment; None where a measure is no mean of numbers."""
     if "nll" not in after.of_words:
         return None
-    found = Interval.of_mean(after.of_words["nll"] - before.of_words["nll"], after.files)
-    return {"value": found.value, "low": found.low, "high": found.high}
+    paired = Interval.of_mean(after.of_words["nll"] - before.of_words["nll"], after.files)
+    return {"value": paired.value, "low": paired.low, "high": paired.high}
 
 
 def sentence(report: Mapping[str, Any]) -> str:
@@ -214,7 +218,7 @@ def sentence(report: Mapping[str, Any]) -> str:
     """
     short, long, known = report["before"]["short"], report["before"]["long"], measure_named(report["measure"])
     chosen = report["strategies"]["p_max"]
-    after, before = (f"{one['score']['value']:.3f}" for one in (chosen, report))
+    after, before = (f"{record['score']['value']:.3f}" for record in (chosen, report))
     return (
         f"P_max {short['p_max']:.3f} at {report['train_len']:,}, {long['p_max']:.3f} at {report['length']:,}; "
         f"temperature {shown(chosen['tau'])} restores it: {after} {known.unit or known.label} instead of {before}"
@@ -228,16 +232,18 @@ def finding_of(report: Mapping[str, Any], rows: Sequence[Sequence[Any]] = (), pi
         row(f"none, at {report['train_len']:,}", "1", before["short"], None, report),
         row(f"none, at {report['length']:,}", "1", before["long"], report["score"], report),
     ]
-    for name, found in strategies.items():
-        shown_rows.append(row(name, shown(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"], report))
+    for name, values in strategies.items():
+        shown_rows.append(
+            row(name, shown(values["tau"]) + "!" * bool(values["at_bound"]), values, values["score"], report)
+        )
     header = ("strategy", "temperature", "P_max", "H (nats)", measure_named(report["measure"]).label)
     closed = ", ".join(
         f"{name} {'no solution' if value is None else f'{value:.3f}'}" for name, value in report["propositions"].items()
     )
     notes = []
-    if any(found["at_bound"] for found in strategies.values()):
+    if any(values["at_bound"] for values in strategies.values()):
         notes.append("! at a bound: what is wanted lies beyond it")
-    if any(found["is_monotone"] is False for found in strategies.values()):
+    if any(values["is_monotone"] is False for values in strategies.values()):
         notes.append("a statistic does not fall or rise all along: the nearest temperature tried stands")
     # Reports that were written before there was a page have none.
     if report.get("page"):
@@ -256,18 +262,18 @@ def finding_of(report: Mapping[str, Any], rows: Sequence[Sequence[Any]] = (), pi
 
 
 def row(
-    name: str, tau: str, found: Mapping[str, Any], score: Mapping[str, float] | None, report: Mapping[str, Any]
+    name: str, tau: str, values: Mapping[str, Any], score: Mapping[str, float] | None, report: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """A row for people: the statistics at a temperature, and the score if it was tested."""
     unit = measure_named(report["measure"]).unit
     interval = ""
     if score:
         interval = "{} ({}-{})".format(*(number(score[key], unit) for key in ("value", "low", "high")))
-    return (name, tau, f"{found['p_max']:.3f}", f"{found['entropy']:.2f}", interval)
+    return (name, tau, f"{values['p_max']:.3f}", f"{values['entropy']:.2f}", interval)
 
 
 def picture(
-    report: Mapping[str, Any], searches: Mapping[str, Search], logits: Mapping[str, Logits], title: str
+    report: Mapping[str, Any], searches: Mapping[str, TemperatureSearch], logits: Mapping[str, Logits], title: str
 ) -> Picture:
     """Left and middle: the statistics at the temperatures tried, and where they should be; right: QQ plots."""
     at = {"short": f"at {report['train_len']:,}", "long": f"at {report['length']:,}"}
@@ -277,9 +283,13 @@ def picture(
         target = {at["short"]: report["before"]["short"][name]}
         panels.append(Curves([line], Axis("temperature (mean over groups)", False), Axis(label), levels=target))
     lines = [
-        Line(f"{at[name]}: r = {found.gaussian:.3f}", found.quantiles.tolist(), (found.values / found.sigma).tolist())
-        for name, found in logits.items()
-        if found.sigma
+        Line(
+            f"{at[name]}: r = {statistics.gaussian:.3f}",
+            statistics.quantiles.tolist(),
+            (statistics.values / statistics.sigma).tolist(),
+        )
+        for name, statistics in logits.items()
+        if statistics.sigma
     ]
     ends = [lines[-1].lengths[0], lines[-1].lengths[-1]] if lines else []
     lines.append(Line("", ends, ends, like=6, dash="--"))  # what a normal distribution has
@@ -287,6 +297,6 @@ def picture(
     return Picture(panels, title, across=3, size=(4, 3.8))
 
 
-def tried(found: Search) -> tuple[Sequence[float], Sequence[float]]:
+def tried(search: TemperatureSearch) -> tuple[Sequence[float], Sequence[float]]:
     """The temperatures tried and what they came to, as means over groups."""
-    return [float(one.tau.mean()) for one in found.tried], [float(one.value.mean()) for one in found.tried]
+    return [float(trial.tau.mean()) for trial in search.tried], [float(trial.value.mean()) for trial in search.tried]

@@ -26,7 +26,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Search:
+class TemperatureSearch:
     """What was tried, in order, for the `target` of each group; the first are temperatures of 1.
 
     A group is the whole model, a layer or a head.
@@ -38,12 +38,12 @@ class Search:
     @property
     def tau(self) -> Groups:
         """For each group that of the temperatures tried whose statistic is nearest to the target."""
-        return self._of_best(np.stack([one.tau for one in self.tried]))
+        return self._of_best(np.stack([trial.tau for trial in self.tried]))
 
     @property
     def value(self) -> Groups:
         """The statistics at these."""
-        return self._of_best(np.stack([one.value for one in self.tried]))
+        return self._of_best(np.stack([trial.value for trial in self.tried]))
 
     @property
     def at_bound(self) -> Bool[ndarray, "groups"]:
@@ -57,17 +57,17 @@ class Search:
 
         Later layers see other logits when earlier ones change, so it need not. Then the nearest point is all there is.
         """
-        tau, value = (np.stack([getattr(one, name) for one in self.tried]) for name in ("tau", "value"))
+        tau, value = (np.stack([getattr(trial, name) for trial in self.tried]) for name in ("tau", "value"))
         order = tau.argsort(0)
         steps = np.diff(np.take_along_axis(value, order, 0), axis=0)  # (tried - 1, groups)
         return bool(((steps >= -SLACK).all(0) | (steps <= SLACK).all(0)).all())
 
     def _of_best(self, table: Float[ndarray, "tried groups"]) -> Groups:
-        miss = np.abs(np.stack([one.value for one in self.tried]) - self.target)
+        miss = np.abs(np.stack([trial.value for trial in self.tried]) - self.target)
         return np.take_along_axis(table, miss.argmin(0)[None], 0)[0]
 
 
-def search(ask: Callable[[Groups], Groups], target: Groups, start: Groups, *, rises: bool) -> Search:
+def search(ask: Callable[[Groups], Groups], target: Groups, start: Groups, *, rises: bool) -> TemperatureSearch:
     """Find the temperature of each group at which `ask`, given all of them, says `target`.
 
     `start` is what it says at 1, and `rises` whether it grows with the temperature, as entropy does; P_max falls.
@@ -87,4 +87,4 @@ def search(ask: Callable[[Groups], Groups], target: Groups, start: Groups, *, ri
         tried.append(Tried(tau, value))
         too_flat = (value > target) == rises
         low, high = np.where(too_flat, low, tau), np.where(too_flat, tau, high)
-    return Search(target, tuple(tried))
+    return TemperatureSearch(target, tuple(tried))

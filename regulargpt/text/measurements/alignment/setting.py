@@ -18,7 +18,7 @@ from regulargpt.runs.opened import Opened, open_run
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 from regulargpt.text.measurements.alignment import propositions
-from regulargpt.text.measurements.alignment.search import HALVINGS, Groups, Search, search
+from regulargpt.text.measurements.alignment.search import HALVINGS, Groups, TemperatureSearch, search
 from regulargpt.text.measurements.alignment.statistics import ByHead, Sharpness, sharpness
 
 # Words that attention is measured on.
@@ -32,7 +32,7 @@ SEARCHED = ("p_max", "entropy")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is aligned: a network and the digest of its weights, words of the training length and of the longer one.
+    """What is aligned: a network and the digest of its weights, words of the training length and of the longer length.
 
     `unread` is how many symbols at the end of a word attention does not see: those that a decoder reads. `heard` is
     told, after each pass, how many symbols it has read.
@@ -54,7 +54,7 @@ class Setting:
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """That of training and the greater one."""
+        """That of training and the greater length."""
         return self.short.shape[1] - self.unread, self.long.shape[1] - self.unread
 
     @property
@@ -69,9 +69,9 @@ class Setting:
 
     def sharpness(self, name: str) -> Sharpness:
         """How sharp attention is in the short or the long words, as the model is set."""
-        found = sharpness(self.model, self.words[name])
+        sharp = sharpness(self.model, self.words[name])
         self.heard(self.words[name].size)
-        return found
+        return sharp
 
     def groups(self, values: ByHead) -> Groups:
         """The means of the groups that share a temperature."""
@@ -96,7 +96,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Target:
+class AlignmentTarget:
     """What is aligned, which network and text that is, a title, and the test at the greater length."""
 
     setting: Setting
@@ -120,7 +120,7 @@ def setting_of(
 ) -> Setting:
     """The run, and its words.
 
-    Raises UserError for a run that is not finished, a model without attention, lengths without words, or one that
+    Raises UserError for a run that is not finished, a model without attention, lengths without words, or a length that
     is not longer than the training words.
     """
     run = as_measured(place)
@@ -174,7 +174,7 @@ def symbols_of_search(train_len: int, length: int, words: int = SEGMENTS, tried:
     return words * (train_len + (1 + tried) * length)
 
 
-def search_of(setting: Setting, name: str) -> Search:
+def search_of(setting: Setting, name: str) -> TemperatureSearch:
     """The temperatures that restore a statistic: P_max falls with them, entropy rises."""
     target, start = (setting.groups(getattr(setting.before[which], name)) for which in ("short", "long"))
     return search(lambda tau: setting.groups(getattr(setting.at(tau), name)), target, start, rises=name == "entropy")

@@ -1,4 +1,4 @@
-"""How sharp attention is: the mean largest probability and the mean entropy of every head, in one pass."""
+"""How sharp attention is: the mean largest probability and the mean entropy of every head, in a single pass."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def sharpness(model: Attentive, words: Words) -> Sharpness:
     """Of every head, over the words and the queries that see at least half of the word.
 
     In a causal model the first queries see few keys, and are sharp whatever the length is; in another one all queries
-    count. Sums are float64; a piece of the pattern is let go before the next one is made, so that memory is linear in
+    count. Sums are float64; a piece of the pattern is let go before the next piece is made, so that memory is linear in
     the length. Raises `UserError` for words so short that the model attends to nothing.
 
     >>> from regulargpt.models.transformer import Transformer
@@ -83,7 +83,7 @@ def sharpness(model: Attentive, words: Words) -> Sharpness:
 
     def hear(layer: int, piece: Piece) -> None:
         n_queries, n_keys = piece.shape
-        # The first of these queries sees so many keys, each later one a key more.
+        # The first of these queries sees so many keys, each later query a key more.
         sees = piece.begin + n_keys - n_queries + 1
         if sees + n_queries <= least:
             return

@@ -11,7 +11,7 @@ from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.text.measurements.alignment.statistics import ByHead
 
 GRID = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5)
-# A temperature of the grid that is as near as this to one that was found would show the same again.
+# A temperature of the grid that is as near as this to a temperature that was found would show the same again.
 NEAR = 0.03
 TRAINED = "as trained"
 
@@ -29,7 +29,7 @@ class Stop:
         return shown(self.tau.ravel().tolist())
 
 
-def stops(shape: tuple[int, int], found: Mapping[str, Temperature]) -> list[Stop]:
+def stops(shape: tuple[int, int], kept: Mapping[str, Temperature]) -> list[Stop]:
     """All of them for a model of these layers and heads, from the sharpest to the flattest.
 
     >>> found = {"p_max": Temperature(((0.59,),)), "entropy": Temperature(((0.2,),)), "log": Temperature(((0.59,),))}
@@ -39,7 +39,7 @@ def stops(shape: tuple[int, int], found: Mapping[str, Temperature]) -> list[Stop
     ['0.2', '0.3', '0.4', '0.5', '0.59', '0.7']
     """
     marked: dict[bytes, Stop] = {}
-    for name, tau in [(TRAINED, np.ones(shape)), *((name, np.array(each.tau)) for name, each in found.items())]:
+    for name, tau in [(TRAINED, np.ones(shape)), *((name, np.array(each.tau)) for name, each in kept.items())]:
         key = tau.tobytes()
         marked[key] = Stop(tau, (*(marked[key].names if key in marked else ()), name))
     means = [stop.tau.mean() for stop in marked.values()]
@@ -47,6 +47,6 @@ def stops(shape: tuple[int, int], found: Mapping[str, Temperature]) -> list[Stop
     return sorted([*marked.values(), *grid], key=lambda stop: float(stop.tau.mean()))
 
 
-def trained(found: list[Stop]) -> int:
+def trained(every: list[Stop]) -> int:
     """Which of them is the temperature of 1."""
-    return next(i for i, stop in enumerate(found) if TRAINED in stop.names)
+    return next(i for i, stop in enumerate(every) if TRAINED in stop.names)

@@ -21,8 +21,8 @@ from regulargpt.text.measurements.patterns import rows_at
 
 
 @dataclass(frozen=True)
-class View:
-    """A head of a layer; or all heads of one, of which the mean is shown. Both count from 0."""
+class HeadView:
+    """A head of a layer; or all heads of a layer, of which the mean is shown. Both count from 0."""
 
     layer: int
     head: int | None = None
@@ -35,7 +35,7 @@ class Word:
     `answers` and `p` are what the network says at each temperature, and the probability of what is right.
     """
 
-    asked: QuestionedWord
+    questioned: QuestionedWord
     rows: Float[ndarray, "questions views stops keys"]
     answers: tuple[tuple[str, ...], ...]  # (questions, stops)
     p: Float[ndarray, "questions stops"]
@@ -53,11 +53,11 @@ class Word:
     @property
     def on_needle(self) -> Float[ndarray, "questions views stops"]:
         """The attention to the answer; nan where it stands nowhere."""
-        found = np.full(self.rows.shape[:-1], np.nan)
-        for question, place in enumerate(self.asked.needles):
+        weights = np.full(self.rows.shape[:-1], np.nan)
+        for question, place in enumerate(self.questioned.needles):
             if place is not None:
-                found[question] = self.rows[question, :, :, place]
-        return found
+                weights[question] = self.rows[question, :, :, place]
+        return weights
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class AttentionViews:
     run: RunFacts
     setting: Setting
     extent: Extent
-    views: tuple[View, ...]
+    views: tuple[HeadView, ...]
     stops: tuple[Stop, ...]
     short: Word
     long: Word
@@ -93,39 +93,41 @@ def look(run: RunFacts, setting: Setting, temperatures: Mapping[str, Temperature
     steps = stops(setting.shape, temperatures)
     size = extent(lengths, setting.shape, len(steps), questions_of(run.source))
     views = views_of(setting.shape, size.layers)
-    asked = [ask(run.source, run.config, run.seed, T, size.questions) for T in lengths]
+    words = [ask(run.source, run.config, run.seed, T, size.questions) for T in lengths]
     short, long = (
-        word(setting.model, setting.on, one, views, some)
-        for one, some in zip(asked, ([steps[trained(steps)]], steps), strict=True)
+        word(setting.model, setting.on, word_of, views, some)
+        for word_of, some in zip(words, ([steps[trained(steps)]], steps), strict=True)
     )
     return AttentionViews(run, setting, size, views, tuple(steps), short, long)
 
 
-def views_of(shape: tuple[int, int], layers: int) -> tuple[View, ...]:
+def views_of(shape: tuple[int, int], layers: int) -> tuple[HeadView, ...]:
     """The mean of the last layer, then the heads of the last `layers` layers.
 
     >>> views_of((2, 2), layers=1)
-    (View(layer=1, head=None), View(layer=1, head=0), View(layer=1, head=1))
+    (HeadView(layer=1, head=None), HeadView(layer=1, head=0), HeadView(layer=1, head=1))
     """
     n_layers, n_heads = shape
-    heads = (View(layer, head) for layer in range(n_layers - layers, n_layers) for head in range(n_heads))
-    return (View(n_layers - 1), *heads)
+    heads = (HeadView(layer, head) for layer in range(n_layers - layers, n_layers) for head in range(n_heads))
+    return (HeadView(n_layers - 1), *heads)
 
 
-def word(model: Transformer, on: str, asked: QuestionedWord, views: tuple[View, ...], steps: list[Stop]) -> Word:
+def word(model: Transformer, on: str, word: QuestionedWord, views: tuple[HeadView, ...], steps: list[Stop]) -> Word:
     """What a word's questions attend to, and are answered by, at these temperatures."""
     rows, answers, p = [], [], []
     for stop in steps:
         with at_temperature(model, stop.tau, on):
-            found, logits = rows_at(model, asked.word, asked.at)
-        rows.append([seen_by(view, found.double().numpy()) for view in views])
-        names, right = asked.reading.said(logits)
+            attention, logits = rows_at(model, word.word, word.at)
+        rows.append([seen_by(view, attention.double().numpy()) for view in views])
+        names, right = word.reading.said(logits)
         answers.append(names)
         p.append(right)
     whole = np.array(rows).transpose(2, 1, 0, 3)  # (questions, views, stops, keys), stops and views before questions
-    return Word(asked, whole, tuple(zip(*answers, strict=True)), np.array(p).T)
+    return Word(word, whole, tuple(zip(*answers, strict=True)), np.array(p).T)
 
 
-def seen_by(view: View, rows: Float[ndarray, "n_layers n_heads questions keys"]) -> Float[ndarray, "questions keys"]:
-    """The rows of one head, or the mean of all."""
+def seen_by(
+    view: HeadView, rows: Float[ndarray, "n_layers n_heads questions keys"]
+) -> Float[ndarray, "questions keys"]:
+    """The rows of a head, or the mean of all."""
     return rows[view.layer].mean(0) if view.head is None else rows[view.layer, view.head]

@@ -5,7 +5,7 @@ base       a prompt and its answer; a prompt of so many tokens
 lines      LongEval's lines: "line torrid-kid: REGISTER_CONTENT is <24169>" (Li et al. 2023)
 passkey    a pass key in filler sentences (Mohtashami and Jaggi 2023)
 ruler      numbers of keys in noise, and chains of variables (RULER, Hsieh et al. 2024)
-topic      LongEval's conversation in topics, of which the first is asked for (Li et al. 2023)
+topic      LongEval's conversation in topics, of which the first is requested (Li et al. 2023)
 names      adjectives and nouns, for names of lines
 topics     topics and exchanges about any of them, written for this project
 

@@ -67,7 +67,7 @@ class NeedleTask(PromptTask):
     def planted(self, random: np.random.Generator, amount: int, depth: float) -> Prompt:
         """A prompt of so many lines, sentences or characters, of which a share of `depth` stands before the needle.
 
-        Of several needles that are asked for together, it is the first.
+        Of several needles that are requested together, it is the first.
         """
 
     def is_found(self, said: str, answer: str) -> bool:
@@ -121,12 +121,12 @@ def numbers(said: str) -> list[str]:
 
 def other_numbers(random: np.random.Generator, count: int, known: set[str], digits: int) -> list[str]:
     """So many different numbers of so many digits that are not known."""
-    found: list[str] = []
-    while len(found) < count:
-        one = f"{random.integers(10 ** (digits - 1), 10**digits)}"
-        if one not in known and one not in found:
-            found.append(one)
-    return found
+    numbers: list[str] = []
+    while len(numbers) < count:
+        number = f"{random.integers(10 ** (digits - 1), 10**digits)}"
+        if number not in known and number not in numbers:
+            numbers.append(number)
+    return numbers
 
 
 def number(random: np.random.Generator) -> int:

@@ -30,7 +30,7 @@ CUE = " The <REGISTER_CONTENT> in line {name} is"
 
 
 class LinePrompts(NeedleTask):
-    """So many lines with names of their own; the content of one of them, any of them, is asked for.
+    """So many lines with names of their own; the content of one of them, any of them, is requested.
 
     >>> from languages.randomness import rng
     >>> LinePrompts().prompt(rng(0, "example"), size=2).text.splitlines()[2:4]
@@ -45,7 +45,7 @@ class LinePrompts(NeedleTask):
     def prompt(self, random: np.random.Generator, size: int) -> Prompt:
         """Names are drawn without replacement, contents with."""
         names, contents = drawn(random, size)
-        return self.asked(names, contents, int(random.integers(size)))
+        return self.prompt_at(names, contents, int(random.integers(size)))
 
     def planted(self, random: np.random.Generator, amount: int, depth: float) -> Prompt:
         """With the beginning of the answer behind the question, since a network need not have learned to answer.
@@ -53,16 +53,16 @@ class LinePrompts(NeedleTask):
         Wrong answers are the contents of other lines, as far as there are such.
         """
         names, contents = drawn(random, amount)
-        found = self.asked(names, contents, int(depth * amount))
-        wrong = sorted({str(content) for content in contents} - {found.answer})
+        prompt = self.prompt_at(names, contents, int(depth * amount))
+        wrong = sorted({str(content) for content in contents} - {prompt.answer})
         order: list[int] = random.permutation(len(wrong)).tolist()
         chosen = [wrong[at] for at in order[:WRONG]]
-        others = [*chosen, *other_numbers(random, WRONG - len(chosen), {found.answer, *chosen}, len(str(LARGEST)))]
+        others = [*chosen, *other_numbers(random, WRONG - len(chosen), {prompt.answer, *chosen}, len(str(LARGEST)))]
         cue = CUE.format(name=names[int(depth * amount)])
-        return Prompt(found.text + cue, f"<{found.answer}>", tuple(f"<{one}>" for one in others))
+        return Prompt(prompt.text + cue, f"<{prompt.answer}>", tuple(f"<{wrong}>" for wrong in others))
 
-    def asked(self, names: Sequence[str], contents: Sequence[int], at: int) -> Prompt:
-        """The lines, of which one is asked for."""
+    def prompt_at(self, names: Sequence[str], contents: Sequence[int], at: int) -> Prompt:
+        """The lines, of which one is requested."""
         lines = "".join(
             f"line {name}: REGISTER_CONTENT is <{content}>\n" for name, content in zip(names, contents, strict=True)
         )

@@ -37,7 +37,7 @@ LETTERS = 5
 
 
 class MagicPrompts(NeedleTask):
-    """Numbers of keys among noise, of which `queries` keys are asked for; each has so many `values`.
+    """Numbers of keys among noise, of which `queries` keys are requested; each has so many `values`.
 
     Wrong answers are numbers of other keys, or of several keys the numbers in another order; else they stand nowhere.
 
@@ -55,25 +55,25 @@ class MagicPrompts(NeedleTask):
         return self.planted(random, size, float(random.random()))
 
     def planted(self, random: np.random.Generator, amount: int, depth: float) -> Prompt:
-        count, asked = self.keys * self.values, self.queries * self.values
+        count, n_queries = self.keys * self.values, self.queries * self.values
         chosen = random.choice(len(ADJECTIVES) * len(NOUNS), self.keys, replace=False)
         keys, numbers = [name(at) for at in chosen.tolist()], other_numbers(random, count, set(), DIGITS)
         needles = [NEEDLE.format(key=keys[at // self.values], value=value) for at, value in enumerate(numbers)]
-        # Those that are asked for in any order, the first of them at the depth.
-        places = random.permutation([depth, *(depth + (1 - depth) * random.random(asked - 1))]).tolist()
-        context = among(amount, needles, [*places, *random.random(count - asked).tolist()])
-        text = (SOME if asked > 1 else ONE).format(context=context, query=listed(keys[: self.queries]))
-        return Prompt(text, listed(numbers[:asked]), tuple(map(listed, self.wrong(random, numbers))))
+        # Those that are requested in any order, the first of them at the depth.
+        places = random.permutation([depth, *(depth + (1 - depth) * random.random(n_queries - 1))]).tolist()
+        context = among(amount, needles, [*places, *random.random(count - n_queries).tolist()])
+        text = (SOME if n_queries > 1 else ONE).format(context=context, query=listed(keys[: self.queries]))
+        return Prompt(text, listed(numbers[:n_queries]), tuple(map(listed, self.wrong(random, numbers))))
 
     def wrong(self, random: np.random.Generator, numbers: Sequence[str]) -> list[list[str]]:
         """Wrong answers."""
-        asked = self.queries * self.values
+        n_queries = self.queries * self.values
         if self.queries > 1:  # turned by 1, 2, ...: each number is another key's
-            return [[*numbers[turn:asked], *numbers[:turn]] for turn in range(1, WRONG + 1)]
-        if len(numbers) > asked:
-            return [[number] for number in numbers[asked : asked + WRONG]]
-        new = other_numbers(random, WRONG * asked, set(numbers), DIGITS)
-        return [new[at : at + asked] for at in range(0, len(new), asked)]
+            return [[*numbers[turn:n_queries], *numbers[:turn]] for turn in range(1, WRONG + 1)]
+        if len(numbers) > n_queries:
+            return [[number] for number in numbers[n_queries : n_queries + WRONG]]
+        new = other_numbers(random, WRONG * n_queries, set(numbers), DIGITS)
+        return [new[at : at + n_queries] for at in range(0, len(new), n_queries)]
 
     def is_right(self, said: str, answer: str) -> bool:
         """All numbers are in what was said, in any order: stricter than RULER's score, which counts parts."""
@@ -88,7 +88,7 @@ class SinglePrompts(MagicPrompts):
 
 
 class MultikeyPrompts(MagicPrompts):
-    """Four keys, of which one is asked for."""
+    """Four keys, of which one is requested."""
 
     name = "multikey"
     longest = " 1234567"
@@ -104,7 +104,7 @@ class MultivaluePrompts(MagicPrompts):
 
 
 class MultiqueryPrompts(MagicPrompts):
-    """Four keys, of which all are asked for."""
+    """Four keys, of which all are requested."""
 
     name = "multiquery"
     longest = " 1234567, 1234567, 1234567, and 1234567"
@@ -131,8 +131,8 @@ class VariablePrompts(NeedleTask):
         """The first assignment stands at the depth, the others behind it in their order."""
         count = HOPS + 1
         names, (value,) = variables(random, count * (1 + WRONG)), other_numbers(random, 1, set(), LETTERS)
-        given = [value, *(f"VAR {one}" for one in names[:HOPS])]
-        needles = [f"VAR {one} = {other}." for one, other in zip(names, given, strict=False)]
+        given = [value, *(f"VAR {name}" for name in names[:HOPS])]
+        needles = [f"VAR {name} = {other}." for name, other in zip(names, given, strict=False)]
         places = [depth, *sorted((depth + (1 - depth) * random.random(HOPS)).tolist())]
         text = CHAIN.format(context=among(amount, needles, places), query=value, count=count)
         answer, *others = (listed(names[at : at + count]) for at in range(0, len(names), count))
@@ -145,10 +145,10 @@ class VariablePrompts(NeedleTask):
 
 def variables(random: np.random.Generator, count: int) -> list[str]:
     """So many different names of letters."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(chr(ord("A") + at) for at in random.integers(26, size=LETTERS).tolist())] = None
-    return list(found)
+    names: dict[str, None] = {}
+    while len(names) < count:
+        names["".join(chr(ord("A") + at) for at in random.integers(26, size=LETTERS).tolist())] = None
+    return list(names)
 
 
 def among(amount: int, needles: Sequence[str], places: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""A conversation in topics, of which the first is asked for (LongEval, Li et al. 2023; thesis, section 5.5.2)."""
+"""A conversation in topics, of which the first is requested (LongEval, Li et al. 2023; thesis, section 5.5.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUESTION = (
 )
 # A topic has so many words of exchanges or a few more, which makes it as long as LongEval's: 15,000 tokens hold 25.
 WORDS = 330
-# Of prompts as long as those of training: fewer make the first topic the only one.
+# Of prompts as long as those of training: fewer make the first topic the only topic.
 FEW = 2
 
 
@@ -51,7 +51,7 @@ class TopicPrompts(PromptTask):
         return Prompt("\n".join([TASK.format(count=count), *parts]) + QUESTION, chosen[0])
 
     def is_right(self, said: str, answer: str) -> bool:
-        """All words of the topic are in what was said, one after the other; the articles do not count."""
+        """All words of the topic are in what was said, in turn; the articles do not count."""
         return f" {plain(answer)} " in f" {plain(said)} "
 
 
