@@ -60,7 +60,7 @@ EXAMPLES = {
     "falsify": (RUN, f"{RUN} --words 100000"),
     "judge": (
         "my_net:Net --weights net.pt --language parity",
-        "my_net:Net:width=32 --weights net.safetensors --language tomita-3 --json",
+        "my_net:Net --weights net.pt --language tomita-3 --json",
     ),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from languages.errors import UserError
 from languages.randomness import rng
@@ -37,7 +37,7 @@ def export(chain: Chain, alphabet: tuple[str, ...], output_names: tuple[str, ...
     >>> graph["nodes"][0], len(graph["start"])
     ({'op': 'state'}, 4)
     """
-    weights = dict(chain.model.state_dict(keep_vars=True))
+    weights = weights_of(chain.model)
     for module in chain.model.modules():
         if isinstance(module, Mixer):
             module.along = module.loop  # symbol by symbol: a faster form is another program
@@ -59,6 +59,12 @@ def export(chain: Chain, alphabet: tuple[str, ...], output_names: tuple[str, ...
     }
     refuse_another(chain, start, graph, {name: tensor.detach().numpy() for name, tensor in weights.items()})
     return graph
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """The weights by their names; of a module from elsewhere (`own`) those that its author gave them."""
+    own: Any = getattr(model, "own", model)
+    return {name: x for name, x in own.state_dict(keep_vars=True).items() if x.is_floating_point()}
 
 
 def pruned(nodes: list[dict[str, Any]], logits: int, after: int) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import torch
-from safetensors.torch import save
-from torch import nn
+from safetensors.torch import load, save
+from torch import Tensor, nn
 
 from languages.errors import UserError
 from languages.task import Task
@@ -21,8 +22,8 @@ from regulargpt.data.language import LanguageData
 from regulargpt.falsification.asked import Examinee
 from regulargpt.falsification.search import falsify
 from regulargpt.finite.chain import chain_of
-from regulargpt.graph.export import export, text
-from regulargpt.judging.modules import said
+from regulargpt.graph.export import export, text, weights_of
+from regulargpt.judging.modules import build, said
 from regulargpt.judging.network import Cell, Whole, as_network
 from regulargpt.models.options import ModelOptions
 from regulargpt.storage.folder import GRAPH, WEIGHTS
@@ -92,13 +93,33 @@ def refuse_faulty(network: Cell | Whole, task: Task, n_outputs: int) -> None:
         raise UserError(f"{of_two}: a logit for each of {answers}, in this order")
 
 
+def as_written(x: Tensor) -> Tensor:
+    """A weight as the checker reads it: in float32, which holds half floats exactly, or float64."""
+    return x.detach().to("cpu", x.dtype if x.dtype == torch.float64 else torch.float32).contiguous().clone()
+
+
+def again(network: str, weights: bytes, graph: bytes) -> str | None:
+    """Why a graph is not that of a network, `MODULE:CLASS`, with these weights; None if it is, byte for byte.
+
+    Raises UserError for what cannot be built or written as a graph.
+    """
+    module, record = build(network, None), json.loads(graph)
+    module.load_state_dict(load(weights), strict=False)
+    cell = as_network(module, len(record["alphabet"]))
+    if not isinstance(cell, Cell):
+        return f"{network} is no cell"
+    chain = chain_of(cell, len(record["alphabet"]))
+    made = text(export(chain, tuple(record["alphabet"]), tuple(record["output_names"])))
+    return None if made == graph else f"{network} with these weights is written as another graph"
+
+
 def of_cell(
     network: Cell, words: LanguageData, seed: int, progress: Progress
 ) -> tuple[Mapping[str, Any], Refutation, dict[str, bytes]]:
     """The certificate and the refutation of a cell, each accepted by the checker just now, and their files."""
     machine = words.finite.machine
     chain = chain_of(network, machine.n_symbols)
-    weights = save({name: x.detach().contiguous().clone() for name, x in network.state_dict().items()})
+    weights = save({name: as_written(x) for name, x in weights_of(network).items()})
     files = {"weights": weights, "network": text(export(chain, machine.alphabet, machine.output_names))}
     outcome = chain_outcome(network, words, seed, files, progress)
     refutation = Refutation({"refuted": False, "reason": "it is proven as it is"}, {})

@@ -39,6 +39,11 @@ class Cell(Recurrent):
         self.module: Any = module
         self.n_symbols = n_symbols
 
+    @property
+    def own(self) -> nn.Module:
+        """The module, whose weights have the names that its author gave them."""
+        return self.module
+
     def start(self, batch: int) -> Any:
         """The state before the first symbol."""
         return self.module.start(batch)

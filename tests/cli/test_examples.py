@@ -1,14 +1,17 @@
 """The examples at the end of each verb's help: all are there, fit a terminal, and do what they say."""
 
+import contextlib
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import regulargpt
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_TEXT, call, examples, verbs
 from regulargpt.construct.configuration import configuration
+from regulargpt.judging.modules import build
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
@@ -17,6 +20,7 @@ from regulargpt.storage.folder import RunFolder
 from regulargpt.text import lengthening
 from regulargpt.text.examples import RUN_ON_RETRIEVAL
 from tests.cli.conftest import Cli, for_a_moment
+from tests.test_your_own import FILES
 
 ALL = [example for verb in verbs() for example in examples(verb)]
 COLUMNS = 80
@@ -52,6 +56,9 @@ def home(tmp_path_factory) -> Path:
     tiny = {"model.d_model": 8, "model.n_layers": 1, "training.steps": 1, "evaluation.samples": 2}
     regulargpt.run(f"text:{folder / 'text.txt'}", folder / RUN_ON_TEXT, train_len=8, **tiny)
     regulargpt.run("retrieval:line", folder / RUN_ON_RETRIEVAL, **tiny)
+    (folder / "my_net.py").write_text(FILES["my_net.py"], encoding="utf-8")
+    with contextlib.chdir(folder):
+        torch.save(build("my_net:Net", None).state_dict(), "net.pt")
     return folder
 
 

@@ -174,6 +174,15 @@ def test_a_changed_graph_and_changed_weights_are_rejected(at_work: Cli, tmp_path
         assert "is not the" in answer.err
 
 
+def test_the_graph_is_compared_with_the_class_it_came_from(at_work: Cli, tmp_path: Path):
+    assert at_work("judge", "judged_nets:Last", "--language", "regex:(0|1)*1", "--out", "it").code == 0
+    assert at_work("check", "it", "--model", "judged_nets:Last").code == 0
+    for other in ("judged_nets:Last:keep=0.25", "judged_nets:Fading"):
+        answer = at_work("check", "it", "--model", other)
+        assert (answer.code, answer.err) == (1, f"rejected: {other} with these weights is written as another graph\n")
+    assert_refused(at_work("check", "it", "--model", "judged_nets:Lost"), "did you mean 'Last'?")
+
+
 def test_a_module_trained_in_a_loop_of_ones_own_gets_a_verdict_in_python():
     """A GRU that learned in a few steps, as a stranger has it: right by its table, and something is said as it is."""
 

@@ -758,7 +758,7 @@ def refuse(*_: object) -> None:
 
 
 def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path, monkeypatch):
-    having(monkeypatch, Certifier, of=refuse)
+    having(monkeypatch, Certifier, for_task=refuse)
     notices: list[str] = []
     settings = config("regulargpt", phases__table_fine_tuning__every=4)
     assert run(settings, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
@@ -772,10 +772,10 @@ def test_a_run_is_not_resumed_with_another_budget_that_leaves_other_phases_out(t
             raise Stop
 
     settings, right = config("regulargpt", phases__table_fine_tuning__every=4), Certifier.for_task
-    having(monkeypatch, Certifier, of=refuse if first else right)
+    having(monkeypatch, Certifier, for_task=refuse if first else right)
     with pytest.raises(Stop):
         run(settings, tmp_path / "run", Watch(on_step=stop))
-    having(monkeypatch, Certifier, of=right if first else refuse)
+    having(monkeypatch, Certifier, for_task=right if first else refuse)
     with pytest.raises(UserError, match=r"with the phases words(, table_fine_tuning)?, not .*LANGUAGES_BUDGET"):
         resume(tmp_path / "run")
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("certificate", type=PATH)
 @click.option("--weights", type=FILE, help="The weights.  [default: beside the certificate]")
-@click.option("--network", type=FILE, help="config.json.  [default: beside the certificate]")
+@click.option("--network", type=FILE, help="config.json, or graph.json.  [default: beside the certificate]")
 @click.option("--automaton", type=FILE, help="The automaton.  [default: beside the certificate]")
 @click.option("--refutation", "refuted", is_flag=True, help="Check a folder's refutation, not its certificate.")
+@click.option("--model", help="Also write the step of MODULE:CLASS, with these weights, as a graph, and compare.")
 @click.option("--language", help="Also prove that the automaton is that of this language, as in --language parity.")
 @printed
 def command(
@@ -31,6 +32,7 @@ def command(
     network: Path | None,
     automaton: Path | None,
     refuted: bool,
+    model: str | None,
     language: str | None,
     as_json: bool,
 ) -> int:
@@ -53,6 +55,8 @@ def command(
             raise Rejected("it is a certificate, of a network that is right; leave --refutation out")
         if is_wrong and not refuted and certificate.is_dir():
             raise Rejected(f"it is a refutation, of a network that is wrong; check it with `regulargpt check {path}`")
+        if model is not None:
+            refuse_another_graph(model, path.parent, weights, network)
     except OSError as error:
         hint = "give a certificate that `regulargpt verify` wrote, with its files beside it"
         raise UserError(f"{error.filename or path} cannot be read ({error.strerror}); {hint}") from error
@@ -63,6 +67,20 @@ def command(
         return FAILED
     emit(as_record(accepted)) if as_json else say(text(accepted))
     return 0
+
+
+def refuse_another_graph(model: str, folder: Path, weights: Path | None, network: Path | None) -> None:
+    """Raise Rejected where graph.json is not, byte for byte, the step of a class with these weights."""
+    from regulargpt.certificate.checker import Rejected
+    from regulargpt.judging.judge import again
+    from regulargpt.storage.atomic import read_bytes
+    from regulargpt.storage.folder import GRAPH, WEIGHTS
+
+    graph = network or folder / GRAPH
+    if not graph.exists():
+        raise UserError(f"--model: {shown(folder)} has no {GRAPH}; only `regulargpt judge`'s proofs are about one")
+    if (reason := again(model, read_bytes(weights or folder / WEIGHTS), read_bytes(graph))) is not None:
+        raise Rejected(reason)
 
 
 def place_of(certificate: Path, refuted: bool) -> Path:
