@@ -156,9 +156,9 @@ def test_stopped_and_gone_on_with_is_as_never_stopped(asked, after: int):
     # Of two prompts a column: the one that was interrupted is asked anew.
     assert len(found_in()["missing"]) == COLUMNS - after // 2
     called, again = asked("--page-only")
-    assert (called.code, again.examinee) == (75, [])
+    assert (called.code, again.asked) == (75, [])
     called, again = asked()
-    assert (called.code, len(again.examinee)) == (0, 2 * (COLUMNS - after // 2))
+    assert (called.code, len(again.asked)) == (0, 2 * (COLUMNS - after // 2))
     assert everything(PLACE / "answers") == whole
     assert asked("--page-only")[0].code == 0
 

@@ -29,7 +29,7 @@ def runs(tmp_path_factory) -> dict[str, Path]:
         for name, weights in (("proven", WEIGHTS), ("wrong", wrong_weights())):
             patch.setattr(running, "first_model", lambda *_, weights=weights: model_of(weights))
             found[name] = tmp_path_factory.mktemp("runs") / name
-            running.run(config_of(training__steps=15), found[name])
+            running.run(config_of(training__steps=15, evaluation__falsify=2000), found[name])
     return found
 
 

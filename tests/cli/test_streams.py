@@ -82,6 +82,7 @@ SUCCEED = {
     "verify": "verify RUN --length 9 --words 2",
     "extract": "extract RUN --out new.json",
     "falsify": "falsify RUN --words 20",
+    "judge": "judge torch.nn:Embedding:num_embeddings=2,embedding_dim=2 --language parity --seconds 1 --out new",
     "kernels": "kernels alibi --heads 1 --length 8",
     "position-variance": "position-variance --updates 1",
     "receptive-field": "receptive-field RUN --length 9 --words 2",
