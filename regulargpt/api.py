@@ -205,13 +205,13 @@ def evaluate(
 
 
 def judge(
-    module: nn.Module, language: Language, *, out: str | Path | None = None, seconds: float = 20.0, seed: int = 0
+    module: nn.Module, language: Language, *, out: str | Path | None = None, seconds: float = 60.0, seed: int = 0
 ) -> dict[str, Any]:
     """A verdict on a module of your own that was trained elsewhere; `regulargpt judge --json`.
 
     A cell has `start(batch)`, `step(state, symbols)` and `readout(state)`: what is said of its certificate and its
     refutation is in the report, and their files in the folder `out`, if one is given. Of any other module, from words
-    (batch, length) to logits, wrong words are looked for, for so many seconds.
+    (batch, length) to logits, wrong words are looked for. That and a refutation take at most so many seconds each.
 
     Raises UserError for a language that is not regular, and for a module that cannot be asked.
 

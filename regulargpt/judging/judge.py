@@ -16,7 +16,7 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt import data, objectives
 from regulargpt.certificate.chain.outcome import chain_outcome
-from regulargpt.certificate.refutation.outcome import Refutation, refutation_of
+from regulargpt.certificate.refutation.outcome import Refutation
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
 from regulargpt.falsification.asked import Examinee
@@ -26,6 +26,7 @@ from regulargpt.graph.export import export, text, weights_of
 from regulargpt.judging.modules import build, said
 from regulargpt.judging.network import Cell, Whole, as_network
 from regulargpt.models.options import ModelOptions
+from regulargpt.runs.refute import refuted_within
 from regulargpt.storage.folder import GRAPH, WEIGHTS
 
 Progress = Callable[[str, int, int], None]
@@ -51,14 +52,15 @@ class Judgement:
 def judge(
     module: nn.Module,
     language: str,
-    seconds: float = 20.0,
+    seconds: float = 60.0,
     seed: int = 0,
     progress: Progress = lambda part, done, count: None,
 ) -> Judgement:
     """Conclude of a module what can be: nothing is trained.
 
     Of a cell (`regulargpt.judging.network.Cell`) its step is written as graph.json; what is proven is proven of that.
-    Of any other network wrong words are looked for, for so many seconds of processor time (0: without end).
+    Of any other network wrong words are looked for. That, and the proof that a cell is wrong for ever, may take so many
+    `seconds` of processor time each (0: without end).
 
     Raises UserError for a language that is not regular, and for a network that cannot be asked.
     """
@@ -69,7 +71,7 @@ def judge(
     none = {"proven": False, "reason": "it carries no state of fixed size from symbol to symbol: only words are tried"}
     certificate, refutation, files = none, Refutation({"refuted": False, "reason": none["reason"]}, {}), {}
     if isinstance(network, Cell):
-        certificate, refutation, files = of_cell(network, words, seed, progress)
+        certificate, refutation, files = of_cell(network, words, seed, seconds or inf, progress)
     falsified = None
     if not certificate.get("unquantised", {}).get("proven") and not refutation.report["refuted"]:
         asked = Examinee.from_model(network, words, goal, torch.device("cpu"), ModelOptions("judged"))
@@ -114,7 +116,7 @@ def again(network: str, weights: bytes, graph: bytes) -> str | None:
 
 
 def of_cell(
-    network: Cell, words: LanguageData, seed: int, progress: Progress
+    network: Cell, words: LanguageData, seed: int, seconds: float, progress: Progress
 ) -> tuple[Mapping[str, Any], Refutation, dict[str, bytes]]:
     """The certificate and the refutation of a cell, each accepted by the checker just now, and their files."""
     machine = words.finite.machine
@@ -124,7 +126,7 @@ def of_cell(
     outcome = chain_outcome(network, words, seed, files, progress)
     refutation = Refutation({"refuted": False, "reason": "it is proven as it is"}, {})
     if not outcome.proven_as_it_is:
-        refutation = refutation_of(words.task, network, weights, files["network"], progress)
+        refutation = refuted_within(seconds, progress, words.task, network, weights, files["network"])
     written = {WEIGHTS: weights, GRAPH: files["network"]}
     proofs = {name: proof.encode() for name, proof in {**outcome.files, **refutation.files}.items()}
     return outcome.report, refutation, {**written, **proofs}

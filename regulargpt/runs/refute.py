@@ -10,6 +10,7 @@ from warnings import catch_warnings
 from languages.errors import Notice, UserError
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.outcome import (
+    Refutation,
     answers_otherwise,
     may_be_refuted,
     none_of,
@@ -27,6 +28,21 @@ from regulargpt.storage.folder import MODEL_CONFIG, REFUTATION, WEIGHTS, RunFold
 
 class Late(Exception):
     """The time is over."""
+
+
+def refuted_within(seconds: float, progress: Progress, *network: Any) -> Refutation:
+    """What `refutation_of` says of a network in so many seconds of this thread's processor time; else it is `late`."""
+    end = time.thread_time() + seconds
+
+    def watched(part: str, done: int, count: int) -> None:
+        if time.thread_time() > end:
+            raise Late
+        progress(part, done, count)
+
+    try:
+        return refutation_of(*network, watched)
+    except Late:
+        return Refutation(none_of(f"nothing was proven in {seconds:g} seconds").report | {"late": True}, {})
 
 
 def refutation_report(
@@ -53,16 +69,8 @@ def refutation_report(
             network = graph(model, words)
         except UserError as error:
             return none_of(str(error)).report
-    end = time.thread_time() + seconds
-
-    def watched(part: str, done: int, count: int) -> None:
-        if time.thread_time() > end:
-            raise Late
-        progress(part, done, count)
-
-    try:
-        refutation = refutation_of(words.task, model, weights, network, watched)
-    except Late:
-        return none_of(f"nothing was proven in {seconds:g} seconds").report | {"late": True}
+    refutation = refuted_within(seconds, progress, words.task, model, weights, network)
+    if refutation.report.get("late"):
+        return refutation.report
     refutation.write(folder)
     return refutation.report | ({"file": str(folder.path / REFUTATION)} if refutation.files else {})

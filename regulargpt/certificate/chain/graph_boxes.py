@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from regulargpt.certificate.chain.box_search import PointMoves
 
 
-@dataclass(frozen=True)
+MOST_WORK = 1 << 37  # multiplications of a search, as `GraphNetwork.work` counts them: a minute or two
+
+
+@dataclass
 class OfGraph:
-    """That of a graph, in the checker's own arithmetic, box by box."""
+    """That of a graph, in the checker's own arithmetic, box by box, as long as there is work `left` to be done."""
 
     network: GraphNetwork
+    left: int = MOST_WORK
 
     def start(self, n: int) -> Float[Tensor, "n d_state"]:
         """The state before the first symbol."""
@@ -37,6 +41,10 @@ class OfGraph:
 
     def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
         """Where all states of boxes come to by one more symbol each; everywhere, where nothing is known."""
+        self.left -= len(symbols) * self.network.D * self.network.work()
+        if self.left < 0:
+            anywhere = torch.full_like(states.lower, torch.inf)
+            return TensorInterval(-anywhere, anywhere)
         middle, radii = states.centre.numpy(), states.radius.numpy()
         with np.errstate(all="ignore"):
             found = [ends(self.network.image(*row)) for row in zip(middle, radii, symbols.tolist(), strict=True)]

@@ -15,7 +15,7 @@ from regulargpt.cli.types import FILE, PATH, FiniteRange, WholeRange
 @click.argument("network", metavar="MODULE:CLASS")
 @click.option("--language", required=True, help="What it should answer, as in --language parity.")
 @click.option("--weights", type=FILE, help="Its state_dict: a .safetensors, or what torch.save wrote.")
-@click.option("--seconds", type=FiniteRange(min=0), default=20.0, show_default=True, help="Of the search for words.")
+@click.option("--seconds", type=FiniteRange(min=0), default=60.0, show_default=True, help="Of each search; 0: no end.")
 @click.option("--seed", type=WholeRange(min=0), default=0, show_default=True, help="Seed of the words that are drawn.")
 @click.option("--out", type=PATH, help="Folder for the proof.  [default: judged/LANGUAGE-CLASS]")
 @printed
