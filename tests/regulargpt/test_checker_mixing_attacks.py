@@ -446,10 +446,12 @@ def test_rows_of_wide_matrices_are_computed_a_few_at_a_time():
 
 def test_boxes_begin_with_the_start_and_nothing_around_it():
     """A start that is not 0, as that of sLSTM, has to lead into the boxes itself."""
-    network: Any = SimpleNamespace(GATES=1, d=1, layers=1, D=1, first_state=lambda: np.array([5.0]))
+    network: Any = SimpleNamespace(
+        GATES=1, ANSWERS_BEFORE=False, d=1, layers=1, D=1, first_state=lambda: np.array([5.0])
+    )
     network.image = lambda point, radii, symbol, alone: Doubles(point, radii)
     rows = SimpleNamespace(points={(0, 0): 1}, progress=lambda *_: None, shown=str)
-    proven: Any = SimpleNamespace(rows=rows, answered=[])
+    proven: Any = SimpleNamespace(rows=rows, answered=lambda is_before: [])
     radii = np.array([[0.1]])
     assert 0.08 < Boxes(network, np.array([[5.0]]), radii, 1e-3, proven).room < 0.1
     with pytest.raises(Rejected, match=r"may be 5\.001 from that of point 1"):
@@ -458,11 +460,11 @@ def test_boxes_begin_with_the_start_and_nothing_around_it():
 
 def test_what_is_no_number_is_no_bound():
     """Neither of a state nor of a margin: every comparison with it is false."""
-    network: Any = SimpleNamespace(GATES=1, d=1, layers=1, D=1, first_state=lambda: np.zeros(1))
+    network: Any = SimpleNamespace(GATES=1, ANSWERS_BEFORE=False, d=1, layers=1, D=1, first_state=lambda: np.zeros(1))
     network.image = lambda point, radii, symbol, alone: Doubles(point, radii)
     network.margin = lambda point, radii, answer, symbol: np.nan
     rows = SimpleNamespace(points={(0, 0): 1}, progress=lambda *_: None, shown=str)
-    proven: Any = SimpleNamespace(rows=rows, answered=[(1, 0, 0)])
+    proven: Any = SimpleNamespace(rows=rows, answered=lambda is_before: [(1, 0, 0)])
     with pytest.raises(Rejected, match="the answer can change within the box of point 1"):
         Boxes(network, np.zeros((1, 1)), np.array([[0.1]]), 1e-3, proven)
     network.image = lambda point, radii, symbol, alone: Doubles(point, np.full(1, np.nan))
@@ -476,10 +478,11 @@ def test_every_answer_is_asked_of_the_box_and_the_symbol_that_led_there():
     found.before = {(START, 0): None, (1, 1): ((START, 0), 0), (2, 0): ((1, 1), 1)}
     found.machine = SimpleNamespace(letters=[(1, 1), (0, 0)], outputs=[None, 7])  # type: ignore[assignment]
     found.rows = SimpleNamespace(points={(START, 0): 1, (1, 0): 2, (1, 1): 2, (2, 0): 3})  # type: ignore[assignment]
-    assert found.answered == {(1, 0, 7), (2, 0, 7), (3, 0, 7)}
+    assert found.answered() == {(1, 0, 7), (2, 0, 7), (3, 0, 7)}
+    assert found.answered(is_before=True) == {(START, 0, 7), (1, 0, 7), (2, 0, 7)}
     found.machine.outputs = [6, 7]
     found.rows.points |= {(START, 1): 1, (2, 1): 3}
-    assert found.answered == {(place, symbol, 7 - symbol) for place in (1, 2, 3) for symbol in (0, 1)}
+    assert found.answered() == {(place, symbol, 7 - symbol) for place in (1, 2, 3) for symbol in (0, 1)}
 
 
 def test_steps_toward_a_limit_that_is_far_are_counted():
