@@ -8,6 +8,7 @@ from typing import Any
 from warnings import catch_warnings
 
 from languages.errors import Notice, UserError
+from languages.tasks import AnyTask
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.refutation.outcome import (
     Refutation,
@@ -30,7 +31,9 @@ class Late(Exception):
     """The time is over."""
 
 
-def refuted_within(seconds: float, progress: Progress, *network: Any) -> Refutation:
+def refuted_within(
+    seconds: float, progress: Progress, task: AnyTask, model: Recurrent, weights: bytes, network: bytes
+) -> Refutation:
     """What `refutation_of` says of a network in so many seconds of this thread's processor time; else it is `late`."""
     end = time.thread_time() + seconds
 
@@ -40,7 +43,7 @@ def refuted_within(seconds: float, progress: Progress, *network: Any) -> Refutat
         progress(part, done, count)
 
     try:
-        return refutation_of(*network, watched)
+        return refutation_of(task, model, weights, network, watched)
     except Late:
         return Refutation(none_of(f"nothing was proven in {seconds:g} seconds").report | {"late": True}, {})
 

@@ -98,7 +98,7 @@ class NeedleMethods(Methods):
             return None if self.sharper else f"no --temperature FILE; {remedy}"
         return super().why_not(name)
 
-    def cell(self, documents: PromptDocuments, name: str, length: int) -> NeedleCell | None:
+    def needle_cell(self, documents: PromptDocuments, name: str, length: int) -> NeedleCell | None:
         """Documents of one kind; None where the network, so changed, has no positions for them."""
         config = self.config(name, length)
         if config.network.too_long(length) is not None:
@@ -239,7 +239,7 @@ def found_by(series: NeedleMethods, names: Sequence[str], progress: Progress) ->
         for some in series.documents
         for T in series.lengths  # then the methods, since they read the same documents
         for name in names
-        if (cell := series.cell(some, name, T)) is not None
+        if (cell := series.needle_cell(some, name, T)) is not None
     ]
     written = lru_cache(1)(lambda some, T: [some.document(i, T) for i in range(some.words)])
 
