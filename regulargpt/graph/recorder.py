@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from languages.errors import UserError
 
 MOST_CONSTANT = 1 << 14  # numbers of a constant that is written into the graph
-OURS = ("regulargpt.graph", "regulargpt.judge", "regulargpt.finite", "torch", "contextlib")
+OURS = ("regulargpt.graph", "regulargpt.judging", "regulargpt.finite", "torch", "contextlib")
 
 
 class Unsupported(Exception):

@@ -18,7 +18,7 @@ from regulargpt.certificate.checker.chain_networks import network_of
 from regulargpt.certificate.checker.doubles import known
 from regulargpt.certificate.checker.graph import GraphNetwork
 from regulargpt.finite.chain import Chain, chain_of
-from regulargpt.graph.export import export, text
+from regulargpt.graph.export import export, text, weights_of
 from regulargpt.judging.network import Cell as Judged
 from regulargpt.models import MODELS
 from regulargpt.models.delta.model import Delta
@@ -42,7 +42,7 @@ def network(kind: type[nn.Module]) -> tuple[Chain, GraphNetwork]:
     torch.manual_seed(0)
     is_cell = issubclass(kind, Cell)
     chain = chain_of(Judged(kind(), 2)) if is_cell else chain_of(kind(2, 2, d_model=8))
-    weights = {name: x.detach().numpy() for name, x in chain.model.state_dict().items()}
+    weights = {name: x.detach().numpy() for name, x in weights_of(chain.model).items()}
     return chain, GraphNetwork(weights, json.loads(text(export(chain, ALPHABET, ANSWERS))))
 
 
@@ -69,7 +69,7 @@ def test_a_graph_holds_what_torch_computes_and_all_of_a_box(kind, seed: int, rad
 def test_balls_of_flint_and_of_doubles_agree(kind):
     chain, graph = network(kind)
     states = np.random.default_rng(1).normal(size=(2, chain.dimension)) * 0.3
-    weights = {name: x.detach().numpy() for name, x in chain.model.state_dict().items()}
+    weights = {name: x.detach().numpy() for name, x in weights_of(chain.model).items()}
     exactly = GraphNetwork(weights, graph.record, exact).step(exact(states), np.array([0, 1]))
     for quick, ball in zip(graph.step(known(states), np.array([0, 1])), exactly, strict=True):
         far = np.array([float(abs(x - m).upper()) for x, m in zip(ball.ravel(), quick.middle.ravel(), strict=True)])
@@ -82,7 +82,7 @@ def test_the_graph_is_the_network_that_the_checker_writes_by_hand(kind):
     chain, graph = network(kind)
     options = dataclasses.replace(MODELS.options(kind.__name__.lower(), "model"), d_model=8).record()
     record = {"model": options, "n_symbols": 2, "n_outputs": 2, "alphabet": [*ALPHABET], "supervision": "last"}
-    weights = {key: x.detach().numpy() for key, x in chain.model.state_dict().items()}
+    weights = {name: x.detach().numpy() for name, x in weights_of(chain.model).items()}
     by_hand = network_of(weights, {**record, "output_names": [*ANSWERS]}, known)
     assert (by_hand.D, by_hand.first_state().tolist()) == (graph.D, graph.first_state().tolist())
     states = np.random.default_rng(2).normal(size=(3, chain.dimension)) * 0.3
