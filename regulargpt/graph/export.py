@@ -16,7 +16,7 @@ from languages.randomness import rng
 from regulargpt.certificate.checker.doubles import known
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected
 from regulargpt.certificate.checker.graph import FORMAT, GraphNetwork
-from regulargpt.finite.chain import Chain, real, tensors
+from regulargpt.finite.chain import Chain, chain_of, real, tensors
 from regulargpt.graph.recorder import Recorder
 from regulargpt.graph.translations import TRANSLATIONS
 from regulargpt.models.mixing.mixer import Mixer
@@ -59,6 +59,11 @@ def export(chain: Chain, alphabet: tuple[str, ...], output_names: tuple[str, ...
     }
     refuse_another(chain, start, graph, {name: tensor.detach().numpy() for name, tensor in weights.items()})
     return graph
+
+
+def written(model: nn.Module, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> bytes:
+    """graph.json of a model that carries a state, as a file. Raises UserError where it has none."""
+    return text(export(chain_of(model, len(alphabet)), alphabet, output_names))
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -201,8 +200,3 @@ def place() -> str:
             return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return "the network"
-
-
-def one_hot(symbols: Tensor, num_classes: int = -1) -> Tensor:
-    """torch's function, as a row of a table."""
-    return torch.eye(num_classes, dtype=torch.long)[symbols]

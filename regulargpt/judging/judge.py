@@ -21,10 +21,10 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
 from regulargpt.falsification.asked import Examinee
 from regulargpt.falsification.search import falsify
-from regulargpt.finite.chain import chain_of
-from regulargpt.graph.export import export, text, weights_of
+from regulargpt.graph.export import weights_of, written
 from regulargpt.judging.modules import build, said
 from regulargpt.judging.network import Cell, Whole, as_network
+from regulargpt.models.base import fill
 from regulargpt.models.options import ModelOptions
 from regulargpt.runs.refute import refuted_within
 from regulargpt.storage.folder import GRAPH, WEIGHTS
@@ -106,12 +106,12 @@ def again(network: str, weights: bytes, graph: bytes) -> str | None:
     Raises UserError for what cannot be built or written as a graph.
     """
     module, record = build(network, None), json.loads(graph)
-    module.load_state_dict(load(weights), strict=False)
+    own = module.state_dict()  # beside weights it may hold whole numbers, which are written into its graph
+    fill(module, own | {name: x for name, x in load(weights).items() if name in own}, WEIGHTS)
     cell = as_network(module, len(record["alphabet"]))
     if not isinstance(cell, Cell):
         return f"{network} is no cell"
-    chain = chain_of(cell, len(record["alphabet"]))
-    made = text(export(chain, tuple(record["alphabet"]), tuple(record["output_names"])))
+    made = written(cell, tuple(record["alphabet"]), tuple(record["output_names"]))
     return None if made == graph else f"{network} with these weights is written as another graph"
 
 
@@ -120,13 +120,12 @@ def of_cell(
 ) -> tuple[Mapping[str, Any], Refutation, dict[str, bytes]]:
     """The certificate and the refutation of a cell, each accepted by the checker just now, and their files."""
     machine = words.finite.machine
-    chain = chain_of(network, machine.n_symbols)
     weights = save({name: as_written(x) for name, x in weights_of(network).items()})
-    files = {"weights": weights, "network": text(export(chain, machine.alphabet, machine.output_names))}
+    files = {"weights": weights, "network": written(network, machine.alphabet, machine.output_names)}
     outcome = chain_outcome(network, words, seed, files, progress)
     refutation = Refutation({"refuted": False, "reason": "it is proven as it is"}, {})
     if not outcome.proven_as_it_is:
         refutation = refuted_within(seconds, progress, words.task, network, weights, files["network"])
-    written = {WEIGHTS: weights, GRAPH: files["network"]}
+    files_of_network = {WEIGHTS: weights, GRAPH: files["network"]}
     proofs = {name: proof.encode() for name, proof in {**outcome.files, **refutation.files}.items()}
-    return outcome.report, refutation, {**written, **proofs}
+    return outcome.report, refutation, {**files_of_network, **proofs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from languages.errors import UserError, nearest, shown
+from regulargpt.models.base import fill
 from regulargpt.options.registry import PATH
 
 
@@ -81,10 +83,9 @@ def loaded(module: nn.Module, weights: Path) -> nn.Module:
         raise UserError(
             f"{shown(weights)} holds no weights that can be read safely; use torch.save(net.state_dict(), FILE)"
         ) from error
-    try:
-        module.load_state_dict(found)
-    except Exception as error:
-        raise UserError(f"{shown(weights)} does not fit {type(module).__name__}: {said(error)}") from error
+    if not isinstance(found, Mapping) or not all(isinstance(x, torch.Tensor) for x in found.values()):
+        raise UserError(f"{shown(weights)} is no state_dict; use torch.save(net.state_dict(), FILE)")
+    fill(module, found, shown(weights))
     return module
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.models.base import Model
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout
 from regulargpt.models.recurrent import Recurrent
 
@@ -35,9 +36,11 @@ class Cell(Recurrent):
     """
 
     def __init__(self, module: nn.Module, n_symbols: int):
-        nn.Module.__init__(self)
+        Model.__init__(self)
+        self.hook_embed, self.hook_output = HookPoint(), HookPoint()
         self.module: Any = module
         self.n_symbols = n_symbols
+        self.readout = nn.Identity()  # what `advance` gives are logits
 
     @property
     def own(self) -> nn.Module:
@@ -48,19 +51,15 @@ class Cell(Recurrent):
         """The state before the first symbol."""
         return self.module.start(batch)
 
-    def advance(self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout) -> tuple[Tensor, Any]:
-        found = []
-        for symbols in piece.unbind(1):
+    def advance(
+        self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout
+    ) -> tuple[Float[Tensor, "batch read n_outputs"], Any]:
+        state, logits = self.start(len(piece)) if state is None else state, list[Tensor]()
+        for place, symbols in enumerate(piece.unbind(1), 1):
             state = self.module.step(state, symbols)
-            found.append(self.module.readout(state))
-        return torch.stack(found[-1:] if readout == "last" else found, 1), state  # (batch, 1 or part, n_outputs)
-
-    def read(
-        self, words: Int[Tensor, "batch length"], state: Any, readout: Readout
-    ) -> tuple[Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"], Any]:
-        state = self.start(len(words)) if state is None else state
-        logits, state = self.advance(words, state, readout)
-        return (logits[:, 0] if readout == "last" else logits), state
+            if readout == "all" or place == piece.shape[1]:
+                logits.append(self.module.readout(state))
+        return torch.stack(logits, 1), state  # (batch, 1 or part, n_outputs)
 
 
 class Whole(Model):

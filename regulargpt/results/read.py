@@ -10,6 +10,7 @@ from typing import Any
 from languages.errors import UserError
 from regulargpt.models import MODELS
 from regulargpt.options.lengths import scored_lengths
+from regulargpt.options.presets import leaves
 from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, RunRow, Value
 from regulargpt.runs.sweep.folder import UNKNOWN
@@ -178,19 +179,13 @@ def named_config(text: str) -> dict[str, Value]:
     return values
 
 
-def flat(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
+def flat(sections: Mapping[str, Any]) -> dict[str, Value]:
     """The values of a config.toml by their dotted keys, lists as they are written on the command line.
 
     >>> flat({"seed": 0, "model": {"name": "lstm", "encoding": {"name": "none"}, "sizes": [8, 16]}})
     {'seed': 0, 'model.name': 'lstm', 'model.encoding.name': 'none', 'model.sizes': '8,16'}
     """
-    values: dict[str, Value] = {}
-    for key, value in sections.items():
-        if isinstance(value, Mapping):
-            values |= flat(value, f"{prefix}{key}.")
-        else:
-            values[f"{prefix}{key}"] = listed(value) if isinstance(value, list) else value
-    return values
+    return {key: listed(value) if isinstance(value, list) else value for key, value in leaves(sections)}
 
 
 def listed(values: list[Any]) -> str:

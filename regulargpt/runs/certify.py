@@ -24,12 +24,12 @@ from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.finite.stack_product import MAX_LAG
+from regulargpt.graph.export import written
 from regulargpt.models.base import Model
 from regulargpt.models.recurrent import Recurrent
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.configured import config_of
 from regulargpt.runs.falsify import known
-from regulargpt.runs.graphs import graph
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import mistakes, outside
@@ -97,7 +97,8 @@ def from_outside(folder: RunFolder, config: RunConfig, weights: bytes, reason: s
     with mistakes(config):
         files, unknown = {"weights": weights}, ""
         try:
-            files["network"] = graph(model, words)
+            machine = words.finite.machine
+            files["network"] = written(model, machine.alphabet, machine.output_names)
         except UserError as error:
             unknown = str(error)
         wrong = known(folder, words).words

@@ -18,9 +18,9 @@ from regulargpt.certificate.refutation.outcome import (
     refutation_of,
 )
 from regulargpt.data import of_words
+from regulargpt.graph.export import written
 from regulargpt.models.recurrent import Recurrent
 from regulargpt.runs.configured import config_of
-from regulargpt.runs.graphs import graph
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import outside
@@ -68,8 +68,9 @@ def refutation_report(
     words = of_words(config.data)
     refuse_other_data(folder, words)
     if is_outside:
+        machine = words.finite.machine
         try:
-            network = graph(model, words)
+            network = written(model, machine.alphabet, machine.output_names)
         except UserError as error:
             return none_of(str(error)).report
     refutation = refuted_within(seconds, progress, words.task, model, weights, network)

@@ -181,6 +181,8 @@ def test_the_graph_is_compared_with_the_class_it_came_from(at_work: Cli, tmp_pat
         answer = at_work("check", "it", "--model", other)
         assert (answer.code, answer.err) == (1, f"rejected: {other} with these weights is written as another graph\n")
     assert_refused(at_work("check", "it", "--model", "judged_nets:Lost"), "did you mean 'Last'?")
+    wider = at_work("check", "it", "--model", "judged_nets:Last:symbols=3")
+    assert_refused(wider, "the weights in model.safetensors are of another Last (of another shape: 'table.weight')")
 
 
 def test_a_module_trained_in_a_loop_of_ones_own_gets_a_verdict_in_python():

@@ -14,7 +14,7 @@ from languages.errors import UserError
 from regulargpt.certificate.chain import phase as chain_phase
 from regulargpt.certificate.chain import tuning
 from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
-from regulargpt.certificate.chain.box_search import OfCells, closed
+from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.intervals import TensorInterval
 from regulargpt.certificate.chain.live import LiveChain
 from regulargpt.certificate.chain.phase import ChainFineTuning, Chains, ChainTuning
@@ -250,12 +250,12 @@ def test_closed_boxes_hold_what_their_states_become():
     assert isinstance(phase, ChainFineTuning)
     assert isinstance(phase.strategy, Chains)
     target = phase.strategy.sought.needed()
-    assert closed(OfCells(followed(as_float64(model))), target.moves, 1e-3) is None
+    assert closed(followed(as_float64(model)), target.moves, 1e-3) is None
     with torch.enable_grad():
         while not trainer.finished:
             trainer.step()
     chain, moves = Chain(model), target.moves
-    boxes = closed(OfCells(followed(as_float64(model))), moves, chain_phase.SLACK)
+    boxes = closed(followed(as_float64(model)), moves, chain_phase.SLACK)
     assert boxes is not None
     assert isinstance(phase.now, Closed)
     assert isinstance(phase.last, ChainTuning)

@@ -19,6 +19,7 @@ from regulargpt.certificate.chain.boxes import (
     TanhBounds,
 )
 from regulargpt.certificate.chain.intervals import TensorInterval, linear
+from regulargpt.certificate.chain.moves import PointMoves
 from regulargpt.finite.chain import tensors
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.mixing.layers import EPS, RmsNorm, Swiglu
@@ -63,6 +64,13 @@ class BoxNetwork(ABC):
     ) -> Float[Tensor, "n n_outputs"]:
         """By how much the logit of an answer is above each other's at least, all over boxes to which symbols led; its
         own place has 0."""
+
+    def answers(self, boxes: TensorInterval, moves: PointMoves) -> bool:
+        """Whether each answer is the right one, wherever in its box the state is that it is read of."""
+        states = TensorInterval(boxes.lower[moves.answered], boxes.upper[moves.answered])
+        margins = self.margins(states, moves.answers, moves.by)
+        margins.scatter_(1, moves.answers[:, None], torch.inf)
+        return bool((margins > 0).all())
 
     def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
         """Where all states of boxes (n, d_state) come to by another symbol each."""

@@ -7,17 +7,17 @@ comes to it, widened a little, until nothing leaves any more (Kleene).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from regulargpt.certificate.chain.bounded import BoxNetwork, box_network
+from regulargpt.certificate.chain.bounded import box_network
 from regulargpt.certificate.chain.intervals import TensorInterval
+from regulargpt.certificate.chain.moves import PointMoves
 from regulargpt.certificate.chain.product import ChainProduct
 from regulargpt.finite.chain import Chain
 from regulargpt.finite.chain_rows import Rows
@@ -41,48 +41,6 @@ class PointBoxes:
     slack: float
 
 
-@dataclass(frozen=True)
-class PointMoves:
-    """From which point, by which symbol, to which: (n,) each; the first points (n_symbols,), -1 for a symbol that no
-    word begins with; and the answers (m,) that must be those of the points `answered` (m,), once the symbols `by` (m,)
-    have led to them. `before` (m', 3) are the places where a symbol is read that has an answer, 0 the start and k the
-    point k - 1, the symbol, and the answer."""
-
-    source: Int[Tensor, "n"]
-    symbols: Int[Tensor, "n"]
-    target: Int[Tensor, "n"]
-    first: Int[Tensor, "n_symbols"]
-    answered: Int[Tensor, "m"]
-    by: Int[Tensor, "m"]
-    answers: Int[Tensor, "m"]
-    before: Int[Tensor, "m' 3"]
-
-    @cached_property
-    def begins(self) -> Int[Tensor, "symbols"]:
-        """The symbols that words begin with."""
-        return (self.first >= 0).nonzero()[:, 0]
-
-    @property
-    def n_points(self) -> int:
-        """How many points come up."""
-        return 1 + int(torch.cat([self.target, self.first]).max())
-
-    @classmethod
-    def from_product(cls, product: ChainProduct) -> PointMoves:
-        """Those that come up in a product."""
-        used, to = torch.from_numpy(product.used), torch.from_numpy(product.rows.images) - 1  # (K + 1, n_symbols)
-        source, symbols = used[1:].nonzero().unbind(1)
-        (k, q), machine = product.pairs.T, product.machine
-        right = machine.output_table[machine.table[q]].astype(np.int64)  # (pairs, n_symbols)
-        pair, by = torch.from_numpy(right >= 0).nonzero().unbind(1)
-        place, answers = torch.from_numpy(k)[pair], torch.from_numpy(right)[pair, by]
-        asked, after, given = torch.unique(torch.stack([to[place, by], by, answers]), dim=1)
-        before = torch.unique(torch.stack([place, by, answers], 1), dim=0)
-        first = torch.where(used[0], to[0], -1)
-        later = to[1:][source, symbols]
-        return cls(source, symbols, later, first, asked, after, given, before)
-
-
 class AnyBoxes(Protocol):
     """A network of which all states in a box can be followed."""
 
@@ -93,32 +51,6 @@ class AnyBoxes(Protocol):
     def answers(self, boxes: TensorInterval, moves: PointMoves) -> bool: ...
 
 
-@dataclass(frozen=True)
-class OfCells:
-    """That of a network whose cells have bounds of their own."""
-
-    network: BoxNetwork
-
-    def start(self, n: int) -> Float[Tensor, "n d_state"]:
-        return self.network.start(n).double()
-
-    def images(self, states: TensorInterval, symbols: Int[Tensor, "n"]) -> TensorInterval:
-        return self.network.images(states, symbols)
-
-    def answers(self, boxes: TensorInterval, moves: PointMoves) -> bool:
-        """Whether each answer is the right one, wherever in its box the state is that it is read of."""
-        asked = TensorInterval(boxes.lower[moves.answered], boxes.upper[moves.answered])
-        margins = self.network.margins(asked, moves.answers, moves.by)
-        margins.scatter_(1, moves.answers[:, None], torch.inf)
-        return bool((margins > 0).all())
-
-
-def cells(model: nn.Module) -> OfCells | None:
-    """That of a network in float64 whose cells have bounds of their own; None where they have none."""
-    found = box_network(model)
-    return None if found is None else OfCells(found)
-
-
 def search_boxes(
     chain: Chain, product: ChainProduct, graph: AnyBoxes | None = None
 ) -> tuple[ChainProduct, PointBoxes] | str:
@@ -126,7 +58,7 @@ def search_boxes(
 
     They are those of the `graph`, where the proof is about one.
     """
-    if (network := graph or cells(chain.model)) is None:
+    if (network := graph or box_network(chain.model)) is None:
         return f"{chain.name} passes its state on without bounds that could hold it"
     moves = PointMoves.from_product(product)
     for slack in SLACKS:
@@ -146,7 +78,7 @@ def closed(network: AnyBoxes, moves: PointMoves, slack: float) -> TensorInterval
 
     The network is in float64.
     """
-    start = network.start(len(moves.begins))
+    start = network.start(len(moves.begins)).double()
     of_first = network.images(TensorInterval(start, start), moves.begins), moves.first[moves.begins]
     boxes = hull([of_first], moves.n_points, slack)
     for _ in range(ROUNDS):

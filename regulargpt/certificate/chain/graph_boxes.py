@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,14 +15,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regulargpt.certificate.chain.intervals import TensorInterval
+from regulargpt.certificate.chain.moves import PointMoves
 from regulargpt.certificate.checker.doubles import ends
 from regulargpt.certificate.checker.files import parsed, tensors
 from regulargpt.certificate.checker.graph import GraphNetwork, is_graph
 from regulargpt.storage.folder import GRAPH
-
-if TYPE_CHECKING:
-    from regulargpt.certificate.chain.box_search import PointMoves
-
 
 MOST_WORK = 1 << 37  # multiplications of a search, as `GraphNetwork.work` counts them: a minute or two
 

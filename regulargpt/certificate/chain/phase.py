@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from languages.automata import MooreMachine
 from languages.convert.machines import AnyMachine
-from regulargpt.certificate.chain.box_search import cells, closed
+from regulargpt.certificate.chain.bounded import box_network
+from regulargpt.certificate.chain.box_search import closed
 from regulargpt.certificate.chain.outcome import chain_outcome
 from regulargpt.certificate.chain.points import Candidate
 from regulargpt.certificate.chain.search import refuse_trivial
@@ -162,7 +163,7 @@ class Chains(TowardsAutomaton[ChainTuning, ChainTarget]):
         """With the middles of boxes that are closed now; of a state without bounds, as it is, if the table holds."""
         if now.tuner.boxes is None:
             return now if self.table_holds(now, model) else None
-        network = cells(as_float64(recurrent(model))) if now.tuner.may_be_closed else None
+        network = box_network(as_float64(recurrent(model))) if now.tuner.may_be_closed else None
         slack = SLACK if 2 * done < self.options.steps else SLACK / 10  # better a little than none
         boxes = None if network is None else closed(network, now.tuner.target.moves, slack)
         return None if boxes is None else replace(now, middles=boxes.centre)

@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from languages.automata import MooreMachine
-from regulargpt.certificate.chain.box_search import PointMoves
 from regulargpt.certificate.chain.live import LiveChain
+from regulargpt.certificate.chain.moves import PointMoves
 from regulargpt.certificate.chain.product import alive
 
 

@@ -174,7 +174,7 @@ def as_complex(re: Any, im: Any) -> Any:
 
 def maximum(a: Any, b: Any) -> Any:
     """The larger of two, number by number."""
-    return b + positive(a - b) if isinstance(a, Doubles) else _maximum(a, b)
+    return b + positive(a - b) if isinstance(a, Doubles | Sloped) else _maximum(a, b)
 
 
 def stacked(parts: Sequence[Any]) -> Any:

@@ -21,9 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 from flint import arb
 
 from regulargpt.certificate.checker.balls import softplus, sqrt
-from regulargpt.certificate.checker.chain_mixing import Mixing, decay, outer, read_by, silu, split
+from regulargpt.certificate.checker.chain_mixing import Mixing, decay, outer, read_by, split
 from regulargpt.certificate.checker.files import Malformed
-from regulargpt.certificate.checker.network import Shapes, linear_shapes, sigmoid
+from regulargpt.certificate.checker.network import Shapes, linear_shapes, sigmoid, silu
 
 MAX_HOUSEHOLDERS = 64
 UNIT_EPS = "1e-6"

@@ -22,9 +22,9 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import exp, highest, joined, softplus
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
-from regulargpt.certificate.checker.chain_mixing import alike, outer, read_by, silu, split
+from regulargpt.certificate.checker.chain_mixing import alike, outer, read_by, split
 from regulargpt.certificate.checker.files import Malformed
-from regulargpt.certificate.checker.network import Shapes, linear_shapes
+from regulargpt.certificate.checker.network import Shapes, linear_shapes, silu
 
 RANK, TEMPERATURE, BASE = 16, 16, 10_000
 

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 from regulargpt.certificate.checker.balls import exp, highest, lowest, maximum, product, softplus
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
-from regulargpt.certificate.checker.chain_mixing import halves, outer, read_by, silu, split
+from regulargpt.certificate.checker.chain_mixing import halves, outer, read_by, split
 from regulargpt.certificate.checker.files import Malformed
-from regulargpt.certificate.checker.network import Shapes, linear_shapes
+from regulargpt.certificate.checker.network import Shapes, linear_shapes, silu
 
 
 class Mamba(Diagonal):

@@ -30,9 +30,9 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import cos, exp, joined, lowest, positive, sin, softplus
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
-from regulargpt.certificate.checker.chain_mixing import outer, read_by, silu, split
+from regulargpt.certificate.checker.chain_mixing import outer, read_by, split
 from regulargpt.certificate.checker.files import Malformed
-from regulargpt.certificate.checker.network import Shapes, linear_shapes, sigmoid, tanh
+from regulargpt.certificate.checker.network import Shapes, linear_shapes, sigmoid, silu, tanh
 
 VERSIONS, LEAST_RATE = (2, 3), "1e-4"
 

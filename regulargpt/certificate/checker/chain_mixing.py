@@ -21,15 +21,13 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-from flint import arb
 
-from regulargpt.certificate.checker.balls import exp, joined, sqrt, square, within_root
+from regulargpt.certificate.checker.balls import exp, joined, within_root
 from regulargpt.certificate.checker.chain_network import ChainNetwork
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Malformed
-from regulargpt.certificate.checker.network import Ints, Shapes, linear_shapes, sigmoid
+from regulargpt.certificate.checker.network import Ints, Shapes, linear_shapes, root_mean_square, silu
 
-EPS = "1e-5"
 MAX_CONV = 64
 
 
@@ -169,15 +167,6 @@ class Mixing(ChainNetwork):
 def one_later(before: Any, x: Any) -> Any:
     """What is carried of old numbers (n, as many, m) once x (n, m) are the last of them."""
     return joined([before, x[:, None]], 1)[:, 1:]
-
-
-def silu(x: Any) -> Any:
-    return x * sigmoid(x)
-
-
-def root_mean_square(x: Any, eps: str | arb = EPS) -> Any:
-    """sqrt(mean x^2 + eps) along the last axis, which stays, (n, .., 1)."""
-    return sqrt(square(x).sum(-1, keepdims=True) / x.shape[-1] + arb(eps))
 
 
 def halves(x: Any) -> tuple[Any, Any]:

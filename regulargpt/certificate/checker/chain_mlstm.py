@@ -16,10 +16,10 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import constant, exp, highest, joined, positive
 from regulargpt.certificate.checker.chain_diagonal import Diagonal
-from regulargpt.certificate.checker.chain_mixing import halves, outer, read_by, silu
+from regulargpt.certificate.checker.chain_mixing import halves, outer, read_by
 from regulargpt.certificate.checker.chain_xlstm import Xlstm
 from regulargpt.certificate.checker.files import Rejected
-from regulargpt.certificate.checker.network import sigmoid
+from regulargpt.certificate.checker.network import sigmoid, silu
 
 
 class Mlstm(Diagonal, Xlstm):  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -25,8 +25,8 @@ from typing import Any, ClassVar
 from flint import arb
 
 from regulargpt.certificate.checker.balls import exp, positive, sqrt
-from regulargpt.certificate.checker.chain_mixing import EPS, Mixing, outer, root_mean_square
-from regulargpt.certificate.checker.network import ACTIVATIONS, Shapes, linear_shapes, sigmoid
+from regulargpt.certificate.checker.chain_mixing import Mixing, outer
+from regulargpt.certificate.checker.network import ACTIVATIONS, EPS, Shapes, linear_shapes, root_mean_square, sigmoid
 
 RANK, LEAST = 32, "1e-12"
 INPUTS = "rwkvag"

@@ -31,20 +31,11 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import exp, joined, positive, product, softplus, sqrt, within_root
 from regulargpt.certificate.checker.boxes import Box, State, between, ends, flatness, known, times
-from regulargpt.certificate.checker.chain_mixing import (
-    EPS,
-    Mixing,
-    halves,
-    outer,
-    read_by,
-    root_mean_square,
-    silu,
-    split,
-)
+from regulargpt.certificate.checker.chain_mixing import Mixing, halves, outer, read_by, split
 from regulargpt.certificate.checker.chain_network import MAX_LAYERS, Bounded, applied
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Floats, Malformed
-from regulargpt.certificate.checker.network import Shapes, linear_shapes
+from regulargpt.certificate.checker.network import EPS, Shapes, linear_shapes, root_mean_square, silu
 
 BLOCK = 4
 EMPTY = -64.0

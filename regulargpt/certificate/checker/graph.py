@@ -148,7 +148,7 @@ class GraphNetwork(Bounded):
         # All of them are kept until the step is done: those of several steps at once, or their slopes, fit in memory.
         self.d = max(*sizes, sum(sizes) // KEPT)
 
-    @property
+    @cached_property
     def live(self) -> list[int]:
         """The nodes that a step computes: those that depend on the state or on the symbol."""
         return [at for at in range(len(self.graph.nodes)) if at not in self.constants]
@@ -188,9 +188,6 @@ class GraphNetwork(Bounded):
             count = few_enough(count, found[at])
             found[at] = closer(at, node, found) or found[at]
         return found
-
-    def width(self) -> int:
-        return self.D
 
     def first_state(self) -> Floats:
         return self.graph.start

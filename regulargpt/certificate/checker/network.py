@@ -33,6 +33,7 @@ NETWORK: Kinds = {"model": dict, "n_symbols": int, "n_outputs": int, "alphabet":
 NETWORK |= {"supervision": str}
 DIRECTION: Kinds = {"direction": list}  # of a tree that follows brackets: 1 of a call, -1 of a return, else 0
 MAX_CHUNK = 64
+EPS = "1e-5"
 MAX_NUMBERS = 1 << 20  # of an array of balls: several of them take a gigabyte
 COST = 512  # so many multiplications in a matrix product take as long as a step on one number
 
@@ -102,8 +103,8 @@ class Layers:
     def norm(self, name: str, x: Balls) -> Balls:
         """LayerNorm with gain and bias; epsilon is 10^-5."""
         centred = x - x.sum(-1, keepdims=True) / self.d
-        scale = sqrt(square(centred).sum(-1, keepdims=True) / self.d + arb("1e-5"))
-        return within_root(centred / scale, self.d) * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+        normed = within_root(centred / root_mean_square(centred), self.d)
+        return normed * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
     def linear(self, name: str, x: Balls) -> Balls:
         return product(x, self.w[f"{name}.weight"].T) + self.w.get(f"{name}.bias", arb(0))
@@ -173,6 +174,15 @@ def are_directions(directions: list[Any], count: int) -> bool:
 def gelu(x: Any) -> Any:
     """x Phi(x), Phi the normal distribution function."""
     return x * (1 + erf(x / arb(2).sqrt())) / 2
+
+
+def silu(x: Any) -> Any:
+    return x * sigmoid(x)
+
+
+def root_mean_square(x: Any, eps: str | float | arb = EPS) -> Any:
+    """sqrt(mean x^2 + eps) along the last axis, which stays, (n, .., 1)."""
+    return sqrt(square(x).sum(-1, keepdims=True) / x.shape[-1] + arb(eps))
 
 
 def tanh(x: Any) -> Any:

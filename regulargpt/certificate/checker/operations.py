@@ -7,19 +7,19 @@ so they are the same for both. docs/graph.md says what each operation is, in a l
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from regulargpt.certificate.checker import balls
 from regulargpt.certificate.checker.balls import positive, product, sqrt, square, within_root
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.files import Malformed, Rejected
-from regulargpt.certificate.checker.network import MAX_NUMBERS, gelu, tanh
+from regulargpt.certificate.checker.network import MAX_NUMBERS, gelu, root_mean_square, silu, tanh
 from regulargpt.certificate.checker.slopes import Sloped
 
 Shape = tuple[int, ...]
@@ -52,12 +52,6 @@ class Value:
     def to_rank(self, rank: int) -> Value:
         """With so many axes or more: rows stand before all of them."""
         return self.reshaped((1,) * (rank - len(self.shape)) + self.shape) if len(self.shape) < rank else self
-
-    def broadcast(self, shape: Shape) -> Value:
-        bounded(prod(shape))
-        return self.to_rank(len(shape)).moved(
-            lambda x: np.broadcast_to(x, (len(x), *shape) if self.is_live else shape)  # (n, *shape) or (*shape)
-        )
 
 
 def placed(numbers: Any, change: Callable[[Any], Any]) -> Any:
@@ -132,7 +126,10 @@ def repeated(x: Value, rows: int) -> Value:
 
 
 def broadcast(x: Value, shape: Sequence[int]) -> Value:
-    return x.broadcast(tuple(shape))
+    bounded(prod(shape))
+    return x.to_rank(len(shape)).moved(
+        lambda array: np.broadcast_to(array, (len(array), *shape) if x.is_live else shape)  # (n, *shape) or (*shape)
+    )
 
 
 def total(x: Value, axis: int) -> Value:
@@ -150,7 +147,7 @@ def matrix_product(x: Value, y: Value) -> Value:
         return Value(by_matrix(x.numbers, y.numbers), x.is_live)
     left = x.reshaped((*x.shape, 1))  # (.., m, k, 1)
     right = y.reshaped((*y.shape[:-2], 1, *y.shape[-2:]))  # (.., 1, k, p)
-    summed = total(together(multiply)(left, right), -2)  # (.., m, 1, p)
+    summed = total(together(operator.mul)(left, right), -2)  # (.., m, 1, p)
     return summed.reshaped((*summed.shape[:-2], summed.shape[-1]))  # (.., m, p)
 
 
@@ -161,30 +158,16 @@ def by_matrix(x: Any, weights: Any) -> Any:
     return product(x.reshape(-1, x.shape[-1]), weights).reshape(*x.shape[:-1], weights.shape[1])  # (rows, k), (.., p)
 
 
-def multiply(x: Any, y: Any) -> Any:
-    return x * y
-
-
-def mean(x: Any) -> Any:
-    """The mean along the last axis, which stays."""
-    return x.sum(-1, keepdims=True) / x.shape[-1]
-
-
 def layer_norm(x: Value, epsilon: float) -> Value:
     """(x - mean x) / sqrt(mean (x - mean x)^2 + epsilon) along the last axis."""
-    centred = x.numbers - mean(x.numbers)
-    return Value(over_root(centred, centred, epsilon), x.is_live)
+    return rms_norm(Value(x.numbers - x.numbers.sum(-1, keepdims=True) / x.shape[-1], x.is_live), epsilon)
 
 
 def rms_norm(x: Value, epsilon: float) -> Value:
     """x / sqrt(mean x^2 + epsilon) along the last axis."""
-    return Value(over_root(x.numbers, x.numbers, epsilon), x.is_live)
-
-
-def over_root(x: Any, of: Any, epsilon: float) -> Any:
     if not epsilon > 0:
         raise Malformed("graph: the epsilon of a norm is above 0")
-    return within_root(x / sqrt(mean(square(of)) + arb(epsilon)), x.shape[-1])
+    return Value(within_root(x.numbers / root_mean_square(x.numbers, epsilon), x.shape[-1]), x.is_live)
 
 
 def softmax(x: Value) -> Value:
@@ -194,12 +177,9 @@ def softmax(x: Value) -> Value:
     return Value(1 / balls.exp(apart).sum(-1), x.is_live)
 
 
-def larger(x: Any, y: Any) -> Any:
-    return y + positive(x - y)
-
-
-def smaller(x: Any, y: Any) -> Any:
-    return x - positive(x - y)
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two, number by number."""
+    return -balls.maximum(-x, -y)
 
 
 Operation = Callable[..., Value]
@@ -211,13 +191,13 @@ OPERATIONS: dict[str, tuple[int | None, dict[str, str], Operation]] = {
     "slice": (1, {"axis": INT, "start": INT, "end": INT}, cut),
     "concatenate": (None, {"axis": INT}, concatenate),
     "broadcast": (1, {"shape": INTS}, broadcast),
-    "add": (2, {}, together(lambda x, y: x + y)),
-    "subtract": (2, {}, together(lambda x, y: x - y)),
-    "multiply": (2, {}, together(multiply)),
-    "divide": (2, {}, together(lambda x, y: x / y)),
-    "maximum": (2, {}, together(larger)),
-    "minimum": (2, {}, together(smaller)),
-    "negate": (1, {}, by_number(lambda x: -x)),
+    "add": (2, {}, together(operator.add)),
+    "subtract": (2, {}, together(operator.sub)),
+    "multiply": (2, {}, together(operator.mul)),
+    "divide": (2, {}, together(operator.truediv)),
+    "maximum": (2, {}, together(balls.maximum)),
+    "minimum": (2, {}, together(minimum)),
+    "negate": (1, {}, by_number(operator.neg)),
     "absolute": (1, {}, by_number(abs)),
     "square": (1, {}, by_number(square)),
     "root": (1, {}, by_number(sqrt)),
@@ -229,7 +209,7 @@ OPERATIONS: dict[str, tuple[int | None, dict[str, str], Operation]] = {
     "tanh": (1, {}, by_number(tanh)),
     "softplus": (1, {}, by_number(balls.softplus)),
     "relu": (1, {}, by_number(positive)),
-    "silu": (1, {}, by_number(lambda x: x * balls.sigmoid(x))),
+    "silu": (1, {}, by_number(silu)),
     "gelu": (1, {}, by_number(gelu)),
     "sum": (1, {"axis": INT}, total),
     "product": (2, {}, matrix_product),
